@@ -1,0 +1,103 @@
+package gpu
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// Reasons is the set of reasons a device gives for not running at its highest
+// clock, as NVML's bit mask. In JSON it is a list of names.
+type Reasons uint64
+
+// The bits as NVML defines them (nvmlClocksEventReason*).
+const (
+	Idle            Reasons = 0x001
+	ClocksSetting   Reasons = 0x002
+	SWPowerCap      Reasons = 0x004
+	HWSlowdown      Reasons = 0x008
+	SyncBoost       Reasons = 0x010
+	SWThermal       Reasons = 0x020
+	HWThermal       Reasons = 0x040
+	HWPowerBrake    Reasons = 0x080
+	DisplayClock    Reasons = 0x100
+	reasonsSpoiling         = HWSlowdown | SWThermal | HWThermal | HWPowerBrake
+)
+
+var reasonNames = []struct {
+	bit  Reasons
+	name string
+}{
+	{Idle, "idle"},
+	{ClocksSetting, "clocks_setting"},
+	{SWPowerCap, "sw_power_cap"},
+	{HWSlowdown, "hw_slowdown"},
+	{SyncBoost, "sync_boost"},
+	{SWThermal, "sw_thermal"},
+	{HWThermal, "hw_thermal"},
+	{HWPowerBrake, "hw_power_brake"},
+	{DisplayClock, "display_clock"},
+}
+
+// Spoiling returns the reasons that make a round worthless: the hardware, not
+// the code, decided how fast it was. A software power cap is not among them,
+// because power-capped cards live there and the code draws the power.
+func (r Reasons) Spoiling() Reasons { return r & reasonsSpoiling }
+
+// Names lists the reasons, lowest bit first; bits this version does not know
+// are kept as "bit_N" so that a newer driver's reason survives storage.
+func (r Reasons) Names() []string {
+	var names []string
+	for _, n := range reasonNames {
+		if r&n.bit != 0 {
+			names = append(names, n.name)
+		}
+	}
+	for bit := 9; bit < 64; bit++ {
+		if r&(1<<bit) != 0 {
+			names = append(names, fmt.Sprintf("bit_%d", bit))
+		}
+	}
+	return names
+}
+
+func (r Reasons) String() string {
+	if r == 0 {
+		return "none"
+	}
+	return strings.Join(r.Names(), ", ")
+}
+
+// MarshalJSON writes the list of names.
+func (r Reasons) MarshalJSON() ([]byte, error) { return json.Marshal(r.Names()) }
+
+// UnmarshalJSON reads the list of names; a name it does not know is an error,
+// because a dropped reason could turn a spoiled round into a good one.
+func (r *Reasons) UnmarshalJSON(b []byte) error {
+	var names []string
+	if err := json.Unmarshal(b, &names); err != nil {
+		return fmt.Errorf("clock reasons: %w", err)
+	}
+	*r = 0
+	for _, name := range names {
+		bit, err := reasonBit(name)
+		if err != nil {
+			return err
+		}
+		*r |= bit
+	}
+	return nil
+}
+
+func reasonBit(name string) (Reasons, error) {
+	for _, n := range reasonNames {
+		if n.name == name {
+			return n.bit, nil
+		}
+	}
+	var bit int
+	if _, err := fmt.Sscanf(name, "bit_%d", &bit); err == nil && bit >= 9 && bit < 64 {
+		return 1 << bit, nil
+	}
+	return 0, fmt.Errorf("clock reasons: unknown reason %q", name)
+}

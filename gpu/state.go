@@ -1,0 +1,43 @@
+package gpu
+
+import "time"
+
+// State is one reading of a device. Zero means "the device did not tell":
+// no running device has a clock, a temperature or a power draw of zero.
+type State struct {
+	At time.Time `json:"at"`
+
+	SMClockMHz     float64 `json:"sm_clock_mhz,omitempty"`
+	MemoryClockMHz float64 `json:"memory_clock_mhz,omitempty"`
+	TemperatureC   float64 `json:"temperature_c,omitempty"`
+	PowerW         float64 `json:"power_w,omitempty"`
+	PowerCapW      float64 `json:"power_cap_w,omitempty"`
+	Reasons        Reasons `json:"reasons,omitempty"` // why the clock is not at its highest
+
+	ECC         string `json:"ecc,omitempty"` // "on", "off", or empty where there is none
+	MIG         string `json:"mig,omitempty"`
+	Persistence string `json:"persistence,omitempty"`
+
+	Processes []Process `json:"processes,omitempty"` // other processes on the device; pawl's own harness is left out
+
+	// Host only.
+	Governor string  `json:"governor,omitempty"`
+	Turbo    string  `json:"turbo,omitempty"`
+	Load1    float64 `json:"load1,omitempty"` // runnable tasks, one-minute mean
+}
+
+// Process is a process seen on a device.
+type Process struct {
+	PID         int    `json:"pid"`
+	Name        string `json:"name,omitempty"`
+	MemoryBytes int64  `json:"memory_bytes,omitempty"`
+}
+
+// Merge folds a reading taken during a measurement into the reading at its end:
+// the last values stay, the highest temperature and every reason seen are kept.
+// A slowdown of 50 ms would otherwise be invisible to a reading before and after.
+func (s State) Merge(during State) State {
+	s.TemperatureC = max(s.TemperatureC, during.TemperatureC)
+	s.Reasons |= during.Reasons
+	return s
+}

@@ -1,0 +1,108 @@
+package measure
+
+import "strings"
+
+// Case is one series: benchmark, config and implementation, with its samples.
+type Case struct {
+	CaseKey
+	Params map[string]any `json:"params,omitempty"`
+
+	Unit   string `json:"unit"`             // of the samples: "ns" for time
+	Better Better `json:"better,omitempty"` // empty means lower
+	Gate   bool   `json:"gate,omitempty"`   // may fail a change; otherwise only watched
+	Timer  Timer  `json:"timer,omitempty"`
+
+	Flops float64 `json:"flops,omitempty"` // declared work of one run, for GFLOP/s
+	Bytes float64 `json:"bytes,omitempty"` // declared traffic of one run, for GB/s
+
+	// NoSamples says that the source kept only a summary: such a case may be
+	// shown, and is unfit for a statistical gate.
+	NoSamples bool     `json:"no_samples,omitempty"`
+	Summary   *Summary `json:"summary,omitempty"`
+
+	Rounds []CaseRound `json:"rounds"`
+}
+
+// CaseKey is the stable name of a series.
+type CaseKey struct {
+	Benchmark      string `json:"benchmark"`
+	Config         string `json:"config,omitempty"`
+	Cache          Cache  `json:"cache,omitempty"` // empty means hot
+	Metric         string `json:"metric,omitempty"`
+	Implementation string `json:"implementation"`
+}
+
+// Name is the key without its implementation, as people and globs write it:
+// "matmul/N512", "matmul/N512@cold", "matmul/N512:allocs/op".
+func (k CaseKey) Name() string {
+	var b strings.Builder
+	b.WriteString(k.Benchmark)
+	if k.Config != "" {
+		b.WriteString("/" + k.Config)
+	}
+	if k.Cache == Cold {
+		b.WriteString("@cold")
+	}
+	if k.Metric != "" && k.Metric != MetricTime {
+		b.WriteString(":" + k.Metric)
+	}
+	return b.String()
+}
+
+func (k CaseKey) String() string { return k.Name() + "/" + k.Implementation }
+
+// MetricTime is the metric of a case that does not name another.
+const MetricTime = "time"
+
+// Better tells which direction of a metric is good.
+type Better string
+
+// The two directions.
+const (
+	Lower  Better = "lower"
+	Higher Better = "higher"
+)
+
+// Cache tells what a kernel finds in the device's cache when a sample begins.
+type Cache string
+
+// The cache modes.
+const (
+	Hot  Cache = "hot"
+	Cold Cache = "cold"
+)
+
+// Timer is the clock the samples were read from.
+type Timer string
+
+// The timers of the harness protocol.
+const (
+	TimerDevice Timer = "device" // events on the device
+	TimerWall   Timer = "wall"   // a steady clock on the host
+	TimerCPU    Timer = "cpu"    // CPU time of the measuring thread
+)
+
+// CaseRound is what one process measured of one case.
+type CaseRound struct {
+	Round   int     `json:"round"`
+	Batch   int     `json:"batch,omitempty"`      // runs averaged in one sample; 0 means 1
+	Quantum float64 `json:"quantum_ns,omitempty"` // the timer's step
+	Warmup  Samples `json:"warmup,omitempty"`     // runs before the kernel was steady, kept and never counted
+	Samples Samples `json:"samples"`
+	Wall    Samples `json:"wall,omitempty"` // the same runs on other clocks, one for one
+	CPU     Samples `json:"cpu,omitempty"`
+	Clocks  Samples `json:"clock_mhz,omitempty"` // SM clock during each sample
+	// Unsteady says that warm-up ended by its limit, not because the kernel settled.
+	Unsteady bool   `json:"unsteady,omitempty"`
+	Error    string `json:"error,omitempty"` // why there are no samples
+}
+
+// Summary is what a source without raw samples told.
+type Summary struct {
+	Count  int     `json:"count,omitempty"`
+	Mean   float64 `json:"mean,omitempty"`
+	Median float64 `json:"median,omitempty"`
+	Min    float64 `json:"min,omitempty"`
+	Max    float64 `json:"max,omitempty"`
+	Stddev float64 `json:"stddev,omitempty"`
+}

@@ -1,0 +1,162 @@
+package measure
+
+import (
+	"time"
+
+	"github.com/goatnote-inc/pawl/gpu"
+)
+
+// Schema names of the two forms of a record.
+const (
+	SchemaRun     = "pawl.run/v1"
+	SchemaJournal = "pawl.journal/v1"
+)
+
+// Run is one whole measurement of a suite on a device.
+type Run struct {
+	Header
+	Calibration []Calibration `json:"calibration,omitempty"`
+	Rounds      []Round       `json:"rounds"`
+	Cases       []Case        `json:"cases"`
+	Ending
+}
+
+// Header is what is known before the first sample is taken.
+type Header struct {
+	Schema  string    `json:"schema"`
+	ID      string    `json:"id"` // ULID: sorts by time, unique without a server
+	Created time.Time `json:"created"`
+	Pawl    string    `json:"pawl,omitempty"` // version of the pawl that measured
+
+	// Source is "measured" or "imported", Format the importing adapter's name.
+	Source Source `json:"source"`
+	Format string `json:"format,omitempty"`
+
+	Suite           SuiteRef         `json:"suite"`
+	Device          gpu.Identity     `json:"device"`
+	Testbed         Testbed          `json:"testbed"`
+	Environment     Environment      `json:"environment"`
+	Implementations []Implementation `json:"implementations"`
+	Plan            Plan             `json:"plan"`
+}
+
+// Source tells where the samples of a run come from.
+type Source string
+
+// The sources of a run.
+const (
+	Measured Source = "measured"
+	Imported Source = "imported"
+)
+
+// SuiteRef names the suite a run measured.
+type SuiteRef struct {
+	Name   string `json:"name,omitempty"`
+	Path   string `json:"path,omitempty"`   // relative to the repository
+	Digest string `json:"digest,omitempty"` // of the suite with everything it extends
+}
+
+// Environment is what the machine was, beyond the testbed: kept to explain, not
+// to refuse a comparison.
+type Environment struct {
+	Host   string            `json:"host,omitempty"`
+	OS     string            `json:"os,omitempty"` // "linux 6.1.0"
+	Arch   string            `json:"arch,omitempty"`
+	CPU    string            `json:"cpu,omitempty"`
+	Cores  int               `json:"cores,omitempty"`
+	Memory int64             `json:"memory_bytes,omitempty"`
+	Vars   map[string]string `json:"vars,omitempty"` // CUDA_*, OMP_* and the like, never anything else
+}
+
+// Plan is how the run was to be measured; with its seed the order is reproducible.
+type Plan struct {
+	Seed         uint64  `json:"seed,string"`
+	Growth       []int   `json:"growth,omitempty"` // rounds a side after each look: 4, 8, 16, 32
+	Samples      int     `json:"samples,omitempty"`
+	Warmup       int     `json:"warmup,omitempty"` // the least number of warm-up samples
+	Seconds      float64 `json:"budget_seconds,omitempty"`
+	Dollars      float64 `json:"budget_dollars,omitempty"`
+	PricePerHour float64 `json:"price_per_hour,omitempty"`
+}
+
+// Implementation is one side of a run: what was built, from what, with what.
+type Implementation struct {
+	Name      string     `json:"name"` // candidate, base, or a reference's name
+	Commit    string     `json:"commit,omitempty"`
+	Ref       string     `json:"ref,omitempty"`   // as the user wrote it: HEAD~1, main
+	Dirty     bool       `json:"dirty,omitempty"` // built from a tree with uncommitted changes
+	Toolchain []Tool     `json:"toolchain,omitempty"`
+	Build     BuildFacts `json:"build"`
+	Harness   Harness    `json:"harness"`
+	Digest    string     `json:"digest,omitempty"` // of build outputs, harness, suite and runtime files
+}
+
+// Tool is a program that shaped the result, with the version it printed.
+type Tool struct {
+	Name    string `json:"name"`
+	Version string `json:"version,omitempty"`
+}
+
+// BuildFacts is what is known of a build without running it.
+type BuildFacts struct {
+	Command string       `json:"command,omitempty"`
+	Seconds float64      `json:"seconds,omitempty"`
+	Outputs []FileDigest `json:"outputs,omitempty"`
+}
+
+// Harness is the program that ran the kernel.
+type Harness struct {
+	Command string       `json:"command,omitempty"`
+	SDK     string       `json:"sdk,omitempty"`
+	Device  string       `json:"device,omitempty"`  // as the harness names it
+	Runtime string       `json:"runtime,omitempty"` // "CUDA 12.4", "OpenCL 3.0 PoCL"
+	Files   []FileDigest `json:"files,omitempty"`
+}
+
+// FileDigest is a file and the digest of its content.
+type FileDigest struct {
+	Path   string `json:"path"`
+	Digest string `json:"digest"`
+}
+
+// Calibration is one measurement of pawl's fixed kernel: the same code in every
+// run, so a change in it is a change of the machine.
+type Calibration struct {
+	When    string  `json:"when"` // "open" or "close"
+	Kernel  string  `json:"kernel"`
+	Timer   Timer   `json:"timer"`
+	Samples Samples `json:"samples"`
+}
+
+// Ending is what is known after the last sample.
+type Ending struct {
+	End      End       `json:"end"`
+	Warnings []Warning `json:"warnings,omitempty"`
+}
+
+// End tells how a run ended and what it cost.
+type End struct {
+	State   EndState `json:"state"`
+	Reason  string   `json:"reason,omitempty"`
+	Seconds float64  `json:"seconds,omitempty"` // wall time on the device
+	Dollars float64  `json:"dollars,omitempty"`
+}
+
+// EndState tells whether a run is whole.
+type EndState string
+
+// The ways a run ends.
+const (
+	Complete    EndState = "complete"
+	Interrupted EndState = "interrupted" // by the user, or by a crash: made from what the journal holds
+	OverBudget  EndState = "budget"
+	Failed      EndState = "failed" // a side broke
+)
+
+// Warning is a caveat that travels with the numbers.
+type Warning struct {
+	Code    string `json:"code"` // stable: "temperature", "spread", "foreign_process", ...
+	Message string `json:"message"`
+	Case    string `json:"case,omitempty"`
+	Round   *int   `json:"round,omitempty"`
+}

@@ -1,0 +1,47 @@
+package measure
+
+import (
+	"fmt"
+
+	"github.com/goatnote-inc/pawl/gpu"
+)
+
+// Testbed is what makes numbers comparable: two runs on different testbeds are
+// refused, with the field that differs. Timer and cache mode belong to it too and
+// stand with each case. The toolchain does not: it belongs to the implementation,
+// so that a compiler update can be judged.
+type Testbed struct {
+	Kind      gpu.Kind        `json:"kind"`
+	Device    string          `json:"device"` // SKU, not serial number: two L4s are one testbed
+	Driver    string          `json:"driver,omitempty"`
+	PowerCapW float64         `json:"power_cap_w,omitempty"`
+	ECC       string          `json:"ecc,omitempty"`
+	MIG       string          `json:"mig,omitempty"`
+	Clocks    gpu.ClockPolicy `json:"clocks"`
+}
+
+// NewTestbed derives the testbed from a device as it was found.
+func NewTestbed(id gpu.Identity, s gpu.State, clocks gpu.ClockPolicy) Testbed {
+	return Testbed{
+		Kind: id.Kind, Device: id.Name, Driver: id.Driver,
+		PowerCapW: s.PowerCapW, ECC: s.ECC, MIG: s.MIG, Clocks: clocks,
+	}
+}
+
+// Differs lists what keeps two testbeds from being compared, in plain words;
+// nil when nothing does.
+func (t Testbed) Differs(o Testbed) []string {
+	var diffs []string
+	note := func(what string, a, b any) {
+		if a != b {
+			diffs = append(diffs, fmt.Sprintf("%s: %v and %v", what, a, b))
+		}
+	}
+	note("device", t.Device, o.Device)
+	note("driver", t.Driver, o.Driver)
+	note("power cap (W)", t.PowerCapW, o.PowerCapW)
+	note("ECC", t.ECC, o.ECC)
+	note("MIG", t.MIG, o.MIG)
+	note("clock policy", t.Clocks.String(), o.Clocks.String())
+	return diffs
+}
