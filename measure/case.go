@@ -1,6 +1,9 @@
 package measure
 
-import "strings"
+import (
+	"encoding/json"
+	"strings"
+)
 
 // Case is one series: benchmark, config and implementation, with its samples.
 type Case struct {
@@ -82,21 +85,6 @@ const (
 	TimerCPU    Timer = "cpu"    // CPU time of the measuring thread
 )
 
-// CaseRound is what one process measured of one case.
-type CaseRound struct {
-	Round   int     `json:"round"`
-	Batch   int     `json:"batch,omitempty"`      // runs averaged in one sample; 0 means 1
-	Quantum float64 `json:"quantum_ns,omitempty"` // the timer's step
-	Warmup  Samples `json:"warmup,omitempty"`     // runs before the kernel was steady, kept and never counted
-	Samples Samples `json:"samples"`
-	Wall    Samples `json:"wall,omitempty"` // the same runs on other clocks, one for one
-	CPU     Samples `json:"cpu,omitempty"`
-	Clocks  Samples `json:"clock_mhz,omitempty"` // SM clock during each sample
-	// Unsteady says that warm-up ended by its limit, not because the kernel settled.
-	Unsteady bool   `json:"unsteady,omitempty"`
-	Error    string `json:"error,omitempty"` // why there are no samples
-}
-
 // Summary is what a source without raw samples told.
 type Summary struct {
 	Count  int     `json:"count,omitempty"`
@@ -105,4 +93,16 @@ type Summary struct {
 	Min    float64 `json:"min,omitempty"`
 	Max    float64 `json:"max,omitempty"`
 	Stddev float64 `json:"stddev,omitempty"`
+}
+
+// caseDefinition is a case without its rounds, as a journal declares it.
+type caseDefinition Case
+
+// MarshalJSON leaves the rounds out: they follow, round by round.
+func (c caseDefinition) MarshalJSON() ([]byte, error) {
+	type bare struct { // hides Case.Rounds behind a field that is never written
+		Case
+		Rounds []CaseRound `json:"rounds,omitempty"`
+	}
+	return json.Marshal(bare{Case: Case(c)})
 }

@@ -19,6 +19,7 @@ type Run struct {
 	Rounds      []Round       `json:"rounds"`
 	Cases       []Case        `json:"cases"`
 	Ending
+	Digest string `json:"digest,omitempty"` // of the document; empty in a journal and in memory
 }
 
 // Header is what is known before the first sample is taken.

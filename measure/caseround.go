@@ -1,0 +1,98 @@
+package measure
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// CaseRound is what one process measured of one case.
+type CaseRound struct {
+	Round   int     `json:"round"`
+	Batch   int     `json:"batch,omitempty"`      // runs averaged in one sample; 0 means 1
+	Quantum float64 `json:"quantum_ns,omitempty"` // the timer's step
+	// Unsteady says that warm-up ended by its limit, not because the kernel settled.
+	Unsteady bool   `json:"unsteady,omitempty"`
+	Error    string `json:"error,omitempty"` // why there are no samples
+
+	Warmup  Samples `json:"warmup,omitempty"` // runs before the kernel was steady, kept and never counted
+	Samples Samples `json:"samples"`
+	Wall    Samples `json:"wall,omitempty"` // the same runs on other clocks, one for one
+	CPU     Samples `json:"cpu,omitempty"`
+	Clocks  Samples `json:"clock_mhz,omitempty"` // SM clock during each sample
+}
+
+// series names the sample arrays of a round as they stand in JSON. A round is
+// nearly all samples, so reading and writing it goes around reflection for them.
+func (r *CaseRound) series() [5]struct {
+	name string
+	s    *Samples
+} {
+	return [...]struct {
+		name string
+		s    *Samples
+	}{{"warmup", &r.Warmup}, {"samples", &r.Samples}, {"wall", &r.Wall}, {"cpu", &r.CPU}, {"clock_mhz", &r.Clocks}}
+}
+
+// append writes the round as JSON at the end of b.
+func (r CaseRound) append(b []byte) ([]byte, error) {
+	facts := struct { // the fields that are not series; a compile error tells when CaseRound gains one
+		Round    int     `json:"round"`
+		Batch    int     `json:"batch,omitempty"`
+		Quantum  float64 `json:"quantum_ns,omitempty"`
+		Unsteady bool    `json:"unsteady,omitempty"`
+		Error    string  `json:"error,omitempty"`
+	}{r.Round, r.Batch, r.Quantum, r.Unsteady, r.Error}
+	head, err := json.Marshal(facts)
+	if err != nil {
+		return nil, fmt.Errorf("write a round: %w", err)
+	}
+	b = append(b, head[:len(head)-1]...)
+	for _, f := range r.series() {
+		if len(*f.s) == 0 && f.name != "samples" {
+			continue
+		}
+		b = fmt.Appendf(b, ",%q:", f.name)
+		if b, err = f.s.append(b); err != nil {
+			return nil, fmt.Errorf("%s: %w", f.name, err)
+		}
+	}
+	return append(b, '}'), nil
+}
+
+// decodeCaseRound reads the object the decoder stands before.
+func decodeCaseRound(d *jsontext.Decoder) (CaseRound, error) {
+	var r CaseRound
+	err := eachMember(d, func(key string) error {
+		for _, f := range r.series() {
+			if f.name == key {
+				return decodeSamples(d, f.s)
+			}
+		}
+		switch key {
+		case "round":
+			return decodeValue(d, &r.Round)
+		case "batch":
+			return decodeValue(d, &r.Batch)
+		case "quantum_ns":
+			return decodeValue(d, &r.Quantum)
+		case "unsteady":
+			return decodeValue(d, &r.Unsteady)
+		case "error":
+			return decodeValue(d, &r.Error)
+		default:
+			return d.SkipValue()
+		}
+	})
+	return r, err
+}
+
+func decodeSamples(d *jsontext.Decoder, into *Samples) error {
+	raw, err := d.ReadValue()
+	if err != nil {
+		return err
+	}
+	*into, err = parseSamples(raw)
+	return err
+}

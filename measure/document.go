@@ -1,0 +1,168 @@
+package measure
+
+import (
+	"bufio"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"hash"
+	"io"
+)
+
+// The document is one JSON object, laid out so that simple tools can work with
+// it: each round of each case on a line of its own, and the digest alone on the
+// last line, over every byte before it. `head -n -1 FILE | sha256sum` checks it.
+
+// Write writes a run that is in memory as a document.
+func Write(w io.Writer, run *Run) error {
+	return writeDocument(w, run, func(i int, emit func([]byte) error) error {
+		var line []byte
+		for _, r := range run.Cases[i].Rounds {
+			var err error
+			if line, err = r.append(line[:0]); err != nil {
+				return fmt.Errorf("%s, round %d: %w", run.Cases[i].CaseKey, r.Round, err)
+			}
+			if err := emit(line); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// WriteJournal writes the document of a journal. The samples are copied as they
+// stand, so that the size of a run is no matter.
+func WriteJournal(w io.Writer, journal io.ReadSeeker) (*Run, error) {
+	s := newScanner(journal, nil)
+	places := map[int][]fragment{}
+	s.found = func(number int, f fragment) { places[number] = append(places[number], f) }
+	run, err := s.scan()
+	if err != nil {
+		return nil, err
+	}
+	var buf []byte
+	return run, writeDocument(w, run, func(i int, emit func([]byte) error) error {
+		for _, f := range places[i] {
+			if cap(buf) < f.size {
+				buf = make([]byte, f.size)
+			}
+			buf = buf[:f.size]
+			if _, err := journal.Seek(f.offset, io.SeekStart); err != nil {
+				return fmt.Errorf("read the journal: %w", err)
+			}
+			if _, err := io.ReadFull(journal, buf); err != nil {
+				return fmt.Errorf("read the journal: %w", err)
+			}
+			if err := emit(buf); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// documentWriter remembers the first error, so that the layout reads as layout.
+type documentWriter struct {
+	out  *bufio.Writer
+	sum  hash.Hash
+	err  error
+	rest io.Writer
+}
+
+func (d *documentWriter) Write(b []byte) (int, error) {
+	d.sum.Write(b)
+	return d.rest.Write(b)
+}
+
+func (d *documentWriter) text(s string) {
+	if d.err == nil {
+		_, d.err = d.out.WriteString(s)
+	}
+}
+
+func (d *documentWriter) bytes(b []byte) {
+	if d.err == nil {
+		_, d.err = d.out.Write(b)
+	}
+}
+
+// members writes the members of a struct without its braces.
+func (d *documentWriter) members(v any) {
+	b, err := json.Marshal(v)
+	if err != nil {
+		d.err = err
+		return
+	}
+	d.bytes(b[1 : len(b)-1])
+}
+
+func (d *documentWriter) value(v any) {
+	b, err := json.Marshal(v)
+	if err != nil {
+		d.err = err
+		return
+	}
+	d.bytes(b)
+}
+
+func writeDocument(w io.Writer, run *Run, rounds func(i int, emit func([]byte) error) error) error {
+	d := &documentWriter{sum: sha256.New(), rest: w}
+	d.out = bufio.NewWriterSize(d, 1<<16)
+	header := run.Header
+	header.Schema = SchemaRun
+	d.text("{")
+	d.members(header)
+	d.text(",\n\"calibration\":")
+	d.value(orEmpty(run.Calibration))
+	d.text(",\n\"rounds\":[")
+	for i, r := range run.Rounds {
+		d.separate(i)
+		d.value(r)
+	}
+	d.text("],\n\"cases\":[")
+	for i := range run.Cases {
+		d.separate(i)
+		d.text("{")
+		d.members(caseDefinition(run.Cases[i]))
+		d.text(`,"rounds":[`)
+		n := 0
+		err := rounds(i, func(line []byte) error {
+			d.separate(n)
+			d.bytes(line)
+			n++
+			return d.err
+		})
+		if d.err == nil {
+			d.err = err
+		}
+		d.text("]}")
+	}
+	d.text("],\n")
+	d.members(run.Ending)
+	d.text(",\n")
+	if d.err == nil {
+		d.err = d.out.Flush()
+	}
+	if d.err == nil {
+		_, d.err = fmt.Fprintf(w, "\"digest\":\"sha256:%s\"}\n", hex.EncodeToString(d.sum.Sum(nil)))
+	}
+	if d.err != nil {
+		return fmt.Errorf("write run record: %w", d.err)
+	}
+	return nil
+}
+
+func (d *documentWriter) separate(i int) {
+	if i > 0 {
+		d.text(",")
+	}
+	d.text("\n")
+}
+
+func orEmpty[T any](s []T) []T {
+	if s == nil {
+		return []T{}
+	}
+	return s
+}

@@ -1,0 +1,171 @@
+package measure
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// ErrDigest is wrapped by the error of reading a document that was changed
+// after pawl wrote it.
+var ErrDigest = errors.New("the record was changed after it was written (to use it all the same, remove its \"digest\")")
+
+const (
+	// compressAbove is the size of a document from which on it is compressed.
+	compressAbove = 64 << 20
+	// zstdWindow bounds what a hostile file can make the reader allocate.
+	zstdWindow = 8 << 20
+)
+
+// JournalPath is where the journal of the run that will be written to path stands.
+func JournalPath(path string) string {
+	return strings.TrimSuffix(strings.TrimSuffix(path, ".zst"), ".json") + ".journal"
+}
+
+// Load reads the run at path into memory: a document, plain or compressed, or a
+// journal. See ScanFile for what stands in where the file is missing.
+func Load(path string) (*Run, error) {
+	var rounds [][]CaseRound
+	run, err := scanFile(path, func(_ *Run, number int, r CaseRound) error {
+		for len(rounds) <= number {
+			rounds = append(rounds, nil)
+		}
+		rounds[number] = append(rounds[number], r)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	for i := range rounds {
+		run.Cases[i].Rounds = rounds[i]
+	}
+	return run, nil
+}
+
+// ScanFile is Scan on the file at path, with the document's digest checked.
+// Where there is no such file but its compressed form or its journal is there,
+// that is read: a run that crashed is opened by the name it was to get.
+func ScanFile(path string, each func(*Case, CaseRound) error) (*Run, error) {
+	return scanFile(path, perCase(each))
+}
+
+func scanFile(path string, each eachRound) (*Run, error) {
+	f, err := openAny(path)
+	if err != nil {
+		return nil, fmt.Errorf("open run record: %w", err)
+	}
+	defer f.Close()
+	var r io.Reader = bufio.NewReaderSize(f, 1<<18)
+	if strings.HasSuffix(f.Name(), ".zst") {
+		z, err := zstd.NewReader(r, zstd.WithDecoderMaxWindow(zstdWindow))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", f.Name(), err)
+		}
+		defer z.Close()
+		r = z
+	}
+	digest := newDigestReader(r)
+	run, err := newScanner(digest, each).scan()
+	if err != nil {
+		digest.check("")
+		return nil, fmt.Errorf("%s: %w", f.Name(), err)
+	}
+	ok, err := digest.check(run.Digest)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", f.Name(), err)
+	}
+	if !ok && run.Digest != "" { // a journal has none
+		run.Warnings = append(run.Warnings, Warning{
+			Code: "digest_unchecked", Message: "the file was laid out anew after pawl wrote it, so its digest cannot be checked",
+		})
+	}
+	return run, nil
+}
+
+// openAny opens the first that exists of a document, its compressed form and its journal.
+func openAny(path string) (*os.File, error) {
+	f, err := os.Open(path)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return f, err
+	}
+	for _, other := range []string{path + ".zst", JournalPath(path)} {
+		if f, otherErr := os.Open(other); otherErr == nil {
+			return f, nil
+		}
+	}
+	return nil, err
+}
+
+// Save writes a run that is in memory to path, compressed where the name ends
+// in .zst. The file is there whole or not at all.
+func Save(path string, run *Run) error {
+	return replaceFile(path, func(w io.Writer) error { return Write(w, run) })
+}
+
+// Finish writes the document of a journal to path and removes the journal. A
+// document that is large is compressed: the name it got is returned.
+func Finish(journal, path string) (string, *Run, error) {
+	f, err := os.Open(journal)
+	if err != nil {
+		return "", nil, fmt.Errorf("finish run record: %w", err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return "", nil, fmt.Errorf("finish run record: %w", err)
+	}
+	if info.Size() > compressAbove && !strings.HasSuffix(path, ".zst") {
+		path += ".zst"
+	}
+	var run *Run
+	err = replaceFile(path, func(w io.Writer) (err error) {
+		run, err = WriteJournal(w, f)
+		return err
+	})
+	if err != nil {
+		return "", nil, fmt.Errorf("finish run record %s: %w", path, err)
+	}
+	if err := os.Remove(journal); err != nil {
+		return "", nil, fmt.Errorf("finish run record: %w", err)
+	}
+	return path, run, nil
+}
+
+// replaceFile writes a file beside path, syncs it, and moves it into place.
+func replaceFile(path string, write func(io.Writer) error) (err error) {
+	dir := filepath.Dir(path)
+	f, err := os.CreateTemp(dir, "."+filepath.Base(path)+".*")
+	if err != nil {
+		return fmt.Errorf("write run record: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(f.Name()))
+		}
+	}()
+	if err := errors.Join(writeTo(f, path, write), f.Chmod(0o644), f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(f.Name(), path); err != nil {
+		return fmt.Errorf("write run record: %w", err)
+	}
+	return syncDir(dir)
+}
+
+func writeTo(f *os.File, path string, write func(io.Writer) error) error {
+	if !strings.HasSuffix(path, ".zst") {
+		return write(f)
+	}
+	z, err := zstd.NewWriter(f, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithWindowSize(1<<20))
+	if err != nil {
+		return fmt.Errorf("compress run record: %w", err)
+	}
+	return errors.Join(write(z), z.Close())
+}

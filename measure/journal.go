@@ -1,0 +1,153 @@
+package measure
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// Journal is the record of a run while it is being measured. Every method that
+// adds to it returns only when the addition is on disk, so that a crash loses at
+// most the round under way.
+type Journal struct {
+	file  *os.File
+	known map[CaseKey]int
+	err   error // after a failed write the tail is unknown: refuse to add to it
+}
+
+// Result is what one side of a round measured of one case.
+type Result struct {
+	Case  CaseKey
+	Round CaseRound
+}
+
+// The lines of a journal. Each is one JSON object that begins with its kind.
+type (
+	openRecord struct {
+		Record string `json:"record"` // "open"
+		Schema string `json:"schema"`
+		Run    Header `json:"run"`
+	}
+	casesRecord struct {
+		Record string           `json:"record"` // "cases": numbers the cases from first on
+		First  int              `json:"first"`
+		Cases  []caseDefinition `json:"cases"`
+	}
+	calibrationRecord struct {
+		Record      string      `json:"record"` // "calibration"
+		Calibration Calibration `json:"calibration"`
+	}
+	endRecord struct {
+		Record string `json:"record"` // "end"
+		Ending
+	}
+)
+
+// CreateJournal starts the journal of a run at path, which must not exist.
+func CreateJournal(path string, h Header) (*Journal, error) {
+	h.Schema = SchemaRun
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL|os.O_APPEND, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("start the journal of a run: %w", err)
+	}
+	j := &Journal{file: f, known: map[CaseKey]int{}}
+	if err := j.add(openRecord{Record: "open", Schema: SchemaJournal, Run: h}); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	if err := syncDir(filepath.Dir(path)); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return j, nil
+}
+
+// AddCases declares cases before results name them. A case that is known is
+// left as it is; the rounds of the argument are not looked at.
+func (j *Journal) AddCases(cases []Case) error {
+	rec := casesRecord{Record: "cases", First: len(j.known)}
+	for _, c := range cases {
+		if _, ok := j.known[c.CaseKey]; ok {
+			continue
+		}
+		j.known[c.CaseKey] = len(j.known)
+		rec.Cases = append(rec.Cases, caseDefinition(c))
+	}
+	if len(rec.Cases) == 0 {
+		return nil
+	}
+	return j.add(rec)
+}
+
+// AddRound appends a finished round with everything its sides measured:
+//
+//	{"record":"round","round":{...},"results":[{"case":0,"data":{...}},...]}
+//
+// The data of a result goes into the document as it stands, so it is written
+// once and never formatted again.
+func (j *Journal) AddRound(r Round, results []Result) error {
+	head, err := json.Marshal(r)
+	if err != nil {
+		return fmt.Errorf("journal: round %d: %w", r.Index, err)
+	}
+	line := append([]byte(`{"record":"round","round":`), head...)
+	line = append(line, `,"results":[`...)
+	for i, res := range results {
+		n, ok := j.known[res.Case]
+		if !ok {
+			return fmt.Errorf("journal: round %d has a result for %s, which was never declared", r.Index, res.Case)
+		}
+		if i > 0 {
+			line = append(line, ',')
+		}
+		line = fmt.Appendf(line, `{"case":%d,"data":`, n)
+		res.Round.Round = r.Index
+		if line, err = res.Round.append(line); err != nil {
+			return fmt.Errorf("journal: round %d, %s: %w", r.Index, res.Case, err)
+		}
+		line = append(line, '}')
+	}
+	return j.write(append(line, "]}\n"...))
+}
+
+// AddCalibration appends a measurement of pawl's fixed kernel.
+func (j *Journal) AddCalibration(c Calibration) error {
+	return j.add(calibrationRecord{Record: "calibration", Calibration: c})
+}
+
+// End appends how the run ended and closes the journal.
+func (j *Journal) End(e Ending) error {
+	err := j.add(endRecord{Record: "end", Ending: e})
+	return errors.Join(err, j.file.Close())
+}
+
+func (j *Journal) add(record any) error {
+	line, err := json.Marshal(record)
+	if err != nil {
+		return fmt.Errorf("journal %s: %w", j.file.Name(), err)
+	}
+	return j.write(append(line, '\n'))
+}
+
+func (j *Journal) write(line []byte) error {
+	if j.err != nil {
+		return j.err
+	}
+	_, err := j.file.Write(line)
+	if err == nil {
+		err = j.file.Sync()
+	}
+	if err != nil {
+		j.err = fmt.Errorf("journal %s: the last record may be lost: %w", j.file.Name(), err)
+	}
+	return j.err
+}
+
+// syncDir makes a created or renamed file's name survive a power cut.
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return fmt.Errorf("sync folder: %w", err)
+	}
+	return errors.Join(d.Sync(), d.Close())
+}

@@ -1,0 +1,186 @@
+package measure
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// journal reads a journal of which the opening brace and the first key of the
+// first line are read. A last line that is cut short is what a crash leaves: the
+// rounds before it are whole, and the run counts as interrupted. A bad line with
+// others behind it is damage, and is not passed over.
+func (s *scanner) journal() (*Run, error) {
+	s.run.End.State = Interrupted
+	s.run.End.Reason = "the journal has no end: pawl was stopped while it measured"
+	for first := true; ; first = false {
+		line, err := s.journalLine(first)
+		if err == nil {
+			if err = s.accept(line); err != nil {
+				return nil, fmt.Errorf("journal: %w", err)
+			}
+			continue
+		}
+		at := s.d.InputOffset()
+		switch followed, readErr := s.moreLines(); {
+		case readErr != nil:
+			return nil, fmt.Errorf("journal: %w", readErr)
+		case followed:
+			return nil, fmt.Errorf("journal is damaged near byte %d, and more lines follow: %w", at, err)
+		case s.run.Schema == "":
+			return nil, fmt.Errorf("%w: a journal without its first line", ErrNotRecord)
+		}
+		return s.run, nil
+	}
+}
+
+// moreLines tells whether anything but zeros and white space stands behind the
+// next line's end.
+func (s *scanner) moreLines() (bool, error) {
+	rest, err := io.ReadAll(io.MultiReader(bytes.NewReader(s.d.UnreadBuffer()), s.source))
+	_, behind, _ := bytes.Cut(rest, []byte{'\n'})
+	return len(bytes.Trim(behind, "\x00 \t\r\n")) > 0, err
+}
+
+// journalLine is one line before it is accepted: a torn round must not count,
+// so its results wait here until the line's end was seen.
+type journalLine struct {
+	kind    string
+	members map[string]json.RawMessage
+	results []journalResult
+}
+
+type journalResult struct {
+	number int
+	round  CaseRound
+	where  fragment
+}
+
+// fragment is a part of a journal file.
+type fragment struct {
+	offset int64
+	size   int
+}
+
+func (s *scanner) journalLine(opened bool) (journalLine, error) {
+	line := journalLine{members: map[string]json.RawMessage{}}
+	if !opened {
+		if key, err := s.firstKey(); err != nil {
+			return line, err
+		} else if key != "record" {
+			return line, fmt.Errorf("a line begins with %.20q, not \"record\"", key)
+		}
+	}
+	if err := decodeValue(s.d, &line.kind); err != nil {
+		return line, err
+	}
+	for s.d.PeekKind() != '}' {
+		key, err := s.d.ReadToken()
+		if err != nil {
+			return line, err
+		}
+		if name := key.String(); line.kind == "round" && name == "results" {
+			err = eachElement(s.d, func(int) error { return s.journalResult(&line) })
+		} else {
+			var raw jsontext.Value
+			raw, err = s.d.ReadValue()
+			line.members[name] = json.RawMessage(raw.Clone())
+		}
+		if err != nil {
+			return line, err
+		}
+	}
+	_, err := s.d.ReadToken()
+	return line, err
+}
+
+func (s *scanner) journalResult(line *journalLine) error {
+	r := journalResult{number: -1}
+	err := eachMember(s.d, func(key string) (err error) {
+		switch {
+		case key == "case":
+			err = decodeValue(s.d, &r.number)
+		case key == "data" && s.found != nil:
+			var raw jsontext.Value
+			raw, err = s.d.ReadValue()
+			r.where = fragment{offset: s.d.InputOffset() - int64(len(raw)), size: len(raw)}
+		case key == "data":
+			r.round, err = decodeCaseRound(s.d)
+		default:
+			err = s.d.SkipValue()
+		}
+		return err
+	})
+	line.results = append(line.results, r)
+	return err
+}
+
+func (s *scanner) accept(line journalLine) error {
+	member := func(name string, into any) error {
+		raw, ok := line.members[name]
+		if !ok {
+			return fmt.Errorf("%s record has no %q", line.kind, name)
+		}
+		if err := json.Unmarshal(raw, into); err != nil {
+			return fmt.Errorf("%s record, %s: %w", line.kind, name, err)
+		}
+		return nil
+	}
+	switch line.kind {
+	case "open":
+		var schema string
+		if err := errors.Join(member("schema", &schema), member("run", &s.run.Header)); err != nil {
+			return err
+		}
+		return errors.Join(checkSchema(schema, SchemaJournal), checkSchema(s.run.Schema, SchemaRun))
+	case "cases":
+		var cases []Case
+		if err := member("cases", &cases); err != nil {
+			return err
+		}
+		s.run.Cases = append(s.run.Cases, cases...)
+		return nil
+	case "calibration":
+		var c Calibration
+		err := member("calibration", &c)
+		s.run.Calibration = append(s.run.Calibration, c)
+		return err
+	case "round":
+		return s.acceptRound(line, member)
+	case "end":
+		s.run.Ending = Ending{}
+		if _, ok := line.members["warnings"]; ok {
+			if err := member("warnings", &s.run.Warnings); err != nil {
+				return err
+			}
+		}
+		return member("end", &s.run.End)
+	default:
+		return nil // a later pawl's record: what it adds is not ours to judge
+	}
+}
+
+func (s *scanner) acceptRound(line journalLine, member func(string, any) error) error {
+	var r Round
+	if err := member("round", &r); err != nil {
+		return err
+	}
+	s.run.Rounds = append(s.run.Rounds, r)
+	for _, res := range line.results {
+		if res.number < 0 || res.number >= len(s.run.Cases) {
+			return fmt.Errorf("round %d has a result for case %d, which was never declared", r.Index, res.number)
+		}
+		if s.found != nil {
+			s.found(res.number, res.where)
+			continue
+		}
+		if err := s.each(s.run, res.number, res.round); err != nil {
+			return err
+		}
+	}
+	return nil
+}
