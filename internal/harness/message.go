@@ -1,0 +1,105 @@
+package harness
+
+import (
+	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/measure"
+)
+
+// Version is the protocol version this package speaks.
+const Version = 1
+
+// CalibrationBenchmark is the fixed kernel that an SDK brings.
+const CalibrationBenchmark = "pawl.calibration"
+
+// The operations of the protocol.
+const (
+	opHello   = "hello"
+	opCases   = "cases"
+	opPrepare = "prepare"
+	opMeasure = "measure"
+	opSamples = "samples" // a part of a measure reply
+	opCheck   = "check"
+	opBye     = "bye"
+)
+
+type header struct {
+	ID int    `json:"id"`
+	Op string `json:"op"`
+}
+
+// Hello introduces pawl.
+type Hello struct {
+	Protocol []int       `json:"protocol"`
+	Pawl     string      `json:"pawl"`
+	Device   HelloDevice `json:"device"`
+}
+
+// HelloDevice is the device the harness is to use.
+type HelloDevice struct {
+	Kind gpu.Kind `json:"kind"`
+	UUID string   `json:"uuid,omitempty"`
+}
+
+// Welcome is what a harness says of itself.
+type Welcome struct {
+	Protocol    int             `json:"protocol"`
+	SDK         string          `json:"sdk"`
+	Timers      []measure.Timer `json:"timers"` // best first
+	Calibration bool            `json:"calibration"`
+	Device      struct {
+		Name    string `json:"name"`
+		Runtime string `json:"runtime"`
+	} `json:"device"`
+}
+
+// Benchmark is one that a harness brings.
+type Benchmark struct {
+	Name            string           `json:"name"`
+	Implementations []string         `json:"implementations"`
+	Configs         []map[string]any `json:"configs"`
+	Flops           string           `json:"flops,omitempty"` // expressions over a config's parameters
+	Bytes           string           `json:"bytes,omitempty"`
+}
+
+// Prepare asks for a case to be made ready.
+type Prepare struct {
+	Benchmark      string         `json:"benchmark"`
+	Implementation string         `json:"implementation"`
+	Params         map[string]any `json:"params"`
+	Cache          measure.Cache  `json:"cache"`
+	Timer          measure.Timer  `json:"timer"`
+	Seed           uint64         `json:"seed,string"`
+	Bytes          float64        `json:"bytes"`
+}
+
+// Prepared is the answer to Prepare.
+type Prepared struct {
+	Timer   measure.Timer `json:"timer"`
+	Quantum float64       `json:"quantum_ns"`
+}
+
+// Measure asks for samples of the prepared case: a number, a time, or the
+// longer of the two.
+type Measure struct {
+	Samples int   `json:"samples"`
+	Busy    int64 `json:"busy_ns"`
+	Warmup  bool  `json:"warmup"`
+}
+
+// Measured is the answer to Measure.
+type Measured struct {
+	Count   int             `json:"count"`
+	Batch   int             `json:"batch"`
+	Samples measure.Samples `json:"samples"`
+	Wall    measure.Samples `json:"wall"`
+	CPU     measure.Samples `json:"cpu"`
+	Clocks  measure.Samples `json:"clock_mhz"`
+}
+
+// part adds the samples of a part in front of the reply that follows it.
+func (m *Measured) part(p Measured) {
+	m.Samples = append(m.Samples, p.Samples...)
+	m.Wall = append(m.Wall, p.Wall...)
+	m.CPU = append(m.CPU, p.CPU...)
+	m.Clocks = append(m.Clocks, p.Clocks...)
+}

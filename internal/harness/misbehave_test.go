@@ -1,0 +1,143 @@
+package harness_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+// play is a harness without an SDK. It keeps to the protocol except where its
+// mode says otherwise.
+func play(mode string) int {
+	in, out := pipeFile("PAWL_IN"), pipeFile("PAWL_OUT")
+	fmt.Fprintln(os.Stderr, "about to crash \x1b[31m(maybe)")
+	if mode == "crash-early" {
+		return 3
+	}
+	if mode == "chatty" {
+		fmt.Println("hello from stdout")
+		fmt.Fprintln(os.Stderr, "hello from stderr")
+	}
+	requests := bufio.NewScanner(in)
+	for requests.Scan() {
+		var req struct {
+			ID int    `json:"id"`
+			Op string `json:"op"`
+		}
+		if err := json.Unmarshal(requests.Bytes(), &req); err != nil {
+			return 100
+		}
+		if code := answer(mode, req.ID, req.Op, out); code >= 0 {
+			return code
+		}
+	}
+	return 101 // pawl went away without bye
+}
+
+func pipeFile(name string) *os.File {
+	fd, err := strconv.Atoi(os.Getenv(name))
+	if err != nil {
+		os.Exit(102)
+	}
+	return os.NewFile(uintptr(fd), name)
+}
+
+// answer sends the reply to one request; it returns an exit code, or -1 to go on.
+func answer(mode string, id int, op string, out *os.File) int {
+	say := func(format string, args ...any) { fmt.Fprintf(out, format+"\n", args...) }
+	switch op {
+	case "hello":
+		switch mode {
+		case "version-2":
+			say(`{"id":%d,"op":"hello","protocol":2,"sdk":"old-sdk 0.1"}`, id)
+		case "version-refused":
+			say(`{"id":%d,"op":"hello","error":{"code":"unsupported","message":"only version 2"}}`, id)
+		default:
+			say(`{"id":%d,"op":"hello","protocol":1,"sdk":"test 1","timers":["wall"],"new_field":{"a":[1]}}`, id)
+		}
+	case "cases":
+		say(`{"id":%d,"op":"cases","benchmarks":[{"name":"spin","implementations":["candidate"],"configs":[{"us":50}]}]}`, id)
+		if mode == "unasked" {
+			say(`{"id":%d,"op":"cases","benchmarks":[]}`, id)
+		}
+	case "prepare":
+		switch mode {
+		case "refuse":
+			say(`{"id":%d,"op":"prepare","error":{"code":"no_memory","message":"no room for 7 TiB"}}`, id)
+		case "other-timer":
+			say(`{"id":%d,"op":"prepare","timer":"sundial"}`, id)
+		default:
+			say(`{"id":%d,"op":"prepare","timer":"wall","quantum_ns":1}`, id)
+		}
+	case "measure":
+		return answerMeasure(mode, id, out, say)
+	case "bye":
+		say(`{"id":%d,"op":"bye"}`, id)
+		if mode == "dies-after-bye" {
+			return 9
+		}
+		return 0
+	}
+	return -1
+}
+
+func answerMeasure(mode string, id int, out *os.File, say func(string, ...any)) int {
+	reply := func(count int, samples, wall string) {
+		say(`{"id":%d,"op":"measure","count":%d,"batch":2,"samples":%s,"wall":%s}`, id, count, samples, wall)
+	}
+	switch mode {
+	case "crash":
+		return 7
+	case "killed":
+		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		time.Sleep(time.Minute)
+	case "hang":
+		time.Sleep(time.Minute)
+	case "grandchild":
+		child := exec.Command("sleep", "60") //nolint:noctx // must outlive a polite end
+		child.Stdout = os.Stdout
+		if err := child.Start(); err != nil {
+			return 103
+		}
+		_ = os.WriteFile(os.Getenv("PAWL_TEST_PIDFILE"), []byte(strconv.Itoa(child.Process.Pid)), 0o644)
+		time.Sleep(time.Minute)
+	case "garbage":
+		say("Result: 42 GFLOP/s \x1b[2J")
+	case "not-an-object":
+		say("[1,2,3]")
+	case "wrong-type":
+		say(`{"id":%d,"op":"measure","count":"five","samples":[1]}`, id)
+	case "wrong-id":
+		say(`{"id":%d,"op":"measure","count":5,"samples":[1,2,3,4,5]}`, id-1)
+	case "wrong-op":
+		say(`{"id":%d,"op":"prepare","timer":"wall"}`, id)
+	case "too-few":
+		reply(4, "[1,2,3,4]", "[]")
+	case "count-lie":
+		reply(5, "[1,2,3,4]", "[]")
+	case "no-samples":
+		reply(0, "[]", "[]")
+	case "beside-lie":
+		reply(5, "[1,2,3,4,5]", "[1,2,3]")
+	case "zero-sample":
+		reply(5, "[1,2,0,4,5]", "[]")
+	case "negative-sample":
+		reply(5, "[1,2,-1,4,5]", "[]")
+	case "closes-pipe":
+		out.Close()
+		time.Sleep(time.Minute)
+	case "parts":
+		say(`{"id":%d,"op":"samples","samples":[1,2],"wall":[2,3]}`, id)
+		say(`{"id":%d,"op":"samples"}`, id)
+		say(`{"id":%d,"op":"samples","samples":[3],"wall":[4]}`, id)
+		reply(5, "[4,5]", "[5,6]")
+	default:
+		reply(5, "[1,2,3,4,5]", "[2,3,4,5,6]")
+	}
+	return -1
+}

@@ -1,0 +1,182 @@
+package harness
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Command says how a harness is started.
+type Command struct {
+	Line    string // for sh -c
+	Dir     string
+	Env     []string      // added to pawl's own environment
+	Silence time.Duration // how long it may say nothing before it counts as hung
+	Log     io.Writer     // gets what it prints; nil for nowhere
+}
+
+// maxLine bounds a message: more would be a mistake or an attack.
+const maxLine = 64 << 20
+
+// exitGrace is how long a process may take to end after its last message.
+const exitGrace = 5 * time.Second
+
+// process is a running harness and its two pipes.
+type process struct {
+	cmd   *exec.Cmd
+	in    *os.File      // requests go here
+	lines chan []byte   // messages come from here; closed at the end of the pipe
+	fault chan error    // at most one: a line that was too long
+	done  chan struct{} // closed when the process has been waited for
+	tail  *tailWriter
+	once  sync.Once
+}
+
+func start(ctx context.Context, c Command, extra ...string) (*process, error) {
+	requestsOut, requestsIn, err := os.Pipe()
+	if err != nil {
+		return nil, fmt.Errorf("pipe to harness: %w", err)
+	}
+	repliesOut, repliesIn, err := os.Pipe()
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("pipe from harness: %w", err), requestsOut.Close(), requestsIn.Close())
+	}
+	p := &process{in: requestsIn, lines: make(chan []byte, 16), fault: make(chan error, 1), done: make(chan struct{}), tail: &tailWriter{next: c.Log}}
+	p.cmd = shell(ctx, c, p.tail)
+	p.cmd.Env = append(p.cmd.Env, extra...)
+	p.cmd.ExtraFiles = []*os.File{requestsOut, repliesIn} // descriptors 3 and 4
+	err = p.cmd.Start()
+	closeErr := errors.Join(requestsOut.Close(), repliesIn.Close()) // the child has its own
+	if err = errors.Join(err, closeErr); err != nil {
+		return nil, errors.Join(err, requestsIn.Close(), repliesOut.Close())
+	}
+	go p.read(repliesOut)
+	go func() {
+		_ = p.cmd.Wait() // the status is read from ProcessState
+		close(p.done)
+	}()
+	return p, nil
+}
+
+// shell prepares a user's command line to run in a process group of its own,
+// which is killed as a whole when ctx ends, and by the kernel when pawl dies.
+func shell(ctx context.Context, c Command, output io.Writer) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", c.Line)
+	cmd.Dir = c.Dir
+	cmd.Env = append(os.Environ(), c.Env...)
+	cmd.Stdout, cmd.Stderr = output, output
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	cmd.Cancel = func() error { return killGroup(cmd) }
+	cmd.WaitDelay = exitGrace // a grandchild may hold stdout open for ever
+	return cmd
+}
+
+func killGroup(cmd *exec.Cmd) error {
+	if err := syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
+		return fmt.Errorf("kill harness: %w", err)
+	}
+	return nil
+}
+
+func (p *process) read(replies *os.File) {
+	defer replies.Close()
+	defer close(p.lines)
+	r := bufio.NewReaderSize(replies, 1<<16)
+	for {
+		line, err := readLine(r)
+		if len(line) > 0 {
+			p.lines <- line
+		}
+		if err != nil {
+			if !errors.Is(err, io.EOF) {
+				p.fault <- err
+			}
+			return
+		}
+	}
+}
+
+var errLongLine = fmt.Errorf("a line of more than %d MiB", maxLine>>20)
+
+func readLine(r *bufio.Reader) ([]byte, error) {
+	var line []byte
+	for {
+		part, err := r.ReadSlice('\n')
+		line = append(line, part...)
+		switch {
+		case len(line) > maxLine:
+			return nil, errLongLine
+		case errors.Is(err, bufio.ErrBufferFull):
+			continue
+		default:
+			return bytes.TrimSpace(line), err
+		}
+	}
+}
+
+// kill ends the process group and waits until it is gone.
+func (p *process) kill() {
+	p.once.Do(func() {
+		_ = killGroup(p.cmd)
+		_ = p.in.Close()
+		go func() { // let the reader run out
+			for range p.lines { //nolint:revive // draining
+			}
+		}()
+	})
+	<-p.done
+}
+
+// status tells how the process ended, in words.
+func (p *process) status() string {
+	state := p.cmd.ProcessState
+	if state == nil {
+		return "it is still running"
+	}
+	ws, ok := state.Sys().(syscall.WaitStatus)
+	if ok && ws.Signaled() {
+		return fmt.Sprintf("killed by signal %d (%v)", ws.Signal(), ws.Signal())
+	}
+	return fmt.Sprintf("exit status %d", state.ExitCode())
+}
+
+// tailWriter keeps the last lines of what a harness prints and passes all of it on.
+type tailWriter struct {
+	mu   sync.Mutex
+	kept []byte
+	next io.Writer
+}
+
+const tailBytes = 4 << 10
+
+func (t *tailWriter) Write(b []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.kept = append(t.kept, b...)
+	if over := len(t.kept) - tailBytes; over > 0 {
+		t.kept = append(t.kept[:0], t.kept[over:]...)
+	}
+	if t.next != nil {
+		_, _ = t.next.Write(b) // a full disk must not stop the measurement
+	}
+	return len(b), nil
+}
+
+// lastLines returns at most n lines, with control characters made visible.
+func (t *tailWriter) lastLines(n int) string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	lines := bytes.Split(bytes.TrimSpace(t.kept), []byte{'\n'})
+	if len(lines) > n {
+		lines = lines[len(lines)-n:]
+	}
+	return printable(string(bytes.Join(lines, []byte{'\n'})))
+}
