@@ -1,0 +1,98 @@
+package stats
+
+import "math"
+
+// TQuantile is the value that a Student t variable with df degrees of freedom
+// stays below with probability p.
+func TQuantile(p, df float64) float64 {
+	switch {
+	case math.IsNaN(p) || p < 0 || p > 1 || !(df > 0):
+		return math.NaN()
+	case p == 0.5:
+		return 0
+	case p < 0.5:
+		return -TQuantile(1-p, df)
+	case p == 1:
+		return math.Inf(1)
+	}
+	// Bisection on the exact distribution: slower than a rational formula, and
+	// right for one degree of freedom and for p close to 1 alike.
+	lo, hi := 0.0, 1.0
+	for TCDF(hi, df) < p {
+		lo, hi = hi, hi*2
+		if math.IsInf(hi, 1) {
+			return hi
+		}
+	}
+	for range 200 {
+		mid := lo + (hi-lo)/2
+		if mid <= lo || mid >= hi {
+			break
+		}
+		if TCDF(mid, df) < p {
+			lo = mid
+		} else {
+			hi = mid
+		}
+	}
+	return lo + (hi-lo)/2
+}
+
+// TCDF is the probability that a Student t variable with df degrees of freedom
+// is at most t.
+func TCDF(t, df float64) float64 {
+	if math.IsNaN(t) || !(df > 0) {
+		return math.NaN()
+	}
+	tail := 0.5 * betaInc(df/2, 0.5, df/(df+t*t))
+	if t > 0 {
+		return 1 - tail
+	}
+	return tail
+}
+
+// betaInc is the regularised incomplete beta function, by its continued
+// fraction (modified Lentz).
+func betaInc(a, b, x float64) float64 {
+	switch {
+	case x <= 0:
+		return 0
+	case x >= 1:
+		return 1
+	case x > (a+1)/(a+b+2): // the fraction converges fast on the other side
+		return 1 - betaInc(b, a, 1-x)
+	}
+	la, _ := math.Lgamma(a)
+	lb, _ := math.Lgamma(b)
+	lab, _ := math.Lgamma(a + b)
+	front := math.Exp(a*math.Log(x)+b*math.Log1p(-x)+lab-la-lb) / a
+
+	const tiny = 1e-300
+	f, c, d := 1.0, 1.0, 0.0
+	for i := range 500 {
+		m := float64(i / 2)
+		var step float64
+		switch {
+		case i == 0:
+			step = 1
+		case i%2 == 0:
+			step = m * (b - m) * x / ((a + 2*m - 1) * (a + 2*m))
+		default:
+			step = -(a + m) * (a + b + m) * x / ((a + 2*m) * (a + 2*m + 1))
+		}
+		d = 1 / nonZero(1+step*d, tiny)
+		c = nonZero(1+step/c, tiny)
+		f *= c * d
+		if math.Abs(1-c*d) < 1e-15 {
+			break
+		}
+	}
+	return front * (f - 1)
+}
+
+func nonZero(v, tiny float64) float64 {
+	if math.Abs(v) < tiny {
+		return tiny
+	}
+	return v
+}
