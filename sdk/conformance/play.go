@@ -1,0 +1,148 @@
+package conformance
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+)
+
+// Test plays every transcript against a harness, each in a process of its own.
+func Test(t *testing.T, h Harness) {
+	t.Helper()
+	all, err := Transcripts()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, transcript := range all {
+		t.Run(transcript.Name, func(t *testing.T) {
+			t.Parallel()
+			if err := Play(t.Context(), h, transcript); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// Play starts the harness and plays one transcript. The error tells the first
+// difference. Whatever a transcript says, a harness must end when its pipe of
+// requests does.
+func Play(ctx context.Context, h Harness, t Transcript) error {
+	p, err := start(ctx, h)
+	if err != nil {
+		return err
+	}
+	defer p.stop()
+	d := dialogue{process: p}
+	for _, step := range t.Steps {
+		if err := d.play(step); err != nil {
+			return fmt.Errorf("%s.txt:%d: %w%s", t.Name, step.Line, err, d.context())
+		}
+	}
+	p.close()
+	if _, err := p.exit(); err != nil {
+		return fmt.Errorf("%s.txt: after the last line, PAWL_IN was closed: %w", t.Name, err)
+	}
+	return nil
+}
+
+// dialogue is the state of a transcript that is being played.
+type dialogue struct {
+	process *process
+	sent    string
+	sentAt  time.Time
+	took    time.Duration
+}
+
+func (d *dialogue) play(step Step) error {
+	switch {
+	case step.Send != nil:
+		d.sent, d.sentAt = *step.Send, time.Now()
+		if err := d.process.send(*step.Send); err != nil {
+			return fmt.Errorf("sending failed: %w (%s)", err, d.process.statusText())
+		}
+	case step.Want != nil:
+		got, err := d.reply()
+		if err != nil {
+			return err
+		}
+		d.took = time.Since(d.sentAt)
+		if diff := difference(step.Want, got, ""); diff != "" {
+			return fmt.Errorf("the reply differs at %s\n  want %s\n  got  %s", diff, show(step.Want), show(got))
+		}
+	case step.Took != 0:
+		if d.took < step.Took {
+			return fmt.Errorf("the reply came after %v, want at least %v", d.took, step.Took)
+		}
+	case step.Close:
+		d.process.close()
+	case step.Exit != nil:
+		status, err := d.process.exit()
+		if err != nil {
+			return err
+		}
+		want := *step.Exit
+		if want == AnyFailure && status <= 0 || want != AnyFailure && status != want {
+			return fmt.Errorf("the harness ended with %s", d.process.statusText())
+		}
+	}
+	return nil
+}
+
+// reply reads the next reply. Parts are joined to it, and what the protocol says of
+// every measurement is checked here, so that transcripts need not.
+func (d *dialogue) reply() (map[string]any, error) {
+	clocks := []string{"samples", "wall", "cpu", "clock_mhz"}
+	parts := map[string][]any{}
+	var ids []any
+	for {
+		m, err := d.process.message()
+		if err != nil {
+			return nil, err
+		}
+		for _, clock := range clocks {
+			values, _ := m[clock].([]any)
+			parts[clock] = append(parts[clock], values...)
+		}
+		if ids = append(ids, m["id"]); ids[0] != m["id"] {
+			return nil, fmt.Errorf("a part and its reply have different ids: %v", ids)
+		}
+		if m["op"] == "samples" {
+			continue
+		}
+		if m["op"] != "measure" || m["error"] != nil {
+			return m, nil
+		}
+		for _, clock := range clocks {
+			if len(parts[clock]) > 0 {
+				m[clock] = parts[clock]
+			}
+		}
+		return m, checkMeasurement(parts, m["count"])
+	}
+}
+
+func checkMeasurement(parts map[string][]any, count any) error {
+	samples := len(parts["samples"])
+	if count != float64(samples) {
+		return fmt.Errorf("count is %s, but %d samples came", show(count), samples)
+	}
+	for clock, values := range parts {
+		if len(values) != samples && len(values) != 0 {
+			return fmt.Errorf("%d samples, but %d values of %s beside them", samples, len(values), clock)
+		}
+	}
+	if i := slices.IndexFunc(parts["samples"], func(v any) bool { n, ok := v.(float64); return !ok || n <= 0 }); i >= 0 {
+		return fmt.Errorf("sample %d is %s: want a number above 0", i, show(parts["samples"][i]))
+	}
+	return nil
+}
+
+func (d *dialogue) context() string {
+	text := "\n  sent " + d.sent
+	if stderr := d.process.stderr.String(); stderr != "" {
+		text += "\n  stderr: " + stderr
+	}
+	return text
+}

@@ -1,0 +1,119 @@
+package conformance
+
+import (
+	"bufio"
+	"embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+)
+
+//go:embed transcripts/*.txt
+var transcripts embed.FS
+
+// Transcript is a dialogue with a harness: what is sent, and what must come back.
+type Transcript struct {
+	Name  string
+	Steps []Step
+}
+
+// Step is one line of a transcript. Exactly one of the fields behind Line is set.
+type Step struct {
+	Line  int
+	Send  *string       // "> text": this line is sent as it stands
+	Want  any           // "< pattern": this must be the next reply
+	Took  time.Duration // "took 30ms": the last reply took at least so long
+	Close bool          // "close": the pipe of requests is closed
+	Exit  *int          // "exit 0": the harness ends with this status; AnyFailure for "exit failure"
+}
+
+// AnyFailure stands for every exit status but 0.
+const AnyFailure = -1
+
+// Transcripts returns the transcripts every harness must pass, by name.
+func Transcripts() ([]Transcript, error) {
+	names, err := transcripts.ReadDir("transcripts")
+	if err != nil {
+		return nil, fmt.Errorf("reading the embedded transcripts: %w", err)
+	}
+	var all []Transcript
+	for _, name := range names {
+		text, err := transcripts.Open(path.Join("transcripts", name.Name()))
+		if err != nil {
+			return nil, fmt.Errorf("reading the embedded transcripts: %w", err)
+		}
+		t, err := Parse(name.Name(), text)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, t)
+	}
+	return all, nil
+}
+
+// Parse reads a transcript. Errors name the file and the line.
+func Parse(name string, r io.Reader) (Transcript, error) {
+	t := Transcript{Name: strings.TrimSuffix(name, ".txt")}
+	lines := bufio.NewScanner(r)
+	lines.Buffer(nil, 1<<20)
+	for n := 1; lines.Scan(); n++ {
+		text := lines.Text()
+		if text == "" || strings.HasPrefix(text, "#") {
+			continue
+		}
+		step, err := parseStep(text)
+		if err != nil {
+			return Transcript{}, fmt.Errorf("%s:%d: %w", name, n, err)
+		}
+		step.Line = n
+		t.Steps = append(t.Steps, step)
+	}
+	if err := lines.Err(); err != nil {
+		return Transcript{}, fmt.Errorf("%s: %w", name, err)
+	}
+	if len(t.Steps) == 0 {
+		return Transcript{}, fmt.Errorf("%s: the transcript is empty", name)
+	}
+	return t, nil
+}
+
+func parseStep(text string) (Step, error) {
+	word, rest, _ := strings.Cut(text, " ")
+	switch word {
+	case ">":
+		return Step{Send: &rest}, nil
+	case "<":
+		var want any
+		if err := json.Unmarshal([]byte(rest), &want); err != nil {
+			return Step{}, fmt.Errorf("the pattern is not JSON: %w", err)
+		}
+		if _, ok := want.(map[string]any); !ok {
+			return Step{}, errors.New("the pattern is not a JSON object")
+		}
+		return Step{Want: want}, checkPattern(want)
+	case "took":
+		took, err := time.ParseDuration(rest)
+		if err != nil || took <= 0 {
+			return Step{}, fmt.Errorf("%q is not a time such as 30ms", rest)
+		}
+		return Step{Took: took}, nil
+	case "close":
+		return Step{Close: true}, nil
+	case "exit":
+		status := AnyFailure
+		if rest != "failure" {
+			var err error
+			if status, err = strconv.Atoi(rest); err != nil || status < 0 || status > 255 {
+				return Step{}, fmt.Errorf("%q is not an exit status: want 0 to 255, or failure", rest)
+			}
+		}
+		return Step{Exit: &status}, nil
+	default:
+		return Step{}, fmt.Errorf("a line begins with one of > < took close exit #, not with %q", word)
+	}
+}

@@ -1,0 +1,1761 @@
+/* pawl.h 1.0.0: makes a C, C++, CUDA, HIP or OpenCL program a harness that pawl can measure.
+
+   One header, nothing to link but libc (and the CUDA, HIP or OpenCL runtime where you use it). Include it in the
+   one file that has main, before other headers if you compile with -std=c99 and not -std=gnu99.
+
+     #include "pawl.h"
+
+     struct state { int n; float *a, *b, *c; };
+
+     static void *setup(const pawl_params *p, pawl_rng *rng) {     // allocate and fill the inputs of one config
+       struct state *s = pawl_alloc(sizeof *s);                    // freed by pawl.h, also when setup fails
+       s->n = (int)pawl_int(p, "N");
+       s->a = pawl_alloc(sizeof(float) * s->n * s->n);
+       ...
+       pawl_fill_float(rng, s->a, (size_t)s->n * s->n);
+       return s;
+     }
+     static void run(void *state, pawl_launch *l) { ... }           // ONE run of the kernel
+
+     int main(int argc, char **argv) {
+       static const pawl_benchmark b[] = {{ .name = "matmul", .setup = setup, .run = run,
+           .configs = "N=256; N=512", .flops = "2*N*N*N", .bytes = "3*4*N*N" }};
+       return pawl_main(argc, argv, b, 1);
+     }
+
+   Started by pawl, the program answers pawl's requests (docs/reference/harness-protocol.md). Started by hand, it
+   measures its own configs briefly and prints a table. stdout and stderr stay yours in both cases.
+
+   How it measures. A sample is one run; runs shorter than 20 us are measured in batches of about 50 us, and a sample
+   is then the mean. Before each sample of a cold case the cache is swept, and every run of a cold batch has inputs of
+   its own, so setup is then called several times. `wall` is CLOCK_MONOTONIC, `cpu` is the CPU time of the thread that
+   calls run, `device` is events on the GPU. Under CUDA and HIP, launches of a measured sample wait behind a
+   blocking kernel until all are queued, so that the time the host needs to launch is not in the sample.
+   The CUDA part has run on an emulator only, the HIP part has only been compiled: neither has yet run on a GPU.
+
+   Names that begin with pawli_ are not for you: they may change. Licence: see LICENSE in pawl's repository. */
+#ifndef PAWL_H
+#define PAWL_H
+
+#define PAWL_VERSION "1.0.0"
+
+#if defined(__STRICT_ANSI__) && !defined(__cplusplus) && !defined(_POSIX_C_SOURCE)
+#define _POSIX_C_SOURCE 200809L /* strict C hides clock_gettime and setenv */
+#endif
+
+#include <errno.h>
+#include <fcntl.h>
+#include <locale.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#ifndef CLOCK_THREAD_CPUTIME_ID
+#error "pawl.h needs POSIX clocks: include pawl.h before every other header, or compile with -std=gnu99 or later"
+#endif
+
+#if defined(__CUDACC__)
+#define PAWLI_GPU(name) cuda##name
+#include <cuda_runtime.h>
+#elif defined(__HIPCC__)
+#define PAWLI_GPU(name) hip##name
+#include <hip/hip_runtime.h>
+#elif defined(PAWL_OPENCL)
+#ifndef CL_TARGET_OPENCL_VERSION
+#define CL_TARGET_OPENCL_VERSION 120
+#endif
+#ifdef __APPLE__
+#include <OpenCL/opencl.h>
+#else
+#include <CL/cl.h>
+#endif
+#endif
+
+#if defined(__cplusplus) && (defined(__cpp_exceptions) || defined(__EXCEPTIONS))
+#define PAWLI_EXCEPTIONS 1
+#include <exception>
+#include <new>
+#endif
+
+#define PAWL_API static __attribute__((unused))
+
+/* ---- what you write ---------------------------------------------------------------------------------------------- */
+
+/* The parameters of a config. A parameter that is missing or of the wrong kind ends setup: the case is then broken
+   with the code bad_params and a message that names it. */
+typedef struct pawl_params pawl_params;
+PAWL_API long long pawl_int(const pawl_params *p, const char *name);
+PAWL_API double pawl_float(const pawl_params *p, const char *name);
+PAWL_API const char *pawl_string(const pawl_params *p, const char *name); /* valid until teardown */
+PAWL_API int pawl_bool(const pawl_params *p, const char *name);
+PAWL_API int pawl_has(const pawl_params *p, const char *name);
+
+/* Random inputs, the same on both sides of a round. Data is not a detail: a GPU computes zeros faster. */
+typedef struct pawl_rng {
+  uint64_t state;
+} pawl_rng;
+PAWL_API uint64_t pawl_random(pawl_rng *rng);                                 /* 64 random bits */
+PAWL_API double pawl_uniform(pawl_rng *rng);                                  /* in [-1, 1) */
+PAWL_API void pawl_fill_float(pawl_rng *rng, float *to, size_t count);        /* uniform in [-1, 1) */
+PAWL_API void pawl_fill_half(pawl_rng *rng, void *to_fp16, size_t count);     /* likewise, IEEE half precision */
+
+/* Memory of a prepared case, 64-byte aligned; call it in setup. It is freed after teardown. Never returns NULL. */
+PAWL_API void *pawl_alloc(size_t bytes);
+
+/* What a run gets to launch with. */
+typedef struct pawl_launch pawl_launch;
+#if defined(PAWLI_GPU)
+PAWL_API void *pawl_device_alloc(size_t bytes); /* as pawl_alloc, on the device */
+PAWL_API PAWLI_GPU(Stream_t) pawl_stream(const pawl_launch *l); /* launch everything here, and do not synchronise */
+#elif defined(PAWL_OPENCL)
+PAWL_API cl_context pawl_context(void);
+PAWL_API cl_device_id pawl_device(void); /* the first GPU, else the first device; PAWL_OPENCL_DEVICE=part of a name */
+PAWL_API cl_command_queue pawl_queue(const pawl_launch *l); /* enqueue everything here */
+PAWL_API cl_event *pawl_event(pawl_launch *l); /* pass one to each clEnqueue... of a run: these are timed */
+PAWL_API cl_kernel pawl_kernel(const char *source, const char *options, const char *name); /* the user releases it */
+#endif
+
+/* One implementation of a benchmark. Entries with one name are implementations of one benchmark; configs, flops and
+   bytes may stand with any of them. Only name and run are needed. In C++ before 20, assign the fields one by one. */
+typedef struct pawl_benchmark {
+  const char *name;
+  const char *implementation; /* NULL: "candidate", the one under test */
+  void *(*setup)(const pawl_params *p, pawl_rng *rng);
+  void (*run)(void *state, pawl_launch *l);
+  void (*teardown)(void *state);
+  const char *configs; /* "B=32 S=128 dtype=fp16; B=32 S=256 dtype=fp16" */
+  const char *flops;   /* the work of one run as an expression over the parameters: "2*N*N*N" */
+  const char *bytes;
+} pawl_benchmark;
+
+PAWL_API int pawl_main(int argc, char **argv, const pawl_benchmark *benchmarks, int count);
+
+/* Ends setup, run or teardown: pawl_fail("cannot open %s", path). It does not return. The case is broken, the harness
+   stays usable. In C++ it throws, in C it jumps: free what you did not get from pawl_alloc before you call it.
+   pawl_fail_as says which kind: "no_memory", "unsupported", "no_device", "bad_params". */
+#define pawl_fail(...) pawl_fail_as("failed", __VA_ARGS__)
+PAWL_API void pawl_fail_as(const char *code, const char *format, ...) __attribute__((noreturn, format(printf, 2, 3)));
+
+/* PAWL_CHECK(cudaMemcpy(...)), PAWL_CHECK(clSetKernelArg(...)): pawl_fail when the call failed. */
+#if defined(PAWLI_GPU) || defined(PAWL_OPENCL)
+#define PAWL_CHECK(call) pawli_check((call), #call)
+#endif
+
+#if defined(__cplusplus)
+/* The same for a class: T(const pawl_params *, pawl_rng *) is setup, T::run(pawl_launch *) is a run, ~T() is teardown.
+     pawl_benchmark b = pawl_class<Matmul>("matmul"); b.configs = "N=256; N=512"; */
+template <class T>
+PAWL_API pawl_benchmark pawl_class(const char *name, const char *implementation = nullptr) {
+  pawl_benchmark b = pawl_benchmark();
+  b.name = name;
+  b.implementation = implementation;
+  b.setup = [](const pawl_params *p, pawl_rng *rng) -> void * { return new T(p, rng); };
+  b.run = [](void *state, pawl_launch *l) { static_cast<T *>(state)->run(l); };
+  b.teardown = [](void *state) { delete static_cast<T *>(state); };
+  return b;
+}
+#endif
+
+/* ---- constants and the one state ----------------------------------------------------------------------------------- */
+
+enum {
+  PAWLI_LINE = 64 << 20, /* longest line of the protocol */
+  PAWLI_DEPTH = 32,      /* deepest JSON from pawl */
+  PAWLI_PART = 4096,     /* samples a message */
+  PAWLI_SETS = 64        /* buffer sets of a cold batch, at most */
+};
+#define PAWLI_SHORT_NS 20e3     /* runs below this are batched ... */
+#define PAWLI_SAMPLE_NS 50e3    /* ... to samples of about this */
+#define PAWLI_SETTLE_NS 10e6    /* running time before the batch is chosen, so that clocks are up */
+#define PAWLI_LIFE_NS 2e9       /* longest silence while measuring */
+#define PAWLI_LOOK_NS 200e6     /* how often a measurement looks whether pawl is still there */
+#define PAWLI_CALIBRATION "pawl.calibration"
+
+struct pawl_params {
+  const char *json; /* the text of a valid JSON object */
+};
+
+struct pawl_launch {
+  int run; /* which run of its sample this is */
+#if defined(PAWLI_GPU)
+  PAWLI_GPU(Stream_t) stream;
+#elif defined(PAWL_OPENCL)
+  cl_command_queue queue;
+#endif
+};
+
+typedef enum { PAWLI_TIMER_DEVICE, PAWLI_TIMER_WALL, PAWLI_TIMER_CPU, PAWLI_TIMERS } pawli_timer;
+static const char *const pawli_timer_names[PAWLI_TIMERS] = {"device", "wall", "cpu"};
+
+typedef struct pawli_block { /* header of memory that belongs to a set; host memory follows it */
+  struct pawli_block *next;
+  void *device;
+} pawli_block;
+
+typedef struct pawli_set { /* one call of setup */
+  void *state;
+  pawli_block *blocks;
+} pawli_set;
+
+typedef struct pawli_reading { /* nanoseconds a run */
+  double by[PAWLI_TIMERS];
+  double clock_mhz; /* 0 when the device does not tell */
+} pawli_reading;
+
+static struct {
+  const pawl_benchmark *benchmarks;
+  int count;
+
+  char code[32], message[1024]; /* the failure that is being reported */
+#if defined(PAWLI_EXCEPTIONS)
+  int guarded;
+#else
+  jmp_buf *guard;
+#endif
+
+  int in, out; /* pipes */
+  char *line;  /* bytes that came in */
+  size_t line_length, line_room;
+  const char *asked; /* the request that is being answered */
+  char *text; /* the message that is being written */
+  size_t text_length, text_room;
+
+  int opened; /* the device */
+  char device_name[256], runtime[256], note[256];
+  double device_quantum_ns;
+
+  const pawl_benchmark *prepared;
+  char *request; /* the prepare request: params point into it */
+  pawl_params params;
+  uint64_t seed;
+  double bytes, quantum_ns;
+  pawli_timer timer;
+  int cold, batch, next_set, set_count;
+  pawli_set sets[PAWLI_SETS];
+  pawli_set *filling; /* the set whose setup is running */
+  pawl_launch launch;
+
+  double part[PAWLI_TIMERS + 1][PAWLI_PART]; /* readings not sent yet; the last row is the clock */
+} pawli;
+
+/* ---- failing ------------------------------------------------------------------------------------------------------ */
+
+#if defined(PAWLI_EXCEPTIONS)
+struct pawli_failure {}; /* thrown; the words are in pawli.code and pawli.message */
+#endif
+
+static void pawli_say(const char *code, const char *format, va_list values) {
+  snprintf(pawli.code, sizeof pawli.code, "%s", code);
+  vsnprintf(pawli.message, sizeof pawli.message, format, values);
+}
+
+static __attribute__((noreturn)) void pawli_raise(void) {
+#if defined(PAWLI_EXCEPTIONS)
+  if (pawli.guarded) throw pawli_failure();
+#else
+  if (pawli.guard) longjmp(*pawli.guard, 1);
+#endif
+  fprintf(stderr, "pawl.h: %s\n", pawli.message);
+  exit(1);
+}
+
+PAWL_API void pawl_fail_as(const char *code, const char *format, ...) {
+  va_list values;
+  va_start(values, format);
+  pawli_say(code, format, values);
+  va_end(values);
+  pawli_raise();
+}
+
+/* Runs step(with). Returns 1 when it failed, with code and message in pawli. */
+#if defined(PAWLI_EXCEPTIONS)
+static int pawli_try(void (*step)(void *), void *with) {
+  struct guard {
+    guard() { pawli.guarded++; }
+    ~guard() { pawli.guarded--; }
+  } here;
+  try {
+    step(with);
+    return 0;
+  } catch (const pawli_failure &) {
+    return 1;
+  } catch (const std::bad_alloc &) {
+    snprintf(pawli.code, sizeof pawli.code, "no_memory");
+    snprintf(pawli.message, sizeof pawli.message, "no memory: std::bad_alloc");
+  } catch (const std::exception &e) {
+    snprintf(pawli.code, sizeof pawli.code, "failed");
+    snprintf(pawli.message, sizeof pawli.message, "%s", e.what());
+  } catch (...) {
+    snprintf(pawli.code, sizeof pawli.code, "failed");
+    snprintf(pawli.message, sizeof pawli.message, "the harness threw something that is no std::exception");
+  }
+  return 1;
+}
+#else
+static int pawli_try(void (*step)(void *), void *with) {
+  jmp_buf here;
+  jmp_buf *const outer = pawli.guard;
+  volatile int failed = 1;
+  pawli.guard = &here;
+  if (setjmp(here) == 0) {
+    step(with);
+    failed = 0;
+  }
+  pawli.guard = outer;
+  return failed;
+}
+#endif
+
+/* For what leaves no way to answer: a dead pipe, no memory for a message, a line that cannot be read. */
+static __attribute__((noreturn)) void pawli_die(const char *what) {
+  fprintf(stderr, "pawl.h: %s\n", what);
+  exit(1);
+}
+
+/* ---- memory ------------------------------------------------------------------------------------------------------- */
+
+static pawli_block *pawli_add_block(size_t bytes) {
+  void *at = NULL;
+  if (!pawli.filling) pawl_fail("pawl_alloc is for setup: memory in a run would be measured");
+  if (bytes > SIZE_MAX - 64 || posix_memalign(&at, 64, bytes + 64) != 0)
+    pawl_fail_as("no_memory", "no memory: cannot allocate %llu bytes", (unsigned long long)bytes);
+  pawli_block *b = (pawli_block *)at;
+  b->device = NULL;
+  b->next = pawli.filling->blocks;
+  pawli.filling->blocks = b;
+  return b;
+}
+
+PAWL_API void *pawl_alloc(size_t bytes) { return (char *)pawli_add_block(bytes) + 64; }
+
+static void pawli_device_free(void *memory);
+
+static void pawli_free_blocks(pawli_set *set) {
+  while (set->blocks) {
+    pawli_block *b = set->blocks;
+    set->blocks = b->next;
+    if (b->device) pawli_device_free(b->device);
+    free(b);
+  }
+}
+
+/* ---- random inputs ------------------------------------------------------------------------------------------------ */
+
+PAWL_API uint64_t pawl_random(pawl_rng *rng) { /* splitmix64 */
+  uint64_t z = (rng->state += UINT64_C(0x9e3779b97f4a7c15));
+  z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+  z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+  return z ^ (z >> 31);
+}
+
+PAWL_API double pawl_uniform(pawl_rng *rng) { return (double)(int64_t)pawl_random(rng) / 9223372036854775808.0; }
+
+PAWL_API void pawl_fill_float(pawl_rng *rng, float *to, size_t count) {
+  size_t i;
+  for (i = 0; i < count; i++) to[i] = (float)((int32_t)(pawl_random(rng) >> 40) - (1 << 23)) / (float)(1 << 23);
+}
+
+/* Multiples of 2^-11: half precision holds them exactly, so there is nothing to round. */
+PAWL_API void pawl_fill_half(pawl_rng *rng, void *to_fp16, size_t count) {
+  uint16_t *to = (uint16_t *)to_fp16;
+  size_t i;
+  for (i = 0; i < count; i++) {
+    int k = (int)(pawl_random(rng) >> 52) - 2048, size = k < 0 ? -k : k, exponent = 14;
+    if (size == 2048) size = 1024, exponent = 15; /* -1 */
+    while (size && size < 1024) size *= 2, exponent--;
+    to[i] = size ? (uint16_t)((k < 0) << 15 | exponent << 10 | (size & 1023)) : (uint16_t)0;
+  }
+}
+
+/* ---- reading JSON: text is NUL-terminated; pawli_skip accepts it before anything else looks into it --------------- */
+
+static const char *pawli_space(const char *s) {
+  while (*s == ' ' || *s == '\t' || *s == '\r' || *s == '\n') s++;
+  return s;
+}
+
+static int pawli_digit(char c) { return c >= '0' && c <= '9'; }
+
+static int pawli_hex(const char *s) { /* four digits, or -1 */
+  int i, value = 0;
+  for (i = 0; i < 4; i++) {
+    const char c = s[i];
+    if (pawli_digit(c)) value = value * 16 + c - '0';
+    else if (c >= 'a' && c <= 'f') value = value * 16 + c - 'a' + 10;
+    else if (c >= 'A' && c <= 'F') value = value * 16 + c - 'A' + 10;
+    else return -1;
+  }
+  return value;
+}
+
+/* Each skip function returns the first character after the value, or NULL where the text is not JSON. */
+static const char *pawli_skip_string(const char *s) {
+  if (*s++ != '"') return NULL;
+  for (; *s != '"'; s++) {
+    if ((unsigned char)*s < 0x20) return NULL;
+    if (*s != '\\') continue;
+    s++;
+    if (*s == 'u' && pawli_hex(s + 1) >= 0) s += 4;
+    else if (!*s || !strchr("\"\\/bfnrt", *s)) return NULL;
+  }
+  return s + 1;
+}
+
+static const char *pawli_skip_number(const char *s) {
+  if (*s == '-') s++;
+  if (!pawli_digit(*s)) return NULL;
+  if (*s == '0') s++;
+  else while (pawli_digit(*s)) s++;
+  if (*s == '.') {
+    if (!pawli_digit(*++s)) return NULL;
+    while (pawli_digit(*s)) s++;
+  }
+  if (*s == 'e' || *s == 'E') {
+    s++;
+    if (*s == '+' || *s == '-') s++;
+    if (!pawli_digit(*s)) return NULL;
+    while (pawli_digit(*s)) s++;
+  }
+  return s;
+}
+
+static const char *pawli_skip(const char *s, int depth) {
+  if (depth > PAWLI_DEPTH) return NULL;
+  if (*s == '"') return pawli_skip_string(s);
+  if (strncmp(s, "true", 4) == 0 || strncmp(s, "null", 4) == 0) return s + 4;
+  if (strncmp(s, "false", 5) == 0) return s + 5;
+  if (*s != '{' && *s != '[') return pawli_skip_number(s);
+  const char open = *s, close = open == '{' ? '}' : ']';
+  s = pawli_space(s + 1);
+  if (*s == close) return s + 1;
+  for (;;) {
+    if (open == '{') {
+      if (!(s = pawli_skip_string(s))) return NULL;
+      s = pawli_space(s);
+      if (*s != ':') return NULL;
+      s = pawli_space(s + 1);
+    }
+    if (!(s = pawli_skip(s, depth + 1))) return NULL;
+    s = pawli_space(s);
+    if (*s == close) return s + 1;
+    if (*s != ',') return NULL;
+    s = pawli_space(s + 1);
+  }
+}
+
+static size_t pawli_utf8(unsigned c, char *to) {
+  if (c == 0 || c > 0x10ffff || (c >= 0xd800 && c < 0xe000)) c = 0xfffd; /* NUL would end the string */
+  if (c < 0x80) return to[0] = (char)c, 1;
+  if (c < 0x800) return to[0] = (char)(0xc0 | c >> 6), to[1] = (char)(0x80 | (c & 63)), 2;
+  to[1] = (char)(0x80 | (c >> 6 & 63));
+  to[2] = (char)(0x80 | (c & 63));
+  if (c < 0x10000) return to[0] = (char)(0xe0 | c >> 12), 3;
+  to[3] = to[2];
+  to[2] = to[1];
+  to[1] = (char)(0x80 | (c >> 12 & 63));
+  return to[0] = (char)(0xf0 | c >> 18), 4;
+}
+
+/* Decodes a JSON string into to, which has room for the whole text of it: decoding never makes it longer. */
+static void pawli_decode(const char *s, char *to) {
+  static const char escapes[] = "b\bf\fn\nr\rt\t";
+  for (s++; *s != '"'; s++) {
+    if (*s != '\\') {
+      *to++ = *s;
+    } else if (*++s != 'u') {
+      const char *found = strchr(escapes, *s);
+      *to++ = found ? found[1] : *s;
+    } else {
+      unsigned c = (unsigned)pawli_hex(s + 1);
+      s += 4;
+      if (c >= 0xd800 && c < 0xdc00 && s[1] == '\\' && s[2] == 'u') {
+        const int low = pawli_hex(s + 3);
+        if (low >= 0xdc00 && low < 0xe000) c = 0x10000 + ((c - 0xd800) << 10) + ((unsigned)low - 0xdc00), s += 6;
+      }
+      to += pawli_utf8(c, to);
+    }
+  }
+  *to = 0;
+}
+
+/* Compares a JSON string with plain text. */
+static int pawli_is(const char *json, const char *text) {
+  char plain[256];
+  if (!json || *json != '"' || pawli_skip_string(json) - json > (ptrdiff_t)sizeof plain) return 0;
+  pawli_decode(json, plain);
+  return strcmp(plain, text) == 0;
+}
+
+/* The value of a member of a JSON object, NULL when there is none. */
+static const char *pawli_member(const char *object, const char *name) {
+  const char *s = object && *object == '{' ? pawli_space(object + 1) : "";
+  while (*s == '"') {
+    const char *key = s, *value;
+    s = pawli_space(pawli_skip_string(s));
+    value = pawli_space(s + 1);
+    if (pawli_is(key, name)) return value;
+    s = pawli_space(pawli_skip(value, 0));
+    if (*s == ',') s = pawli_space(s + 1);
+  }
+  return NULL;
+}
+
+/* Reads a JSON number; 0 when it is none, too long or not finite. */
+static int pawli_number(const char *s, double *value) {
+  char plain[64], *dot;
+  const char *end = s && (*s == '-' || pawli_digit(*s)) ? pawli_skip_number(s) : NULL;
+  if (!end || end - s >= (ptrdiff_t)sizeof plain) return 0;
+  memcpy(plain, s, (size_t)(end - s));
+  plain[end - s] = 0;
+  if ((dot = strchr(plain, '.'))) *dot = *localeconv()->decimal_point; /* strtod heeds the program's locale */
+  *value = strtod(plain, NULL);
+  return *value < 1e300 && *value > -1e300;
+}
+
+/* A member that is a number of at least 0; otherwise when there is none. */
+static double pawli_amount(const char *object, const char *name, double otherwise) {
+  const char *s = pawli_member(object, name);
+  double value = otherwise;
+  if (s && (!pawli_number(s, &value) || value < 0)) pawl_fail_as("bad_params", "%s is not a number of at least 0", name);
+  return value;
+}
+
+/* ---- parameters ---------------------------------------------------------------------------------------------------- */
+
+static const char *pawli_param(const pawl_params *p, const char *name) {
+  const char *s = pawli_member(p->json, name);
+  if (!s) pawl_fail_as("bad_params", "the parameter %s is missing", name);
+  return s;
+}
+
+PAWL_API long long pawl_int(const pawl_params *p, const char *name) {
+  const char *s = pawli_param(p, name);
+  double value;
+  if (pawli_number(s, &value)) {
+    const char *end = s + (*s == '-');
+    while (pawli_digit(*end)) end++;
+    errno = 0;
+    const long long whole = strtoll(s, NULL, 10);
+    if (end == pawli_skip_number(s) && errno == 0) return whole;
+    if (end != pawli_skip_number(s) && value > -9e15 && value < 9e15 && value == (double)(long long)value) return (long long)value;
+  }
+  pawl_fail_as("bad_params", "the parameter %s is not a whole number of 64 bits", name);
+}
+
+PAWL_API double pawl_float(const pawl_params *p, const char *name) {
+  double value;
+  if (!pawli_number(pawli_param(p, name), &value)) pawl_fail_as("bad_params", "the parameter %s is not a number", name);
+  return value;
+}
+
+PAWL_API const char *pawl_string(const pawl_params *p, const char *name) {
+  const char *s = pawli_param(p, name);
+  if (*s != '"') pawl_fail_as("bad_params", "the parameter %s is not a string", name);
+  char *plain = (char *)pawl_alloc((size_t)(pawli_skip_string(s) - s));
+  pawli_decode(s, plain);
+  return plain;
+}
+
+PAWL_API int pawl_bool(const pawl_params *p, const char *name) {
+  const char *s = pawli_param(p, name);
+  if (*s != 't' && *s != 'f') pawl_fail_as("bad_params", "the parameter %s is not true or false", name);
+  return *s == 't';
+}
+
+PAWL_API int pawl_has(const pawl_params *p, const char *name) { return pawli_member(p->json, name) != NULL; }
+
+/* ---- writing JSON -------------------------------------------------------------------------------------------------- */
+
+static char *pawli_grow(char *at, size_t *room, size_t need) {
+  if (need <= *room) return at;
+  while (*room < need) *room = *room ? *room * 2 : 4096;
+  at = (char *)realloc(at, *room);
+  if (!at) pawli_die("no memory for a message");
+  return at;
+}
+
+/* Appends to the message; of the formats of printf only those that heed no locale: no %f, %g and the like. */
+static __attribute__((format(printf, 1, 2))) void pawli_put(const char *format, ...) {
+  va_list values;
+  va_start(values, format);
+  const int length = vsnprintf(NULL, 0, format, values);
+  va_end(values);
+  pawli.text = pawli_grow(pawli.text, &pawli.text_room, pawli.text_length + (size_t)length + 1);
+  va_start(values, format);
+  vsnprintf(pawli.text + pawli.text_length, (size_t)length + 1, format, values);
+  va_end(values);
+  pawli.text_length += (size_t)length;
+}
+
+/* Length of the valid UTF-8 sequence at s, 0 when there is none. */
+static int pawli_utf8_length(const char *s) {
+  static const unsigned least[] = {0, 0, 0x80, 0x800, 0x10000};
+  const unsigned char first = (unsigned char)*s;
+  const int length = first < 0x80 ? 1 : first >> 5 == 6 ? 2 : first >> 4 == 14 ? 3 : first >> 3 == 30 ? 4 : 0;
+  unsigned c = first & (0xffu >> (length + 1));
+  int i;
+  if (length < 2) return length;
+  for (i = 1; i < length; i++) {
+    if (((unsigned char)s[i] & 0xc0) != 0x80) return 0;
+    c = c << 6 | ((unsigned char)s[i] & 63);
+  }
+  return c >= least[length] && c <= 0x10ffff && (c < 0xd800 || c > 0xdfff) ? length : 0;
+}
+
+static void pawli_put_string(const char *s) {
+  pawli_put("\"");
+  while (*s) {
+    const int length = pawli_utf8_length(s);
+    if (*s == '"' || *s == '\\') pawli_put("\\%c", *s);
+    else if ((unsigned char)*s < 0x20) pawli_put("\\u%04x", *s);
+    else if (!length) pawli_put("\\ufffd"); /* a message of the user's may be anything */
+    else pawli_put("%.*s", length, s);
+    s += length ? length : 1;
+  }
+  pawli_put("\"");
+}
+
+static void pawli_put_fact(const char *name, const char *value) {
+  pawli_put(",\"%s\":", name);
+  pawli_put_string(value);
+}
+
+static void pawli_put_number(double value) {
+  const unsigned long long thousandths = (unsigned long long)(value * 1000 + 0.5);
+  pawli_put("%llu", thousandths / 1000);
+  if (thousandths % 1000) pawli_put(".%03llu", thousandths % 1000);
+}
+
+static void pawli_put_numbers(const char *name, const double *values, int count) {
+  int i;
+  pawli_put(",\"%s\":[", name);
+  for (i = 0; i < count; i++) {
+    if (i) pawli_put(",");
+    pawli_put_number(values[i]);
+  }
+  pawli_put("]");
+}
+
+/* Begins a reply to the request that is being answered. */
+static void pawli_begin(const char *op) {
+  const char *const id = pawli_member(pawli.asked, "id");
+  pawli.text_length = 0;
+  pawli_put("{\"id\":%.*s,\"op\":\"%s\"", (int)(pawli_skip_number(id) - id), id, op);
+}
+
+static void pawli_send(void) {
+  size_t done = 0;
+  pawli_put("}\n");
+  while (done < pawli.text_length) {
+    const ssize_t n = write(pawli.out, pawli.text + done, pawli.text_length - done);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) _exit(1); /* pawl is gone */
+    done += (size_t)n;
+  }
+}
+
+/* ---- clocks -------------------------------------------------------------------------------------------------------- */
+
+static inline double pawli_clock(clockid_t clock) {
+  struct timespec t;
+  clock_gettime(clock, &t);
+  return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+/* The step of a host clock. Some systems count CPU time in ticks of milliseconds and do not say so. */
+static double pawli_step_ns(clockid_t clock) {
+  struct timespec t;
+  double least = 1e18;
+  int i;
+  for (i = 0; i < 5; i++) {
+    const double from = pawli_clock(clock), limit = pawli_clock(CLOCK_MONOTONIC) + 50e6;
+    double to = from;
+    while (to == from && pawli_clock(CLOCK_MONOTONIC) < limit) to = pawli_clock(clock);
+    if (to > from && to - from < least) least = to - from;
+  }
+  clock_getres(clock, &t);
+  const double claimed = (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+  return least > 100e3 && least > claimed ? least : claimed > 1 ? claimed : 1; /* below, a step is the cost of reading */
+}
+
+/* ---- the host ------------------------------------------------------------------------------------------------------ */
+
+static size_t pawli_host_cache_bytes(void) {
+  size_t most = 0;
+  int i;
+  for (i = 0; i < 8; i++) {
+    char path[80], unit = 0;
+    unsigned long size = 0;
+    snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/size", i);
+    FILE *file = fopen(path, "r");
+    if (!file) continue;
+    if (fscanf(file, "%lu%c", &size, &unit) == 2) size <<= unit == 'K' ? 10 : unit == 'M' ? 20 : 0;
+    fclose(file);
+    if (size > most) most = size;
+  }
+  return most ? most : (size_t)32 << 20;
+}
+
+#if !defined(PAWLI_GPU) && !defined(PAWL_OPENCL)
+
+#define PAWLI_FIRST_TIMER PAWLI_TIMER_WALL
+enum { PAWLI_MOST_RUNS = 1 << 20 }; /* of a batch */
+
+static void pawli_device_free(void *memory) { (void)memory; }
+
+static void pawli_open(const char *device) {
+  (void)device;
+  snprintf(pawli.device_name, sizeof pawli.device_name, "host");
+#ifdef __VERSION__
+  snprintf(pawli.runtime, sizeof pawli.runtime, "compiler %s", __VERSION__);
+#endif
+}
+
+static size_t pawli_cache_bytes(void) { return pawli_host_cache_bytes(); }
+
+/* Reads twice the last-level cache. It does not write: dirty lines would have to leave the cache during the run. */
+static void pawli_flush(void) {
+  static const size_t most = (size_t)1 << 30;
+  static uint64_t *data;
+  static size_t count;
+  static volatile uint64_t sink;
+  uint64_t sum = 0;
+  size_t i;
+  if (!data) {
+    pawl_rng rng = {1};
+    size_t bytes = 2 * pawli_host_cache_bytes();
+    if (bytes > most) bytes = most;
+    if (!(data = (uint64_t *)malloc(bytes))) pawl_fail_as("no_memory", "no memory: cannot allocate %llu bytes to sweep the cache", (unsigned long long)bytes);
+    count = bytes / sizeof *data;
+    for (i = 0; i < count; i++) data[i] = pawl_random(&rng); /* untouched pages would all be one page */
+  }
+  for (i = 0; i < count; i += 8) sum += data[i];
+  sink = sum;
+  (void)sink;
+}
+
+static void pawli_abandon(void) {}
+static inline void pawli_before(int hold) { (void)hold; }
+static inline void pawli_after(void) {}
+static inline int pawli_read(pawli_reading *r) {
+  (void)r;
+  return 1;
+}
+
+/* The calibration kernel: two chains of dependent operations, about 200 us. A change of its time is a change of the
+   machine, so its code must not depend on the user's flags: there is nothing to vectorise, to contract or to fold. */
+#if defined(__GNUC__) && !defined(__clang__)
+__attribute__((noinline, noclone, optimize("O2", "no-fast-math")))
+#else
+__attribute__((noinline))
+#endif
+static void pawli_calibrate(void *state, pawl_launch *l) {
+  static volatile uint64_t seed = 1, sink;
+  uint64_t x = seed;
+  double d = (double)x;
+  int i;
+  (void)state;
+  (void)l;
+  for (i = 0; i < 25000; i++) {
+    x = x * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    d = 1.0 / (d + 1.0);
+  }
+  sink = x + (uint64_t)(d * 1e6);
+  (void)sink;
+}
+static void *pawli_calibration_setup(const pawl_params *p, pawl_rng *rng) { return (void)p, (void)rng, (void *)NULL; }
+static void pawli_calibration_teardown(void *state) { (void)state; }
+#endif
+
+/* ---- CUDA and HIP -------------------------------------------------------------------------------------------------- */
+
+#if defined(PAWLI_GPU)
+
+#define PAWLI_FIRST_TIMER PAWLI_TIMER_DEVICE
+#define PAWLI_HOLD_CYCLES 500000000LL /* how long launches are held back at most: about a third of a second */
+enum { PAWLI_MOST_RUNS = 64, PAWLI_MOST_UNITS = 1024 }; /* a batch must fit the launch queue, or launching blocks */
+
+#ifndef PAWLI_LAUNCH /* the emulator has its own */
+#define PAWLI_LAUNCH(kernel, grid, block, stream) kernel<<<grid, block, 0, stream>>>
+#define PAWLI_REGISTER64(name, value) asm volatile("mov.u64 %0, %%" name ";" : "=l"(value))
+#define PAWLI_REGISTER32(name, value) asm volatile("mov.u32 %0, %%" name ";" : "=r"(value))
+#endif
+
+typedef struct pawli_stamp { /* when a multiprocessor was seen, on two clocks */
+  unsigned long long cycles, ns;
+} pawli_stamp;
+
+typedef struct pawli_mapped { /* memory that host and device both see */
+  volatile int go, gave_up;
+  pawli_stamp stamps[2][PAWLI_MOST_UNITS];
+} pawli_mapped;
+
+static struct {
+  PAWLI_GPU(Event_t) start, stop;
+  pawli_mapped *shared, *shared_on_device;
+  unsigned *sweep;
+  size_t cache_bytes;
+  int units, held, give_ups;
+} pawli_gpu;
+
+static void pawli_check(PAWLI_GPU(Error_t) error, const char *call) {
+  if (error == PAWLI_GPU(Success)) return;
+  const char *code = "failed";
+  if (error == PAWLI_GPU(ErrorMemoryAllocation)) code = "no_memory";
+  if (error == PAWLI_GPU(ErrorNoDevice) || error == PAWLI_GPU(ErrorInsufficientDriver)) code = "no_device";
+  (void)PAWLI_GPU(GetLastError)(); /* else the next check reports it again */
+  pawl_fail_as(code, "%s: %s (%s)", call, PAWLI_GPU(GetErrorString)(error), PAWLI_GPU(GetErrorName)(error));
+}
+
+/* Holds the stream until the host says go. It gives up by itself: a run that waits for the device would wait for ever. */
+static __global__ void pawli_hold(pawli_mapped *shared, long long cycles) {
+  const long long from = clock64();
+  while (!shared->go) {
+    if (clock64() - from > cycles) {
+      shared->gave_up = 1;
+      return;
+    }
+  }
+}
+
+static __global__ void pawli_sweep(const unsigned *data, size_t count, unsigned *sink) {
+  unsigned sum = 0;
+  for (size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x; i < count; i += (size_t)gridDim.x * blockDim.x) sum += data[i];
+  if (sum == 1) *sink = sum; /* hardly ever, but the sum must be computed */
+}
+
+static __global__ void pawli_scatter(unsigned *data, size_t count) {
+  for (size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x; i < count; i += (size_t)gridDim.x * blockDim.x)
+    data[i] = (unsigned)i * 2654435761u;
+}
+
+static __global__ void pawli_chain(float *out) {
+  float x = threadIdx.x * 1e-3f;
+  for (int i = 0; i < 16384; i++) x = x * 0.999f + 0.001f;
+  out[blockIdx.x * blockDim.x + threadIdx.x] = x;
+}
+
+#if defined(__CUDACC__)
+/* Every multiprocessor notes its cycle counter at the moment the global timer, which moves in steps of up to 1 us,
+   moves on. Two notes of one multiprocessor give its clock. */
+static __global__ void pawli_note(pawli_stamp *stamps) {
+  unsigned long long from, now;
+  unsigned unit;
+  PAWLI_REGISTER32("smid", unit);
+  PAWLI_REGISTER64("globaltimer", from);
+  do PAWLI_REGISTER64("globaltimer", now);
+  while (now == from);
+  if (unit < PAWLI_MOST_UNITS) {
+    stamps[unit].cycles = (unsigned long long)clock64();
+    stamps[unit].ns = now;
+  }
+}
+
+static double pawli_clock_mhz(void) {
+  const pawli_mapped *m = pawli_gpu.shared;
+  double sum = 0;
+  int seen = 0;
+  for (int i = 0; i < PAWLI_MOST_UNITS; i++) {
+    const pawli_stamp a = m->stamps[0][i], b = m->stamps[1][i];
+    if (a.ns && b.ns > a.ns && b.cycles > a.cycles) sum += (double)(b.cycles - a.cycles) * 1e3 / (double)(b.ns - a.ns), seen++;
+  }
+  return seen ? sum / seen : 0;
+}
+
+static void pawli_choose_device(const char *uuid) {
+  int count = 0;
+  pawli_check(cudaGetDeviceCount(&count), "looking for a CUDA device");
+  for (int i = 0; *uuid && strncmp(uuid, "MIG-", 4) != 0; i++) { /* a MIG slice is chosen by CUDA_VISIBLE_DEVICES alone */
+    cudaDeviceProp p;
+    char name[64] = "GPU";
+    if (i == count) pawl_fail_as("no_device", "CUDA does not see the device %s; it sees %d other(s)", uuid, count);
+    pawli_check(cudaGetDeviceProperties(&p, i), "cudaGetDeviceProperties");
+    for (int k = 0; k < 16; k++) {
+      const char *dash = k == 0 || k == 4 || k == 6 || k == 8 || k == 10 ? "-" : "";
+      snprintf(name + strlen(name), sizeof name - strlen(name), "%s%02x", dash, (unsigned char)p.uuid.bytes[k]);
+    }
+    if (strcmp(name, uuid) == 0) {
+      pawli_check(cudaSetDevice(i), "cudaSetDevice");
+      break;
+    }
+  }
+}
+#else
+static double pawli_clock_mhz(void) { return 0; }
+static void pawli_choose_device(const char *uuid) { (void)uuid; }
+#endif
+
+static void pawli_open(const char *device) {
+  const char *json = pawli_member(device, "uuid");
+  char uuid[80] = "";
+  int version = 0, index = 0;
+  if (json && *json == '"' && pawli_skip_string(json) - json < (ptrdiff_t)sizeof uuid) pawli_decode(json, uuid);
+#if defined(__CUDACC__)
+  if (*uuid) setenv("CUDA_VISIBLE_DEVICES", uuid, 0); /* the user's own choice stays */
+  setenv("CUDA_MODULE_LOADING", "EAGER", 0);           /* else the first run of a kernel loads it */
+  typedef cudaDeviceProp properties;
+  const char *const runtime = "CUDA %d.%d";
+#else
+  if (*uuid) setenv("ROCR_VISIBLE_DEVICES", uuid, 0);
+  typedef hipDeviceProp_t properties;
+  const char *const runtime = "HIP %d.%d";
+#endif
+  properties p;
+  pawli_choose_device(uuid);
+  pawli_check(PAWLI_GPU(GetDevice)(&index), "looking for a device");
+  pawli_check(PAWLI_GPU(GetDeviceProperties)(&p, index), "reading the device's properties");
+  pawli_check(PAWLI_GPU(RuntimeGetVersion)(&version), "reading the runtime's version");
+#if defined(__CUDACC__)
+  snprintf(pawli.runtime, sizeof pawli.runtime, runtime, version / 1000, version % 1000 / 10);
+#else
+  snprintf(pawli.runtime, sizeof pawli.runtime, runtime, version / 10000000, version / 100000 % 100);
+#endif
+  snprintf(pawli.device_name, sizeof pawli.device_name, "%s", p.name);
+  pawli.device_quantum_ns = 500; /* as documented for event times */
+  pawli_gpu.units = p.multiProcessorCount;
+  pawli_gpu.cache_bytes = p.l2CacheSize > 0 ? (size_t)p.l2CacheSize : (size_t)64 << 20;
+  /* Not a non-blocking stream: a run that forgets pawl_stream is then still ordered with the events. */
+  pawli_check(PAWLI_GPU(StreamCreate)(&pawli.launch.stream), "creating a stream");
+  pawli_check(PAWLI_GPU(EventCreate)(&pawli_gpu.start), "creating an event");
+  pawli_check(PAWLI_GPU(EventCreate)(&pawli_gpu.stop), "creating an event");
+#if defined(__CUDACC__)
+  pawli_check(cudaHostAlloc((void **)&pawli_gpu.shared, sizeof(pawli_mapped), cudaHostAllocMapped), "mapping host memory");
+#else
+  pawli_check(hipHostMalloc((void **)&pawli_gpu.shared, sizeof(pawli_mapped), hipHostMallocMapped), "mapping host memory");
+#endif
+  memset((void *)pawli_gpu.shared, 0, sizeof(pawli_mapped));
+  pawli_check(PAWLI_GPU(HostGetDevicePointer)((void **)&pawli_gpu.shared_on_device, (void *)pawli_gpu.shared, 0), "mapping host memory");
+}
+
+PAWL_API PAWLI_GPU(Stream_t) pawl_stream(const pawl_launch *l) { return l->stream; }
+
+PAWL_API void *pawl_device_alloc(size_t bytes) {
+  pawli_block *b = pawli_add_block(0);
+  pawli_check(PAWLI_GPU(Malloc)(&b->device, bytes), "allocating device memory");
+  return b->device;
+}
+
+static void pawli_device_free(void *memory) { (void)PAWLI_GPU(Free)(memory); }
+
+static size_t pawli_cache_bytes(void) { return pawli_gpu.cache_bytes; }
+
+static void pawli_flush(void) {
+  const size_t count = 2 * pawli_gpu.cache_bytes / sizeof(unsigned);
+  const int grid = count / 1024 < 4096 ? (int)(count / 1024) + 1 : 4096;
+  if (!pawli_gpu.sweep) {
+    pawli_check(PAWLI_GPU(Malloc)((void **)&pawli_gpu.sweep, (count + 1) * sizeof(unsigned)), "allocating the sweep of the cache");
+    PAWLI_LAUNCH(pawli_scatter, grid, 256, pawli.launch.stream)(pawli_gpu.sweep, count + 1);
+  }
+  PAWLI_LAUNCH(pawli_sweep, grid, 256, pawli.launch.stream)(pawli_gpu.sweep, count, pawli_gpu.sweep + count);
+  pawli_check(PAWLI_GPU(StreamSynchronize)(pawli.launch.stream), "sweeping the cache");
+}
+
+static void pawli_stamp_now(int which) {
+#if defined(__CUDACC__)
+  PAWLI_LAUNCH(pawli_note, pawli_gpu.units, 1, pawli.launch.stream)(pawli_gpu.shared_on_device->stamps[which]);
+#else
+  (void)which;
+#endif
+}
+
+/* Ends a sample that failed half-way: the stream must not stay held. */
+static void pawli_abandon(void) {
+  if (!pawli_gpu.held) return;
+  pawli_gpu.shared->go = 1;
+  (void)PAWLI_GPU(StreamSynchronize)(pawli.launch.stream);
+  pawli_gpu.held = 0;
+}
+
+/* What stands around the runs of a sample. With another timer than device nothing does: it would be measured. */
+static void pawli_before(int hold) {
+  if (pawli.timer != PAWLI_TIMER_DEVICE) return;
+  pawli_abandon();
+  pawli_gpu.shared->go = pawli_gpu.shared->gave_up = 0;
+  pawli_gpu.held = hold && pawli_gpu.give_ups < 3;
+  if (pawli_gpu.held) PAWLI_LAUNCH(pawli_hold, 1, 1, pawli.launch.stream)(pawli_gpu.shared_on_device, PAWLI_HOLD_CYCLES);
+  pawli_stamp_now(0);
+  pawli_check(PAWLI_GPU(EventRecord)(pawli_gpu.start, pawli.launch.stream), "recording an event");
+}
+
+static void pawli_after(void) {
+  if (pawli.timer == PAWLI_TIMER_DEVICE) {
+    const PAWLI_GPU(Error_t) error = PAWLI_GPU(EventRecord)(pawli_gpu.stop, pawli.launch.stream);
+    pawli_stamp_now(1);
+    pawli_gpu.shared->go = 1;
+    pawli_check(error, "recording an event");
+  }
+  pawli_check(PAWLI_GPU(GetLastError)(), "launching a run");
+  pawli_check(PAWLI_GPU(StreamSynchronize)(pawli.launch.stream), "waiting for a run");
+}
+
+/* Returns 0 when the sample must be taken again. */
+static int pawli_read(pawli_reading *r) {
+  float ms = 0;
+  const int held = pawli_gpu.held;
+  pawli_gpu.held = 0;
+  if (pawli.timer != PAWLI_TIMER_DEVICE) return 1;
+  if (held && pawli_gpu.shared->gave_up) {
+    if (++pawli_gpu.give_ups == 3) {
+      snprintf(pawli.note, sizeof pawli.note, "the run function waits for the device (or launches too much for its queue): "
+               "launches are not held back, so samples contain the time the host needs to launch");
+      fprintf(stderr, "pawl.h: %s\n", pawli.note);
+    }
+    return 0;
+  }
+  pawli_check(PAWLI_GPU(EventElapsedTime)(&ms, pawli_gpu.start, pawli_gpu.stop), "reading the events");
+  r->by[PAWLI_TIMER_DEVICE] = ms * 1e6;
+  r->clock_mhz = pawli_clock_mhz();
+  return 1;
+}
+
+static void *pawli_calibration_setup(const pawl_params *p, pawl_rng *rng) {
+  (void)p, (void)rng;
+  return pawl_device_alloc(128 * 256 * sizeof(float));
+}
+static void pawli_calibration_teardown(void *state) { (void)state; }
+static void pawli_calibrate(void *state, pawl_launch *l) { PAWLI_LAUNCH(pawli_chain, 128, 256, l->stream)((float *)state); }
+
+#endif
+
+/* ---- OpenCL -------------------------------------------------------------------------------------------------------- */
+
+#if defined(PAWL_OPENCL) && !defined(PAWLI_GPU)
+
+#define PAWLI_FIRST_TIMER PAWLI_TIMER_DEVICE
+enum { PAWLI_MOST_RUNS = 256, PAWLI_MOST_EVENTS = 4096 };
+
+static struct {
+  cl_device_id device;
+  cl_context context;
+  cl_kernel sweep;
+  cl_event events[PAWLI_MOST_EVENTS]; /* of the sample that is being taken */
+  int event_run[PAWLI_MOST_EVENTS], event_count;
+} pawli_cl;
+
+static const char pawli_cl_source[] =
+    "kernel void pawl_sweep(global ulong *data, ulong count) {\n"
+    "  ulong sum = 0;\n"
+    "  for (ulong i = get_global_id(0); i < count; i += get_global_size(0)) sum += data[i];\n"
+    "  if (sum == 1) *data = sum;\n"
+    "}\n"
+    "kernel void pawl_chain(global float *out) {\n"
+    "  float x = get_local_id(0) * 1e-3f;\n"
+    "  for (int i = 0; i < 2048; i++) x = x * 0.999f + 0.001f;\n"
+    "  out[get_global_id(0)] = x;\n"
+    "}\n";
+
+static void pawli_check(cl_int error, const char *call) {
+  if (error == CL_SUCCESS) return;
+  const int memory = error == CL_MEM_OBJECT_ALLOCATION_FAILURE || error == CL_OUT_OF_RESOURCES ||
+                     error == CL_OUT_OF_HOST_MEMORY || error == CL_INVALID_BUFFER_SIZE;
+  pawl_fail_as(memory ? "no_memory" : "failed", "%s%s: OpenCL error %d", memory ? "no memory: " : "", call, (int)error);
+}
+
+PAWL_API cl_context pawl_context(void) { return pawli_cl.context; }
+PAWL_API cl_device_id pawl_device(void) { return pawli_cl.device; }
+PAWL_API cl_command_queue pawl_queue(const pawl_launch *l) { return l->queue; }
+
+PAWL_API cl_event *pawl_event(pawl_launch *l) {
+  if (pawli.timer != PAWLI_TIMER_DEVICE) return NULL; /* nobody would read it */
+  if (pawli_cl.event_count == PAWLI_MOST_EVENTS) pawl_fail("one sample has more than %d events", PAWLI_MOST_EVENTS);
+  pawli_cl.event_run[pawli_cl.event_count] = l->run;
+  pawli_cl.events[pawli_cl.event_count] = NULL;
+  return &pawli_cl.events[pawli_cl.event_count++];
+}
+
+PAWL_API cl_kernel pawl_kernel(const char *source, const char *options, const char *name) {
+  static char log[sizeof pawli.message - 64];
+  cl_int error;
+  cl_program program = clCreateProgramWithSource(pawli_cl.context, 1, &source, NULL, &error);
+  pawli_check(error, "reading a program");
+  error = clBuildProgram(program, 1, &pawli_cl.device, options, NULL, NULL);
+  if (error != CL_SUCCESS) {
+    size_t length = 0;
+    clGetProgramBuildInfo(program, pawli_cl.device, CL_PROGRAM_BUILD_LOG, 0, NULL, &length);
+    char *whole = (char *)calloc(length + 1, 1);
+    if (whole) clGetProgramBuildInfo(program, pawli_cl.device, CL_PROGRAM_BUILD_LOG, length, whole, NULL);
+    snprintf(log, sizeof log, "%s", whole ? whole : "");
+    if (whole) fprintf(stderr, "%s\n", whole);
+    free(whole);
+    clReleaseProgram(program);
+    pawl_fail("building kernel %s: OpenCL error %d: %s", name, (int)error, log);
+  }
+  cl_kernel kernel = clCreateKernel(program, name, &error);
+  clReleaseProgram(program); /* the kernel keeps it */
+  pawli_check(error, "looking for a kernel in its program");
+  return kernel;
+}
+
+/* The first device of a type whose name contains part; 0 when there is none. */
+static int pawli_find_device(cl_device_type type, const char *part) {
+  cl_platform_id platforms[16];
+  cl_uint platform_count = 0, i, k;
+  if (clGetPlatformIDs(16, platforms, &platform_count) != CL_SUCCESS) return 0;
+  for (i = 0; i < platform_count && i < 16; i++) {
+    cl_device_id devices[16];
+    cl_uint count = 0;
+    if (clGetDeviceIDs(platforms[i], type, 16, devices, &count) != CL_SUCCESS) continue;
+    for (k = 0; k < count && k < 16; k++) {
+      if (clGetDeviceInfo(devices[k], CL_DEVICE_NAME, sizeof pawli.device_name, pawli.device_name, NULL) != CL_SUCCESS) continue;
+      if (!strstr(pawli.device_name, part)) continue;
+      pawli_cl.device = devices[k];
+      clGetPlatformInfo(platforms[i], CL_PLATFORM_VERSION, sizeof pawli.runtime, pawli.runtime, NULL);
+      return 1;
+    }
+  }
+  return 0;
+}
+
+static void pawli_open(const char *device) {
+  const char *part = getenv("PAWL_OPENCL_DEVICE");
+  cl_int error;
+  size_t step = 1;
+  const int gpu_first = !pawli_is(pawli_member(device, "kind"), "cpu");
+  const char *const wanted = part ? part : "";
+  if (!(gpu_first && pawli_find_device(CL_DEVICE_TYPE_GPU, wanted)) && !pawli_find_device(CL_DEVICE_TYPE_ALL, wanted))
+    pawl_fail_as("no_device", "there is no OpenCL device%s%s; clinfo -l lists them", part ? " whose name contains " : "", wanted);
+  clGetDeviceInfo(pawli_cl.device, CL_DEVICE_PROFILING_TIMER_RESOLUTION, sizeof step, &step, NULL);
+  pawli.device_quantum_ns = step ? (double)step : 1;
+  pawli_cl.context = clCreateContext(NULL, 1, &pawli_cl.device, NULL, NULL, &error);
+  pawli_check(error, "creating a context");
+#ifdef CL_VERSION_2_0
+  const cl_queue_properties with[] = {CL_QUEUE_PROPERTIES, CL_QUEUE_PROFILING_ENABLE, 0};
+  pawli.launch.queue = clCreateCommandQueueWithProperties(pawli_cl.context, pawli_cl.device, with, &error);
+#else
+  pawli.launch.queue = clCreateCommandQueue(pawli_cl.context, pawli_cl.device, CL_QUEUE_PROFILING_ENABLE, &error);
+#endif
+  pawli_check(error, "creating a queue with profiling");
+}
+
+static void pawli_device_free(void *memory) { (void)memory; }
+
+static size_t pawli_cache_bytes(void) {
+  cl_ulong told = 0;
+  cl_device_type type = CL_DEVICE_TYPE_GPU;
+  clGetDeviceInfo(pawli_cl.device, CL_DEVICE_GLOBAL_MEM_CACHE_SIZE, sizeof told, &told, NULL);
+  clGetDeviceInfo(pawli_cl.device, CL_DEVICE_TYPE, sizeof type, &type, NULL);
+  if (type == CL_DEVICE_TYPE_CPU && told < pawli_host_cache_bytes()) told = pawli_host_cache_bytes();
+  if (told < (cl_ulong)8 << 20) told = (cl_ulong)32 << 20; /* some drivers tell the size of the first level */
+  return told < (cl_ulong)512 << 20 ? (size_t)told : (size_t)512 << 20;
+}
+
+static void pawli_flush(void) {
+  static const size_t items = 16384;
+  if (!pawli_cl.sweep) {
+    const cl_ulong count = 2 * pawli_cache_bytes() / sizeof(uint64_t);
+    uint64_t *values = (uint64_t *)malloc(count * sizeof *values);
+    pawl_rng rng = {1};
+    cl_int error;
+    cl_ulong i;
+    if (!values) pawl_fail_as("no_memory", "no memory: to sweep the cache");
+    for (i = 0; i < count; i++) values[i] = pawl_random(&rng);
+    cl_mem data = clCreateBuffer(pawli_cl.context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, count * sizeof *values, values, &error);
+    free(values);
+    pawli_check(error, "allocating the sweep of the cache");
+    cl_kernel sweep = pawl_kernel(pawli_cl_source, "", "pawl_sweep");
+    pawli_check(clSetKernelArg(sweep, 0, sizeof data, &data), "sweeping the cache");
+    pawli_check(clSetKernelArg(sweep, 1, sizeof count, &count), "sweeping the cache");
+    pawli_cl.sweep = sweep;
+  }
+  pawli_check(clEnqueueNDRangeKernel(pawli.launch.queue, pawli_cl.sweep, 1, NULL, &items, NULL, 0, NULL, NULL), "sweeping the cache");
+  pawli_check(clFinish(pawli.launch.queue), "sweeping the cache");
+}
+
+static void pawli_forget_events(void) {
+  while (pawli_cl.event_count) {
+    const cl_event e = pawli_cl.events[--pawli_cl.event_count];
+    if (e) clReleaseEvent(e);
+  }
+}
+
+static void pawli_abandon(void) { pawli_forget_events(); }
+static void pawli_before(int hold) {
+  (void)hold;
+  pawli_abandon(); /* of a sample that failed */
+}
+
+static void pawli_after(void) { pawli_check(clFinish(pawli.launch.queue), "waiting for a run"); }
+
+/* The device time of a run is from the first start to the last end of its events. */
+static int pawli_read(pawli_reading *r) {
+  double sum = 0;
+  int i = 0;
+  if (pawli.timer != PAWLI_TIMER_DEVICE) return 1;
+  if (!pawli_cl.event_count) pawl_fail("the run enqueued nothing with pawl_event(l), so there is no device time");
+  while (i < pawli_cl.event_count) {
+    const int run = pawli_cl.event_run[i];
+    cl_ulong first = ~(cl_ulong)0, last = 0, start, end;
+    for (; i < pawli_cl.event_count && pawli_cl.event_run[i] == run; i++) {
+      if (!pawli_cl.events[i]) pawl_fail("pawl_event(l) was called but its event was not used");
+      pawli_check(clGetEventProfilingInfo(pawli_cl.events[i], CL_PROFILING_COMMAND_START, sizeof start, &start, NULL), "reading an event");
+      pawli_check(clGetEventProfilingInfo(pawli_cl.events[i], CL_PROFILING_COMMAND_END, sizeof end, &end, NULL), "reading an event");
+      if (start < first) first = start;
+      if (end > last) last = end;
+    }
+    if (last > first) sum += (double)(last - first);
+  }
+  pawli_forget_events();
+  r->by[PAWLI_TIMER_DEVICE] = sum;
+  return 1;
+}
+
+typedef struct pawli_cl_calibration {
+  cl_kernel kernel;
+  cl_mem out;
+} pawli_cl_calibration;
+
+static void pawli_calibration_teardown(void *state) {
+  pawli_cl_calibration *c = (pawli_cl_calibration *)state;
+  clReleaseMemObject(c->out);
+  clReleaseKernel(c->kernel);
+}
+
+static void *pawli_calibration_setup(const pawl_params *p, pawl_rng *rng) {
+  pawli_cl_calibration *c = (pawli_cl_calibration *)pawl_alloc(sizeof *c);
+  cl_int error;
+  (void)p, (void)rng;
+  c->out = clCreateBuffer(pawli_cl.context, CL_MEM_WRITE_ONLY, 64 * 64 * sizeof(cl_float), NULL, &error);
+  pawli_check(error, "allocating the output of the calibration kernel");
+  c->kernel = pawl_kernel(pawli_cl_source, "", "pawl_chain");
+  pawli_check(clSetKernelArg(c->kernel, 0, sizeof c->out, &c->out), "preparing the calibration kernel");
+  return c;
+}
+
+static void pawli_calibrate(void *state, pawl_launch *l) {
+  static const size_t items = 64 * 64, group = 64;
+  pawli_check(clEnqueueNDRangeKernel(l->queue, ((pawli_cl_calibration *)state)->kernel, 1, NULL, &items, &group, 0, NULL, pawl_event(l)),
+              "running the calibration kernel");
+}
+
+#endif
+
+/* ---- a prepared case ------------------------------------------------------------------------------------------------ */
+
+static const pawl_benchmark pawli_calibration = {PAWLI_CALIBRATION, NULL, pawli_calibration_setup, pawli_calibrate,
+                                                 pawli_calibration_teardown, NULL, NULL, NULL};
+
+static const char *pawli_implementation(const pawl_benchmark *b) { return b->implementation ? b->implementation : "candidate"; }
+
+static void pawli_fill(void *with) {
+  pawli_set *set = (pawli_set *)with;
+  pawl_rng rng;
+  rng.state = pawli.seed + UINT64_C(0xd1342543de82ef95) * (uint64_t)pawli.set_count; /* sets differ, sides do not */
+  pawli.filling = set;
+  if (pawli.prepared->setup) set->state = pawli.prepared->setup(&pawli.params, &rng);
+}
+
+/* Calls setup once more. Returns 1 when it failed. */
+static int pawli_add_set(void) {
+  pawli_set *set = &pawli.sets[pawli.set_count];
+  memset(set, 0, sizeof *set);
+  const int failed = pawli_try(pawli_fill, set);
+  pawli.filling = NULL;
+  if (failed) pawli_free_blocks(set);
+  else pawli.set_count++;
+  return failed;
+}
+
+static void pawli_teardown(void *state) { pawli.prepared->teardown(state); }
+
+static void pawli_release(void) {
+  pawli_abandon();
+  while (pawli.set_count) {
+    pawli_set *set = &pawli.sets[--pawli.set_count];
+    if (pawli.prepared->teardown && pawli_try(pawli_teardown, set->state))
+      fprintf(stderr, "pawl.h: teardown of %s: %s\n", pawli.prepared->name, pawli.message); /* the next case is not to blame */
+    pawli_free_blocks(set);
+  }
+  pawli.prepared = NULL;
+}
+
+/* Takes one sample. The CPU clock is read outside of the wall clock, because reading it is a system call. */
+static void pawli_take(int hold, pawli_reading *r) {
+  int i;
+  do {
+    if (pawli.cold) pawli_flush();
+    pawli_before(hold);
+    const double cpu = pawli_clock(CLOCK_THREAD_CPUTIME_ID);
+    const double wall = pawli_clock(CLOCK_MONOTONIC);
+    for (i = 0; i < pawli.batch; i++) {
+      pawli.launch.run = i;
+      pawli.prepared->run(pawli.sets[pawli.next_set].state, &pawli.launch);
+      if (++pawli.next_set >= pawli.set_count) pawli.next_set = 0;
+    }
+    pawli_after();
+    r->by[PAWLI_TIMER_WALL] = pawli_clock(CLOCK_MONOTONIC) - wall;
+    r->by[PAWLI_TIMER_CPU] = pawli_clock(CLOCK_THREAD_CPUTIME_ID) - cpu;
+  } while (!pawli_read(r));
+  for (i = 0; i < PAWLI_TIMERS; i++) r->by[i] /= pawli.batch;
+}
+
+/* Makes the batch as large as wanted. No run of a cold batch may find its inputs in the cache: each has a set of its
+   own, or there are so many that a set is out of the cache when its turn comes again. */
+static void pawli_set_batch(double wanted) {
+  const double exceeds_cache = pawli.bytes > 0 ? 2 * (double)pawli_cache_bytes() / pawli.bytes + 1 : 1e18;
+  const double sets = wanted < exceeds_cache ? wanted : exceeds_cache;
+  if (wanted > (double)PAWLI_MOST_RUNS) wanted = (double)PAWLI_MOST_RUNS;
+  if (pawli.cold) {
+    while (pawli.set_count < sets && pawli.set_count < PAWLI_SETS) {
+      if (!pawli_add_set()) continue;
+      if (strcmp(pawli.code, "no_memory") != 0) pawli_raise();
+      break; /* fewer sets have to do */
+    }
+    if (pawli.set_count < exceeds_cache && wanted > pawli.set_count) wanted = pawli.set_count;
+  }
+  pawli.batch = (int)wanted;
+}
+
+static void pawli_choose_batch(void) {
+  const double shortest = PAWLI_SHORT_NS > 20 * pawli.quantum_ns ? PAWLI_SHORT_NS : 20 * pawli.quantum_ns;
+  const double target = shortest * (PAWLI_SAMPLE_NS / PAWLI_SHORT_NS);
+  const double until = pawli_clock(CLOCK_MONOTONIC) + PAWLI_SETTLE_NS;
+  pawli_reading r = {{0, 0, 0}, 0};
+  int tries, i;
+  pawli.batch = 1;
+  do pawli_take(0, &r);
+  while (pawli_clock(CLOCK_MONOTONIC) < until);
+  for (tries = 0; tries < 6; tries++) {
+    const int before = pawli.batch;
+    double least = 1e18;
+    for (i = 0; i < 3; i++) {
+      pawli_take(0, &r);
+      if (r.by[pawli.timer] * before < least) least = r.by[pawli.timer] * before;
+    }
+    if (least >= (before == 1 ? shortest : 0.8 * target)) break;
+    pawli_set_batch(before * (least > target / 100 ? target / least : 100) + 0.99);
+    if (pawli.batch <= before) break; /* as large as it may become */
+  }
+}
+
+/* ---- the protocol -------------------------------------------------------------------------------------------------- */
+
+/* Exits when pawl has closed its end of the pipe. */
+static void pawli_look(void) {
+  struct pollfd p;
+  p.fd = pawli.in;
+  p.events = POLLIN;
+  p.revents = 0;
+  if (poll(&p, 1, 0) > 0 && (p.revents & (POLLHUP | POLLERR))) _exit(0);
+}
+
+static void pawli_open_once(const char *device) {
+  if (!pawli.opened) pawli_open(device);
+  pawli.opened = 1;
+}
+
+/* A bounded piece of JSON for a message. */
+static const char *pawli_quote(const char *json) {
+  static char text[64];
+  if (!json) return "nothing";
+  snprintf(text, sizeof text, "%.*s", (int)(pawli_skip(json, 0) - json), json);
+  return text;
+}
+
+static void pawli_answer_hello(const char *request) {
+  const char *versions = pawli_member(request, "protocol"), *s = versions;
+  double version = 0;
+  int i;
+  if (s && *s == '[') {
+    for (s = pawli_space(s + 1); *s != ']' && version != 1; s = pawli_space(*s == ',' ? s + 1 : s)) {
+      pawli_number(s, &version);
+      s = pawli_space(pawli_skip(s, 0));
+    }
+  }
+  if (version != 1)
+    pawl_fail_as("unsupported", "this harness speaks protocol [1], pawl speaks %s: update the older of the two", pawli_quote(versions));
+  pawli_open_once(pawli_member(request, "device"));
+  pawli_begin("hello");
+  pawli_put(",\"protocol\":1,\"sdk\":\"pawl.h " PAWL_VERSION "\",\"calibration\":true,\"timers\":");
+  for (i = PAWLI_FIRST_TIMER; i < PAWLI_TIMERS; i++)
+    pawli_put("%s\"%s\"", i == PAWLI_FIRST_TIMER ? "[" : ",", pawli_timer_names[i]);
+  pawli_put("],\"device\":{\"name\":");
+  pawli_put_string(pawli.device_name);
+  pawli_put_fact("runtime", pawli.runtime);
+  pawli_put("}");
+  pawli_send();
+}
+
+#define PAWLI_BLANK " ,;\t\n"
+
+/* Writes the first config of "N=256; N=512" as a JSON object and returns what follows it. */
+static const char *pawli_put_config(const char *configs, const char *benchmark) {
+  const char *s = configs + strspn(configs, PAWLI_BLANK), *separator = "{";
+  while (*s && *s != ';') {
+    char name[128], value[256];
+    const size_t length = strcspn(s, "=" PAWLI_BLANK);
+    const size_t value_length = s[length] == '=' ? strcspn(s + length + 1, PAWLI_BLANK) : 0;
+    if (!length || !value_length || length >= sizeof name || value_length >= sizeof value)
+      pawl_fail("the configs of %s: want NAME=VALUE at \"%.40s\"", benchmark, s);
+    snprintf(name, sizeof name, "%.*s", (int)length, s);
+    snprintf(value, sizeof value, "%.*s", (int)value_length, s + length + 1);
+    pawli_put("%s", separator);
+    pawli_put_string(name);
+    pawli_put(":");
+    const char *end = strchr("-0123456789tf", *value) ? pawli_skip(value, 0) : NULL;
+    if (end && !*end) pawli_put("%s", value); /* a number, true or false */
+    else pawli_put_string(value);
+    separator = ",";
+    s += length + 1 + value_length;
+    s += strspn(s, " ,\t\n");
+  }
+  pawli_put("}");
+  return s;
+}
+
+/* The facts of a benchmark, which may stand with any of its implementations. */
+static pawl_benchmark pawli_facts(const char *name) {
+  pawl_benchmark facts;
+  int i;
+  memset(&facts, 0, sizeof facts);
+  for (i = 0; i < pawli.count; i++) {
+    const pawl_benchmark *const b = &pawli.benchmarks[i];
+    if (strcmp(b->name, name) != 0) continue;
+    if (!facts.name) facts = *b;
+    if (!facts.configs) facts.configs = b->configs;
+    if (!facts.flops) facts.flops = b->flops;
+    if (!facts.bytes) facts.bytes = b->bytes;
+  }
+  if (!facts.configs) facts.configs = "";
+  return facts;
+}
+
+static void pawli_put_benchmark(const char *name) {
+  const pawl_benchmark facts = pawli_facts(name);
+  const char *configs = facts.configs, *separator = "";
+  int i;
+  pawli_put("{\"name\":");
+  pawli_put_string(name);
+  pawli_put(",\"implementations\":[");
+  for (i = 0; i < pawli.count; i++) {
+    if (strcmp(pawli.benchmarks[i].name, name) != 0) continue;
+    pawli_put("%s", separator);
+    pawli_put_string(pawli_implementation(&pawli.benchmarks[i]));
+    separator = ",";
+  }
+  pawli_put("]");
+  if (facts.flops) pawli_put_fact("flops", facts.flops);
+  if (facts.bytes) pawli_put_fact("bytes", facts.bytes);
+  pawli_put(",\"configs\":[");
+  for (separator = ""; configs[strspn(configs, PAWLI_BLANK)]; separator = ",") {
+    pawli_put("%s", separator);
+    configs = pawli_put_config(configs, name);
+  }
+  pawli_put("]}");
+}
+
+static void pawli_answer_cases(const char *request) {
+  const char *separator = "";
+  int i, k;
+  (void)request;
+  pawli_begin("cases");
+  pawli_put(",\"benchmarks\":[");
+  for (i = 0; i < pawli.count; i++) {
+    for (k = 0; strcmp(pawli.benchmarks[k].name, pawli.benchmarks[i].name) != 0;) k++;
+    if (k < i) continue; /* was written with its first implementation */
+    pawli_put("%s", separator);
+    pawli_put_benchmark(pawli.benchmarks[i].name);
+    separator = ",";
+  }
+  pawli_put("]");
+  pawli_send();
+}
+
+static const pawl_benchmark *pawli_find(const char *benchmark, const char *implementation) {
+  const pawl_benchmark *found = NULL;
+  int i;
+  if (pawli_is(benchmark, PAWLI_CALIBRATION)) return &pawli_calibration;
+  for (i = 0; i < pawli.count; i++) {
+    if (!pawli_is(benchmark, pawli.benchmarks[i].name)) continue;
+    found = &pawli.benchmarks[i];
+    if (pawli_is(implementation ? implementation : "\"candidate\"", pawli_implementation(found))) return found;
+  }
+  if (!found) pawl_fail_as("no_such_benchmark", "there is no benchmark %s here", pawli_quote(benchmark));
+  pawl_fail_as("no_such_implementation", "%s has no implementation %s", found->name, pawli_quote(implementation));
+}
+
+static uint64_t pawli_seed(const char *json) {
+  char text[24] = "0", *end;
+  if (json && *json == '"' && pawli_skip_string(json) - json <= (ptrdiff_t)sizeof text) pawli_decode(json, text);
+  else if (json) text[0] = 0;
+  errno = 0;
+  const unsigned long long seed = strtoull(text, &end, 10);
+  if (!pawli_digit(text[0]) || *end || errno)
+    pawl_fail_as("bad_params", "seed %s is not a decimal string of 64 bits", pawli_quote(json));
+  return seed;
+}
+
+static void pawli_prepare(const char *request) {
+  const char *timer = pawli_member(request, "timer"), *cache = pawli_member(request, "cache"), *params;
+  int i = PAWLI_FIRST_TIMER;
+  pawli_release();
+  pawli_open_once(NULL);
+  pawli.batch = pawli.next_set = 0;
+  pawli.note[0] = 0;
+  free(pawli.request);
+  pawli.request = (char *)malloc(strlen(request) + 1);
+  if (!pawli.request) pawl_fail_as("no_memory", "no memory for the request");
+  strcpy(pawli.request, request); /* params point into it, and the line will be overwritten */
+  params = pawli_member(pawli.request, "params");
+  pawli.params.json = params ? params : "{}";
+  if (*pawli.params.json != '{') pawl_fail_as("bad_params", "params is not an object");
+  while (timer && i < PAWLI_TIMERS && !pawli_is(timer, pawli_timer_names[i])) i++;
+  if (i == PAWLI_TIMERS) pawl_fail_as("unsupported", "there is no timer %s here", pawli_quote(timer));
+  pawli.timer = (pawli_timer)i;
+  pawli.cold = pawli_is(cache, "cold");
+  if (cache && !pawli.cold && !pawli_is(cache, "hot"))
+    pawl_fail_as("unsupported", "cache is hot or cold, not %s", pawli_quote(cache));
+  pawli.seed = pawli_seed(pawli_member(request, "seed"));
+  pawli.bytes = pawli_amount(request, "bytes", 0);
+  if (i == PAWLI_TIMER_DEVICE) pawli.quantum_ns = pawli.device_quantum_ns;
+  else pawli.quantum_ns = pawli_step_ns(i == PAWLI_TIMER_CPU ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC);
+  pawli.prepared = pawli_find(pawli_member(request, "benchmark"), pawli_member(request, "implementation"));
+  if (pawli_add_set()) {
+    pawli.prepared = NULL;
+    pawli_raise();
+  }
+}
+
+static void pawli_answer_prepare(const char *request) {
+  pawli_prepare(request);
+  pawli_begin("prepare");
+  pawli_put(",\"timer\":\"%s\",\"quantum_ns\":", pawli_timer_names[pawli.timer]);
+  pawli_put_number(pawli.quantum_ns);
+  pawli_send();
+}
+
+static void pawli_put_readings(int count) {
+  int i;
+  pawli_put_numbers("samples", pawli.part[pawli.timer], count);
+  for (i = PAWLI_TIMER_WALL; i < PAWLI_TIMERS; i++)
+    if (i != (int)pawli.timer) pawli_put_numbers(pawli_timer_names[i], pawli.part[i], count);
+  if (count && pawli.part[PAWLI_TIMERS][0] > 0) pawli_put_numbers("clock_mhz", pawli.part[PAWLI_TIMERS], count);
+}
+
+static void pawli_answer_measure(const char *request) {
+  const double samples = pawli_amount(request, "samples", 0), busy_ns = pawli_amount(request, "busy_ns", 0);
+  const char *warmup = pawli_member(request, "warmup");
+  pawli_reading r = {{0, 0, 0}, 0};
+  double count = 0, now, start, sent, looked;
+  int i, kept = 0;
+  if (samples == 0 && busy_ns == 0) pawl_fail_as("bad_params", "measure needs a number of samples, a time, or both");
+  if (!pawli.prepared) pawl_fail("nothing is prepared: ask for prepare first");
+  if (!pawli.batch) pawli_choose_batch();
+  now = start = sent = looked = pawli_clock(CLOCK_MONOTONIC);
+  while (count < samples || now - start < busy_ns) {
+    if (kept == PAWLI_PART || now - sent > PAWLI_LIFE_NS) {
+      pawli_begin("samples");
+      pawli_put_readings(kept);
+      pawli_send();
+      kept = 0;
+      sent = now;
+    }
+    if (now - looked > PAWLI_LOOK_NS) pawli_look(), looked = now;
+    pawli_take(!(warmup && *warmup == 't'), &r);
+    if (!(r.by[pawli.timer] > 0)) pawl_fail("the timer %s did not move during a run", pawli_timer_names[pawli.timer]);
+    for (i = 0; i < PAWLI_TIMERS; i++) pawli.part[i][kept] = r.by[i];
+    pawli.part[PAWLI_TIMERS][kept++] = r.clock_mhz;
+    count++;
+    now = pawli_clock(CLOCK_MONOTONIC);
+  }
+  pawli_begin("measure");
+  pawli_put(",\"count\":%.0f,\"batch\":%d", count, pawli.batch);
+  pawli_put_readings(kept);
+  if (pawli.note[0]) pawli_put_fact("note", pawli.note);
+  pawli_send();
+}
+
+static void pawli_answer_check(const char *request) {
+  (void)request;
+  pawli_begin("check");
+  pawli_put(",\"supported\":false");
+  pawli_send();
+}
+
+static void pawli_answer_bye(const char *request) {
+  (void)request;
+  pawli_release();
+  pawli_begin("bye");
+  pawli_send();
+}
+
+static const struct {
+  const char *op;
+  void (*answer)(const char *request);
+} pawli_ops[] = {{"hello", pawli_answer_hello},     {"cases", pawli_answer_cases}, {"prepare", pawli_answer_prepare},
+                 {"measure", pawli_answer_measure}, {"check", pawli_answer_check}, {"bye", pawli_answer_bye}};
+
+static void pawli_answer(void *unused) {
+  const char *op = pawli_member(pawli.asked, "op");
+  size_t i;
+  (void)unused;
+  for (i = 0; i < sizeof pawli_ops / sizeof *pawli_ops; i++) {
+    if (!pawli_is(op, pawli_ops[i].op)) continue;
+    pawli_ops[i].answer(pawli.asked);
+    return;
+  }
+  pawl_fail_as("unsupported", "this harness does not know the request %s", pawli_quote(op));
+}
+
+static void pawli_answer_failure(void) {
+  const char *id = pawli_member(pawli.asked, "id"), *op = pawli_member(pawli.asked, "op");
+  pawli.text_length = 0;
+  pawli_put("{\"id\":%.*s,\"op\":%.*s,\"error\":{\"code\":", (int)(pawli_skip_number(id) - id), id,
+            (int)(pawli_skip_string(op) - op), op);
+  pawli_put_string(pawli.code);
+  pawli_put_fact("message", pawli.message);
+  pawli_put("}");
+  pawli_send();
+}
+
+/* Brings the next line to the front of pawli.line and returns its length; used is the length of the last one. */
+static size_t pawli_next_line(size_t used) {
+  char *end;
+  memmove(pawli.line, pawli.line + used, pawli.line_length -= used);
+  while (!(end = (char *)memchr(pawli.line, '\n', pawli.line_length))) {
+    if (pawli.line_length > PAWLI_LINE) pawli_die("pawl sent a line above 64 MiB");
+    pawli.line = pawli_grow(pawli.line, &pawli.line_room, pawli.line_length + 4096);
+    const ssize_t n = read(pawli.in, pawli.line + pawli.line_length, pawli.line_room - pawli.line_length);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) { /* pawl is gone: do not wait for a teardown that may hang */
+      fflush(NULL);
+      _exit(0);
+    }
+    pawli.line_length += (size_t)n;
+  }
+  *end = 0;
+  return (size_t)(end - pawli.line) + 1;
+}
+
+static int pawli_is_request(const char *text, size_t length) {
+  const char *end = *text == '{' ? pawli_skip(text, 0) : NULL, *id, *op;
+  if (!end || *(end = pawli_space(end)) || (size_t)(end - pawli.line) != length) return 0;
+  id = pawli_member(text, "id");
+  op = pawli_member(text, "op");
+  return id && op && (*id == '-' || pawli_digit(*id)) && *op == '"';
+}
+
+static int pawli_serve(void) {
+  size_t used = 0;
+  pawli.line = pawli_grow(pawli.line, &pawli.line_room, 4096);
+  for (;;) {
+    used = pawli_next_line(used);
+    pawli.asked = pawli_space(pawli.line);
+    if (!pawli_is_request(pawli.asked, used - 1)) {
+      fprintf(stderr, "pawl.h: pawl sent a line that is not a request: %.80s\n", pawli.line);
+      return 1;
+    }
+    if (pawli_try(pawli_answer, NULL)) pawli_answer_failure();
+    else if (pawli_is(pawli_member(pawli.asked, "op"), "bye")) return 0;
+  }
+}
+
+/* ---- started by hand ----------------------------------------------------------------------------------------------- */
+
+static int pawli_order(const void *a, const void *b) {
+  const double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+static void pawli_print_time(double ns) {
+  static const char *const units[] = {"ns", "us", "ms", "s"};
+  int i = 0;
+  for (; i < 3 && ns >= 1000; i++) ns /= 1000;
+  printf("%8.2f %-2s", ns, units[i]);
+}
+
+/* Measures one case for about a fifth of a second and ends its row of the table. */
+static void pawli_try_case(void *prepare_request) {
+  double *const samples = pawli.part[PAWLI_TIMERS];
+  pawli_reading r = {{0, 0, 0}, 0};
+  int n = 0;
+  pawli_prepare((const char *)prepare_request);
+  pawli_choose_batch();
+  const double until = pawli_clock(CLOCK_MONOTONIC) + 200e6;
+  while (n < 10 || (n < PAWLI_PART && pawli_clock(CLOCK_MONOTONIC) < until)) {
+    pawli_take(1, &r);
+    samples[n++] = r.by[pawli.timer];
+  }
+  qsort(samples, (size_t)n, sizeof *samples, pawli_order);
+  pawli_print_time(samples[n / 2]);
+  printf("  +-%4.1f%%  %5d x %d\n", 50 * (samples[n * 3 / 4] - samples[n / 4]) / samples[n / 2], n, pawli.batch);
+}
+
+static void pawli_try_benchmark(void *benchmark) {
+  const pawl_benchmark *const b = (const pawl_benchmark *)benchmark;
+  const char *configs = pawli_facts(b->name).configs;
+  if (!*configs) printf("%-16s %-12s has no configs of its own\n", b->name, pawli_implementation(b));
+  while (configs[strspn(configs, PAWLI_BLANK)]) {
+    const char *const config = configs + strspn(configs, PAWLI_BLANK);
+    pawli.text_length = 0;
+    pawli_put("{\"benchmark\":");
+    pawli_put_string(b->name);
+    pawli_put_fact("implementation", pawli_implementation(b));
+    pawli_put(",\"seed\":\"1\",\"params\":");
+    configs = pawli_put_config(configs, b->name);
+    pawli_put("}");
+    printf("%-16s %-12s %-28.*s ", b->name, pawli_implementation(b), (int)(configs - config), config);
+    fflush(stdout);
+    if (pawli_try(pawli_try_case, pawli.text)) printf("%s: %s\n", pawli.code, pawli.message);
+  }
+}
+
+static void pawli_try_device(void *unused) {
+  (void)unused;
+  pawli_open_once(NULL);
+}
+
+static int pawli_by_hand(int argc, char **argv) {
+  int i;
+  if (argc > 1) {
+    printf("usage: %s\n\nA harness for pawl (pawl.h " PAWL_VERSION "). Started by hand it measures its configs briefly.\n"
+           "To judge a change, name this program as harness.command in pawl.yaml and run: pawl bench\n", argv[0]);
+    return strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ? 0 : 4;
+  }
+  if (pawli_try(pawli_try_device, NULL)) {
+    fprintf(stderr, "pawl.h: %s\n", pawli.message);
+    return 3;
+  }
+  printf("on %s (%s), timer %s, hot cache\n", pawli.device_name, pawli.runtime, pawli_timer_names[PAWLI_FIRST_TIMER]);
+  printf("%-16s %-12s %-28s %11s  %7s  %s\n", "benchmark", "impl.", "config", "median", "spread", "samples x batch");
+  for (i = 0; i < pawli.count; i++)
+    if (pawli_try(pawli_try_benchmark, (void *)&pawli.benchmarks[i]))
+      printf("%s: %s\n", pawli.benchmarks[i].name, pawli.message);
+  pawli_release();
+  printf("A quick look, not a measurement: to judge a change, run `pawl bench`.\n");
+  return 0;
+}
+
+/* ---- main --------------------------------------------------------------------------------------------------------------- */
+
+static int pawli_descriptor(const char *variable) {
+  const char *text = getenv(variable);
+  char *end = NULL;
+  const long fd = text ? strtol(text, &end, 10) : -1;
+  if (fd < 0 || fd > 1 << 20 || !end || *end || fcntl((int)fd, F_SETFD, FD_CLOEXEC) < 0) {
+    fprintf(stderr, "pawl.h: %s=%s is not an open descriptor\n", variable, text ? text : "");
+    exit(1);
+  }
+  unsetenv(variable); /* programs that the harness starts are not harnesses */
+  return (int)fd;
+}
+
+PAWL_API int pawl_main(int argc, char **argv, const pawl_benchmark *benchmarks, int count) {
+  int i;
+  pawli.benchmarks = benchmarks;
+  pawli.count = count;
+  for (i = 0; i < count; i++)
+    if (!benchmarks[i].name || !benchmarks[i].run) pawli_die("a benchmark needs a name and a run function");
+  if (!getenv("PAWL_IN")) return pawli_by_hand(argc, argv);
+  pawli.in = pawli_descriptor("PAWL_IN");
+  pawli.out = pawli_descriptor("PAWL_OUT");
+  return pawli_serve();
+}
+
+#endif
