@@ -1,6 +1,9 @@
 package gpu
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // State is one reading of a device. Zero means "the device did not tell":
 // no running device has a clock, a temperature or a power draw of zero.
@@ -34,10 +37,17 @@ type Process struct {
 }
 
 // Merge folds a reading taken during a measurement into the reading at its end:
-// the last values stay, the highest temperature and every reason seen are kept.
-// A slowdown of 50 ms would otherwise be invisible to a reading before and after.
+// the last values stay, the highest temperature, every reason and every process
+// seen are kept. A slowdown of 50 ms, or a stranger who came and went, would
+// otherwise be invisible to a reading before and after.
 func (s State) Merge(during State) State {
 	s.TemperatureC = max(s.TemperatureC, during.TemperatureC)
 	s.Reasons |= during.Reasons
+	s.Processes = slices.Clone(s.Processes)
+	for _, p := range during.Processes {
+		if !slices.ContainsFunc(s.Processes, func(q Process) bool { return q.PID == p.PID }) {
+			s.Processes = append(s.Processes, p)
+		}
+	}
 	return s
 }

@@ -1,0 +1,117 @@
+package host
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io/fs"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/goatnote-inc/pawl/gpu"
+)
+
+// cpus is where the kernel describes each logical CPU.
+const cpus = "sys/devices/system/cpu/"
+
+// Host is the CPU of this machine, read like any other device. It is safe for
+// concurrent use.
+type Host struct {
+	sys system
+	now func() time.Time
+	id  gpu.Identity
+
+	// Found once: the files of a machine do not change, and looking for them on
+	// a large one would cost more than reading them.
+	clocks, governors, throttles []string
+	sensors                      []string
+
+	mu       sync.Mutex
+	throttle float64 // thermal slowdowns the kernel had counted at the last reading
+}
+
+// Open reads the identity of the machine whose root folder is root, usually
+// os.DirFS("/").
+func Open(root fs.FS, now func() time.Time) *Host {
+	h := &Host{sys: system{root}, now: now}
+	h.id = identity(h.sys)
+	h.clocks = h.sys.glob(cpus + "cpu[0-9]*/cpufreq/scaling_cur_freq")
+	h.governors = h.sys.glob(cpus + "cpu[0-9]*/cpufreq/scaling_governor")
+	h.throttles = h.sys.glob(cpus + "cpu[0-9]*/thermal_throttle/*_throttle_count")
+	h.sensors = packageSensors(h.sys)
+	h.throttle = h.throttleCount()
+	return h
+}
+
+// Identity names the CPU. It has no UUID: a machine has one host device.
+func (h *Host) Identity() gpu.Identity { return h.id }
+
+// State reads what the kernel tells about the CPU now.
+func (h *Host) State(ctx context.Context) (gpu.State, error) {
+	if err := ctx.Err(); err != nil {
+		return gpu.State{}, fmt.Errorf("reading the state of the host CPU: %w", err)
+	}
+	return gpu.State{
+		At:           h.now(),
+		SMClockMHz:   h.clockMHz(),
+		TemperatureC: h.temperature(),
+		Reasons:      h.reasons(),
+		Governor:     h.governor(),
+		Turbo:        h.turbo(),
+		Load1:        h.load(),
+	}, nil
+}
+
+func identity(sys system) gpu.Identity {
+	info := sys.text("proc/cpuinfo")
+	return gpu.Identity{
+		Kind:        gpu.CPU,
+		Name:        name(info),
+		Units:       cores(sys, info),
+		MemoryBytes: bytes(field(sys.text("proc/meminfo"), "MemTotal")),
+		CacheBytes:  lastLevelCache(sys),
+	}
+}
+
+// name is the model as the kernel prints it. ARM kernels print no model, only
+// who made the core and its part number.
+func name(cpuinfo string) string {
+	if n := cmp.Or(field(cpuinfo, "model name"), field(cpuinfo, "cpu model"), field(cpuinfo, "cpu")); n != "" {
+		return strings.Join(strings.Fields(n), " ")
+	}
+	if part := field(cpuinfo, "CPU part"); part != "" {
+		return fmt.Sprintf("%s CPU %s/%s", runtime.GOARCH, field(cpuinfo, "CPU implementer"), part)
+	}
+	return runtime.GOARCH + " CPU"
+}
+
+// cores counts physical cores: two threads of one core share what a kernel is
+// measured on. Without topology each logical CPU counts as one.
+func cores(sys system, cpuinfo string) int {
+	seen := map[string]bool{}
+	for _, f := range sys.glob(cpus + "cpu[0-9]*/topology/thread_siblings_list") {
+		if siblings := sys.text(f); siblings != "" {
+			seen[siblings] = true
+		}
+	}
+	if len(seen) > 0 {
+		return len(seen)
+	}
+	return strings.Count("\n"+cpuinfo, "\nprocessor")
+}
+
+// lastLevelCache is the size of one last-level cache, the one CPU 0 uses. A
+// machine with several still gives a thread only one of them.
+func lastLevelCache(sys system) int64 {
+	var level float64
+	var size int64
+	for _, dir := range sys.glob(cpus + "cpu0/cache/index[0-9]*") {
+		l, ok := sys.number(dir + "/level")
+		if ok && l >= level && sys.text(dir+"/type") != "Instruction" {
+			level, size = l, bytes(sys.text(dir+"/size"))
+		}
+	}
+	return size
+}

@@ -1,0 +1,114 @@
+//go:build cgo && linux
+
+package nvml
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/NVIDIA/go-nvml/pkg/nvml"
+
+	"github.com/goatnote-inc/pawl/gpu"
+)
+
+// The symbolic base clock: NVML calls it TDP, the clock the card sustains at its
+// power cap. go-nvml has it as a negative enum value.
+const tdp = uint32(0xffffffff + 1 + int64(nvml.CLOCK_LIMIT_ID_TDP))
+
+// LockClocks asks the driver to hold the SM clock as the policy says. The note
+// tells, in plain words, where it did something else than the policy's name
+// suggests. It is a request: power and heat may still push the clock down, and
+// states show the clock the device really had.
+func (d *Device) LockClocks(ctx context.Context, policy gpu.ClockPolicy) (note string, err error) {
+	if err := ctx.Err(); err != nil {
+		return "", fmt.Errorf("locking the clocks of %s: %w", d.id.Name, err)
+	}
+	switch policy.Mode {
+	case gpu.ClocksBase:
+		note, err = d.lockBase()
+	case gpu.ClocksMax:
+		var top uint32
+		if top, err = d.clock("nvmlDeviceGetMaxClockInfo", func() (uint32, nvml.Return) { return d.card.GetMaxClockInfo(nvml.CLOCK_SM) }); err == nil {
+			err = d.lock(top)
+		}
+	case gpu.ClocksFixed:
+		err = d.lockFixed(policy.MHz)
+	default:
+		return "", fmt.Errorf("locking the clocks of %s: the policy %q holds nothing", d.id.Name, policy)
+	}
+	if err != nil {
+		return "", fmt.Errorf("locking the clocks of %s (%s) to %s: %w", d.id.Name, d.id.UUID, policy, err)
+	}
+	return note, nil
+}
+
+// lockBase locks to the symbolic base clock as NVBench does. Where a driver does
+// not know the symbol, the default application clock is the nearest thing: on
+// older cards it is the base clock, on newer ones it may be the highest.
+func (d *Device) lockBase() (note string, err error) {
+	err = d.lock(tdp)
+	answer, ok := errors.AsType[*callError](err)
+	if !ok || answer.ret != nvml.ERROR_INVALID_ARGUMENT && answer.ret != nvml.ERROR_NOT_SUPPORTED {
+		return "", err
+	}
+	mhz, getErr := d.clock("nvmlDeviceGetClock", func() (uint32, nvml.Return) {
+		return d.card.GetClock(nvml.CLOCK_SM, nvml.CLOCK_ID_APP_CLOCK_DEFAULT)
+	})
+	if getErr != nil {
+		return "", err
+	}
+	if err := d.lock(mhz); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("this driver does not know the base clock by name; the default application clock, %d MHz, is held instead", mhz), nil
+}
+
+func (d *Device) lockFixed(mhz int) error {
+	top, ret := ask(d.lib, "nvmlDeviceGetMaxClockInfo", func() (uint32, nvml.Return) { return d.card.GetMaxClockInfo(nvml.CLOCK_SM) })
+	if ret == nvml.SUCCESS && int64(mhz) > int64(top) {
+		return fmt.Errorf("the highest SM clock of this device is %d MHz: choose a lower one", top)
+	}
+	return d.lock(uint32(mhz))
+}
+
+func (d *Device) lock(mhz uint32) error {
+	return do(d.lib, "nvmlDeviceSetGpuLockedClocks", func() nvml.Return { return d.card.SetGpuLockedClocks(mhz, mhz) })
+}
+
+func (d *Device) clock(symbol string, get func() (uint32, nvml.Return)) (uint32, error) {
+	mhz, ret := ask(d.lib, symbol, get)
+	if ret != nvml.SUCCESS {
+		return 0, &callError{symbol, ret}
+	}
+	if mhz == 0 {
+		return 0, fmt.Errorf("%s answered 0 MHz: %w", symbol, errors.ErrUnsupported)
+	}
+	return mhz, nil
+}
+
+// ResetClocks lets the clocks go free.
+func (d *Device) ResetClocks(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("freeing the clocks of %s: %w", d.id.Name, err)
+	}
+	if err := do(d.lib, "nvmlDeviceResetGpuLockedClocks", d.card.ResetGpuLockedClocks); err != nil {
+		return fmt.Errorf("freeing the clocks of %s (%s): %w", d.id.Name, d.id.UUID, err)
+	}
+	return nil
+}
+
+// SetPersistence keeps the driver loaded while nobody uses the device, or not.
+func (d *Device) SetPersistence(ctx context.Context, on bool) error {
+	mode, word := nvml.FEATURE_DISABLED, "off"
+	if on {
+		mode, word = nvml.FEATURE_ENABLED, "on"
+	}
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("switching persistence mode of %s %s: %w", d.id.Name, word, err)
+	}
+	if err := do(d.lib, "nvmlDeviceSetPersistenceMode", func() nvml.Return { return d.card.SetPersistenceMode(mode) }); err != nil {
+		return fmt.Errorf("switching persistence mode of %s (%s) %s: %w", d.id.Name, d.id.UUID, word, err)
+	}
+	return nil
+}

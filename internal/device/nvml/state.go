@@ -1,0 +1,160 @@
+//go:build cgo && linux
+
+package nvml
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/NVIDIA/go-nvml/pkg/nvml"
+
+	"github.com/goatnote-inc/pawl/gpu"
+)
+
+// Device is a GPU, or a slice of one under MIG. It is safe for concurrent use.
+type Device struct {
+	lib  *Library
+	id   gpu.Identity
+	card nvml.Device // clocks, power and temperature belong to the whole card
+	part nvml.Device // the slice, or the card itself
+}
+
+// Identity names the device and its driver.
+func (d *Device) Identity() gpu.Identity { return d.id }
+
+// State reads the device now. What the device or its driver cannot tell stays
+// empty; any other failure is an error, with whatever could be read beside it: a
+// reason for slowing down that got lost could make a spoiled round look good.
+func (d *Device) State(ctx context.Context) (gpu.State, error) {
+	if err := ctx.Err(); err != nil {
+		return gpu.State{}, fmt.Errorf("reading the state of %s: %w", d.id.Name, err)
+	}
+	r := reading{lib: d.lib}
+	s := gpu.State{At: d.lib.opts.Now()}
+	h := d.card
+	s.SMClockMHz = number(&r, "nvmlDeviceGetClockInfo", func() (uint32, nvml.Return) { return h.GetClockInfo(nvml.CLOCK_SM) })
+	s.MemoryClockMHz = number(&r, "nvmlDeviceGetClockInfo", func() (uint32, nvml.Return) { return h.GetClockInfo(nvml.CLOCK_MEM) })
+	s.TemperatureC = number(&r, "nvmlDeviceGetTemperature", func() (uint32, nvml.Return) { return h.GetTemperature(nvml.TEMPERATURE_GPU) })
+	s.PowerW = number(&r, "nvmlDeviceGetPowerUsage", h.GetPowerUsage) / 1000
+	s.PowerCapW = number(&r, "nvmlDeviceGetEnforcedPowerLimit", h.GetEnforcedPowerLimit) / 1000
+	s.Reasons = gpu.Reasons(value(&r, d.lib.first("nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetCurrentClocksThrottleReasons"), d.reasons))
+	s.ECC = onOff(&r, "nvmlDeviceGetEccMode", func() (bool, nvml.Return) {
+		now, _, ret := h.GetEccMode()
+		return now == nvml.FEATURE_ENABLED, ret
+	})
+	s.MIG = onOff(&r, "nvmlDeviceGetMigMode", func() (bool, nvml.Return) {
+		mode, _, ret := h.GetMigMode()
+		return mode == nvml.DEVICE_MIG_ENABLE, ret
+	})
+	s.Persistence = onOff(&r, "nvmlDeviceGetPersistenceMode", func() (bool, nvml.Return) {
+		mode, ret := h.GetPersistenceMode()
+		return mode == nvml.FEATURE_ENABLED, ret
+	})
+	s.Processes = d.processes(&r)
+	if len(r.failed) > 0 {
+		return s, fmt.Errorf("reading the state of %s (%s): %w", d.id.Name, d.id.UUID, joined(r.failed))
+	}
+	return s, nil
+}
+
+// reasons asks under the name this driver knows: the function was renamed.
+func (d *Device) reasons() (uint64, nvml.Return) {
+	if d.lib.has["nvmlDeviceGetCurrentClocksEventReasons"] {
+		return d.card.GetCurrentClocksEventReasons()
+	}
+	return d.card.GetCurrentClocksThrottleReasons()
+}
+
+func (d *Device) mig() (int, nvml.Return) {
+	return ask(d.lib, "nvmlDeviceGetMigMode", func() (int, nvml.Return) {
+		mode, _, ret := d.card.GetMigMode()
+		return mode, ret
+	})
+}
+
+// processes lists the processes with a compute context on the card that are not
+// pawl's. Slices share clocks and power, so a stranger on another slice counts.
+func (d *Device) processes(r *reading) []gpu.Process {
+	found := d.strangers(r)
+	if slices.ContainsFunc(found, func(p gpu.Process) bool { return p.Name == "" }) {
+		// A process this machine does not show has ended since, like a harness at
+		// the end of a round, or lives in another container. Looking again tells.
+		found = d.strangers(r)
+	}
+	return found
+}
+
+func (d *Device) strangers(r *reading) []gpu.Process {
+	list := d.running(r, d.card)
+	if list == nil && d.part != d.card {
+		list = d.running(r, d.part) // the whole card may need more permission
+	}
+	var found []gpu.Process
+	for _, p := range list {
+		pid := int(p.Pid)
+		seen := slices.ContainsFunc(found, func(f gpu.Process) bool { return f.PID == pid })
+		if seen || d.lib.opts.Own(pid) {
+			continue
+		}
+		memory := int64(p.UsedGpuMemory)
+		if p.UsedGpuMemory > math.MaxInt64 { // "not available" is all ones
+			memory = 0
+		}
+		found = append(found, gpu.Process{PID: pid, Name: d.lib.opts.Name(pid), MemoryBytes: memory})
+	}
+	return found
+}
+
+func (d *Device) running(r *reading, h nvml.Device) []nvml.ProcessInfo {
+	compute := d.lib.first("nvmlDeviceGetComputeRunningProcesses_v3", "nvmlDeviceGetComputeRunningProcesses_v2", "nvmlDeviceGetComputeRunningProcesses")
+	list := value(r, compute, h.GetComputeRunningProcesses)
+	return append(list, value(r, "nvmlDeviceGetMPSComputeRunningProcesses_v3", h.GetMPSComputeRunningProcesses)...)
+}
+
+// first returns the first of several names of a function that the library has.
+func (b *binding) first(names ...string) string {
+	for _, name := range names {
+		if b.has[name] {
+			return name
+		}
+	}
+	return names[0]
+}
+
+// reading collects what went wrong while one state was read.
+type reading struct {
+	lib    *Library
+	failed []error
+}
+
+// value asks one question; "I cannot tell" leaves the zero value.
+func value[T any](r *reading, symbol string, get func() (T, nvml.Return)) T {
+	v, ret := ask(r.lib, symbol, get)
+	if ret == nvml.SUCCESS {
+		return v
+	}
+	var none T
+	err := &callError{symbol, ret}
+	silent := errors.Is(err, errors.ErrUnsupported) || ret == nvml.ERROR_NO_PERMISSION || ret == nvml.ERROR_NO_DATA
+	if !silent {
+		r.failed = append(r.failed, err)
+	}
+	return none
+}
+
+func number(r *reading, symbol string, get func() (uint32, nvml.Return)) float64 {
+	return float64(value(r, symbol, get))
+}
+
+func onOff(r *reading, symbol string, get func() (bool, nvml.Return)) string {
+	return value(r, symbol, func() (string, nvml.Return) {
+		on, ret := get()
+		if on {
+			return "on", ret
+		}
+		return "off", ret
+	})
+}
