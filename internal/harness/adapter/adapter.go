@@ -1,0 +1,193 @@
+package adapter
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/goatnote-inc/pawl/measure"
+)
+
+// Candidate is the implementation every imported case belongs to. Which side of
+// a comparison a file is, only the caller knows.
+const Candidate = "candidate"
+
+// ErrPawlRecord says that the source is no other tool's file but pawl's own
+// record, plain, compressed or a journal: measure.Load reads it.
+var ErrPawlRecord = errors.New("this is a pawl record, not another tool's file")
+
+// ErrUnknownFormat says that a source looks like no format this package reads,
+// or that a format was asked for that it does not have.
+var ErrUnknownFormat = errors.New("unknown format")
+
+// Format is what people need to know to choose one.
+type Format struct {
+	Name string // as --format and Header.Format spell it
+	Doc  string // one line: the tool, and what of it is read
+}
+
+// format is one adapter: how to recognise a source, and how to read it.
+type format struct {
+	Format
+	detect func(outline) bool
+	read   func(*input, *builder) error
+}
+
+// formats is the table of adapters, in the order people meet them.
+var formats = []format{nvbench, googleBenchmark, pytestBenchmark, hyperfine, criterion, goBench, triton, sdpa}
+
+// Formats lists the formats that Read knows.
+func Formats() []Format {
+	list := make([]Format, len(formats))
+	for i, f := range formats {
+		list[i] = f.Format
+	}
+	return list
+}
+
+// Source is a file of another tool, or the bytes a program wrote.
+type Source struct {
+	Name  string    // as the user knows it, for messages; empty means Path
+	Path  string    // slash-separated, in Files: where the file stands, or would stand
+	Files fs.FS     // for the file itself and for files it names; may be nil with Data
+	Data  io.Reader // the content; nil means the file at Path
+}
+
+// Options says how to read a source.
+type Options struct {
+	Format string // empty means: recognise it
+	// Timer chooses among the clocks of a format that carries several (Google
+	// Benchmark: wall or cpu). Empty means the one the tool puts first.
+	Timer measure.Timer
+}
+
+// ReadFile reads the file or folder at path. Files it names are looked for below
+// root; an empty root is the folder the file stands in.
+func ReadFile(ctx context.Context, path, root string, opt Options) (*measure.Run, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("read: %w", err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, fmt.Errorf("read: %w", err)
+	}
+	// What the user names may be a link or a pipe. What a file names may not
+	// leave the root, and a link's target has its files beside itself.
+	place := path
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		place = target
+	}
+	if root == "" {
+		root = filepath.Dir(place)
+	}
+	inside, err := relative(root, place)
+	if err != nil {
+		return nil, fmt.Errorf("%s: read: %w", path, err)
+	}
+	dir, err := os.OpenRoot(root)
+	if err != nil {
+		return nil, fmt.Errorf("%s: read: %w", path, err)
+	}
+	defer dir.Close()
+	src := Source{Name: path, Path: inside, Files: dir.FS()}
+	if !info.IsDir() {
+		src.Data = f
+	}
+	return Read(ctx, src, opt)
+}
+
+// relative gives the place of path below root, slash-separated.
+func relative(root, path string) (string, error) {
+	if target, err := filepath.EvalSymlinks(root); err == nil {
+		root = target
+	}
+	root, rootErr := filepath.Abs(root)
+	path, pathErr := filepath.Abs(path)
+	if err := errors.Join(rootErr, pathErr); err != nil {
+		return "", err
+	}
+	inside, err := filepath.Rel(root, path)
+	if err != nil || !filepath.IsLocal(inside) {
+		return "", fmt.Errorf("the file is not below the root %s: give a root that holds it", root)
+	}
+	return filepath.ToSlash(inside), nil
+}
+
+// Read reads a source into a run of one round. The run has no ID, and a creation
+// time only where the source tells one: both are the caller's to fill in.
+func Read(ctx context.Context, src Source, opt Options) (*measure.Run, error) {
+	name := src.Name
+	if name == "" {
+		name = src.Path
+	}
+	if name == "" {
+		name = "input"
+	}
+	in, err := openInput(ctx, src, opt.Timer)
+	if err != nil {
+		return nil, fmt.Errorf("%s: read: %w", name, err)
+	}
+	defer in.Close()
+	f, err := choose(in, opt.Format)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	if opt.Timer != "" && f.Name != googleBenchmark.Name {
+		return nil, fmt.Errorf("%s: %s: the format carries one clock only, so timer %q cannot be chosen: leave it out", name, f.Name, opt.Timer)
+	}
+	b := newBuilder(f.Name)
+	if err := f.read(in, b); err != nil {
+		return nil, fmt.Errorf("%s: %s: %w", name, f.Name, err)
+	}
+	run, err := b.run()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %s: %w", name, f.Name, err)
+	}
+	return run, nil
+}
+
+// choose finds the adapter by the name asked for, or by the source's look.
+func choose(in *input, name string) (format, error) {
+	if !in.dir && isPawlRecord(in.head) {
+		return format{}, ErrPawlRecord
+	}
+	if name != "" {
+		i := slices.IndexFunc(formats, func(f format) bool { return f.Name == name })
+		if i < 0 {
+			return format{}, fmt.Errorf("%w %q: want one of %s", ErrUnknownFormat, name, formatNames())
+		}
+		if in.dir && name != criterion.Name {
+			return format{}, fmt.Errorf("%s: the path is a folder: name the file in it", name)
+		}
+		return formats[i], nil
+	}
+	if in.dir {
+		return criterion, nil // the only tool whose result is a folder
+	}
+	if len(bytes.TrimSpace(in.head)) == 0 {
+		return format{}, fmt.Errorf("%w: the file is empty: did the benchmark fail before it wrote its results?", ErrUnknownFormat)
+	}
+	f, ok := recognise(in.head)
+	if !ok {
+		return format{}, fmt.Errorf("%w: it looks like none of %s: name the format, or see docs/reference/import-formats.md for what each tool must be told to write",
+			ErrUnknownFormat, formatNames())
+	}
+	return f, nil
+}
+
+func formatNames() string {
+	names := make([]string, len(formats))
+	for i, f := range formats {
+		names[i] = f.Name
+	}
+	return strings.Join(names, ", ")
+}

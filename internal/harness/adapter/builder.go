@@ -1,0 +1,213 @@
+package adapter
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/measure"
+)
+
+const (
+	maxCases    = 100_000
+	maxWarnings = 1_000
+)
+
+// The codes of the warnings an import can leave; docs/reference/import-formats.md lists them.
+const (
+	warnSkipped   = "import_skipped"   // the tool did not measure it, or measured it and failed
+	warnSummary   = "import_summary"   // only a summary is known, no samples
+	warnSidecar   = "import_sidecar"   // a file of samples is missing or wrong
+	warnIgnored   = "import_ignored"   // something in the source was not understood
+	warnDuplicate = "import_duplicate" // one case came twice
+	warnMixed     = "import_mixed"     // samples of one case were taken under different conditions
+)
+
+// builder gathers the cases of a source and checks every number on its way in.
+type builder struct {
+	header   measure.Header
+	impl     measure.Implementation
+	ecc      string
+	cases    []measure.Case
+	seen     map[measure.CaseKey]int // how often a key came
+	warnings []measure.Warning
+	unsaid   int // warnings beyond maxWarnings
+}
+
+func newBuilder(format string) *builder {
+	return &builder{
+		header: measure.Header{Schema: measure.SchemaRun, Source: measure.Imported, Format: format},
+		impl:   measure.Implementation{Name: Candidate},
+		seen:   map[measure.CaseKey]int{},
+	}
+}
+
+func (b *builder) warn(code, caseName, message string, args ...any) {
+	if len(b.warnings) >= maxWarnings {
+		b.unsaid++
+		return
+	}
+	caseName = clip(caseName, 4*maxName) // of a key not yet made fit, four parts long
+	b.warnings = append(b.warnings, measure.Warning{Code: code, Case: caseName, Message: fmt.Sprintf(message, args...)})
+}
+
+// time adds a case of timings in nanoseconds. Without samples the round must say why.
+func (b *builder) time(c measure.Case, r measure.CaseRound) error {
+	c.Unit, c.Gate = "ns", true
+	c, err := b.name(c)
+	if err != nil {
+		return err
+	}
+	if len(r.Samples) == 0 && r.Error == "" {
+		r.Error = "the source holds no sample of this case"
+	}
+	for i, v := range r.Samples {
+		if math.IsNaN(v) || math.IsInf(v, 0) || v <= 0 {
+			return fmt.Errorf("case %s: sample %d of %d is %v ns, not a finite time above zero: measure this case again", c.Name(), i+1, len(r.Samples), v)
+		}
+	}
+	r.Wall = b.companion(c, "wall times", r.Wall, len(r.Samples))
+	r.CPU = b.companion(c, "CPU times", r.CPU, len(r.Samples))
+	r.Clocks = b.companion(c, "clock readings", r.Clocks, len(r.Samples))
+	c.Rounds = []measure.CaseRound{r}
+	b.cases = append(b.cases, c)
+	return nil
+}
+
+// companion checks a series that stands beside the samples one for one. A broken
+// one is left out: the samples do not need it.
+func (b *builder) companion(c measure.Case, what string, s measure.Samples, want int) measure.Samples {
+	if len(s) == 0 {
+		return nil
+	}
+	if len(s) != want {
+		b.warn(warnIgnored, c.Name(), "%d %s for %d samples: left out", len(s), what, want)
+		return nil
+	}
+	for i, v := range s {
+		if math.IsNaN(v) || math.IsInf(v, 0) || v < 0 {
+			b.warn(warnIgnored, c.Name(), "number %d of the %s is %v: left out", i+1, what, v)
+			return nil
+		}
+	}
+	return s
+}
+
+// metric adds a case that is watched, not gated: something a tool reports beside
+// the time. Readings that are no numbers are left out, with a warning.
+func (b *builder) metric(c measure.Case, samples []float64) error {
+	c, err := b.name(c)
+	if err != nil {
+		return err
+	}
+	kept := make(measure.Samples, 0, len(samples))
+	for _, v := range samples {
+		if !math.IsNaN(v) && !math.IsInf(v, 0) {
+			kept = append(kept, v)
+		}
+	}
+	if dropped := len(samples) - len(kept); dropped > 0 {
+		b.warn(warnIgnored, c.Name(), "%d of %d readings are not finite: left out", dropped, len(samples))
+	}
+	round := measure.CaseRound{Samples: kept}
+	if len(kept) == 0 {
+		round.Error = "the source holds no finite reading of this metric"
+	}
+	c.Rounds = []measure.CaseRound{round}
+	b.cases = append(b.cases, c)
+	return nil
+}
+
+// summary adds a case of which only a summary in nanoseconds is known, and says
+// why. It stays gated: a gate must not open because samples are missing.
+func (b *builder) summary(c measure.Case, s measure.Summary, why string) error {
+	c.Unit, c.Gate = "ns", true
+	c, err := b.name(c)
+	if err != nil {
+		return err
+	}
+	for _, v := range []*float64{&s.Mean, &s.Median, &s.Min, &s.Max, &s.Stddev} {
+		if math.IsNaN(*v) || math.IsInf(*v, 0) || *v < 0 {
+			*v = 0 // zero is "not told"
+		}
+	}
+	c.NoSamples, c.Summary, c.Rounds = true, &s, []measure.CaseRound{}
+	b.warn(warnSummary, c.Name(), "only a summary can be shown, nothing can be judged: %s", why)
+	b.cases = append(b.cases, c)
+	return nil
+}
+
+// name makes a case's key fit to be one: bounded, printable and not taken.
+func (b *builder) name(c measure.Case) (measure.Case, error) {
+	if len(b.cases) >= maxCases {
+		return c, fmt.Errorf("more than %d cases: import fewer benchmarks at a time", maxCases)
+	}
+	c.Implementation = Candidate
+	c.Benchmark, c.Config, c.Metric = label(c.Benchmark), label(c.Config), label(c.Metric)
+	if c.Benchmark == "" {
+		return c, fmt.Errorf("benchmark %d has no name: give it one", len(b.cases)+1)
+	}
+	first := c.CaseKey
+	b.seen[first]++
+	for n := b.seen[first]; n > 1; n++ {
+		// "#" counts the occurrences, as a reader would.
+		c.Config = label(fmt.Sprintf("%s#%d", first.Config, n))
+		if b.seen[c.CaseKey] == 0 {
+			b.seen[first] = n
+			b.seen[c.CaseKey] = 1
+			b.warn(warnDuplicate, c.Name(), "%s came more than once; this one is named after its place", first.Name())
+			break
+		}
+	}
+	return c, nil
+}
+
+// created sets the time the source says it was written.
+func (b *builder) created(date string) {
+	if date == "" {
+		return
+	}
+	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999", "2006/01/02 15:04:05"} {
+		if t, err := time.Parse(layout, date); err == nil {
+			b.header.Created = t.UTC()
+			return
+		}
+	}
+	b.warn(warnIgnored, "", "the date %q is in no known layout", label(date))
+}
+
+// tool notes a program that shaped the results.
+func (b *builder) tool(name, version string) {
+	if version != "" {
+		b.impl.Toolchain = append(b.impl.Toolchain, measure.Tool{Name: name, Version: label(version)})
+	}
+}
+
+// run closes the books. A source without any case is an error: whoever imports
+// it expects numbers.
+func (b *builder) run() (*measure.Run, error) {
+	if len(b.cases) == 0 {
+		if len(b.warnings) > 0 {
+			return nil, fmt.Errorf("it holds no case; the first of %d warnings: %s", len(b.warnings)+b.unsaid, b.warnings[0].Message)
+		}
+		return nil, errors.New("it holds no benchmark: did the filter match any?")
+	}
+	if b.unsaid > 0 {
+		b.warnings = append(b.warnings, measure.Warning{Code: warnIgnored, Message: fmt.Sprintf("%d more warnings are left out", b.unsaid)})
+	}
+	round := measure.Round{Order: []string{Candidate}, Cases: make([]string, len(b.cases))}
+	for i, c := range b.cases {
+		round.Cases[i] = c.Name()
+	}
+	round.Sides = []measure.Side{{Implementation: Candidate, Started: b.header.Created}}
+	b.header.Testbed = measure.NewTestbed(b.header.Device, gpu.State{ECC: b.ecc}, gpu.ClockPolicy{})
+	b.header.Implementations = []measure.Implementation{b.impl}
+	return &measure.Run{
+		Header: b.header,
+		Rounds: []measure.Round{round},
+		Cases:  b.cases,
+		Ending: measure.Ending{End: measure.End{State: measure.Complete}, Warnings: b.warnings},
+	}, nil
+}

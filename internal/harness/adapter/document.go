@@ -1,0 +1,216 @@
+package adapter
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// maxDepth is far above what any of the tools nests, and far below what hurts.
+const maxDepth = 64
+
+// lenient accepts what the tools really write: host names in odd encodings. Names
+// that occur twice stay an error unless an adapter knows what they mean.
+var lenient = json.JoinOptions(jsontext.AllowInvalidUTF8(true))
+
+// document reads the whole source as one JSON value.
+func (in *input) document(into any, opts ...json.Options) error {
+	data, err := io.ReadAll(&limitedReader{ctx: in.ctx, r: in, left: documentBytes})
+	if err != nil {
+		return err
+	}
+	return unmarshal(data, into, opts...)
+}
+
+func unmarshal(data []byte, into any, opts ...json.Options) error {
+	tame, err := tameJSON(data)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(tame, into, append([]json.Options{lenient}, opts...)...); err != nil {
+		return fault(err)
+	}
+	return nil
+}
+
+// fault says where a JSON is wrong in the words of its reader, not of Go types.
+func fault(err error) error {
+	if e, ok := errors.AsType[*json.SemanticError](err); ok {
+		cause := e.Err
+		if cause == nil {
+			cause = fmt.Errorf("want a Go %v, have a JSON %v", e.GoType, e.JSONKind)
+		}
+		return fmt.Errorf("%s is not what this tool writes: %w", where(e.ByteOffset, e.JSONPointer), cause)
+	}
+	if e, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
+		return fmt.Errorf("the JSON is wrong at %s: %w: was the file cut off, or is there other text in it?", where(e.ByteOffset, e.JSONPointer), e.Err)
+	}
+	return fmt.Errorf("the JSON cannot be read: %w", err)
+}
+
+func where(offset int64, member jsontext.Pointer) string {
+	if member == "" {
+		return fmt.Sprintf("byte %d", offset)
+	}
+	return fmt.Sprintf("byte %d (%s)", offset, label(string(member)))
+}
+
+// tameJSON makes valid JSON of what C++ and Python programs write: a bare NaN,
+// Infinity or -Infinity outside a string becomes null. It refuses nesting that
+// could exhaust a decoder. The input is not changed; a copy is made only if needed.
+func tameJSON(data []byte) ([]byte, error) {
+	var out []byte
+	kept := 0 // data[:kept] is in out
+	depth := 0
+	for i := 0; i < len(data); i++ {
+		switch data[i] {
+		case '"':
+			i = stringEnd(data, i)
+		case '{', '[':
+			if depth++; depth > maxDepth {
+				return nil, fmt.Errorf("the JSON nests deeper than %d at byte %d: no tool writes that", maxDepth, i)
+			}
+		case '}', ']':
+			depth--
+		case 'N', 'I', '-':
+			n := nonFinite(data[i:])
+			if n == 0 {
+				continue
+			}
+			out = append(out, data[kept:i]...)
+			out = append(out, "null"...)
+			kept = i + n
+			i = kept - 1
+		}
+	}
+	if kept == 0 {
+		return data, nil
+	}
+	return append(out, data[kept:]...), nil
+}
+
+// stringEnd gives the place of the closing quote, or the last byte.
+func stringEnd(data []byte, start int) int {
+	for i := start + 1; i < len(data); i++ {
+		switch data[i] {
+		case '\\':
+			i++
+		case '"':
+			return i
+		}
+	}
+	return len(data) - 1
+}
+
+func nonFinite(b []byte) int {
+	for _, word := range []string{"NaN", "Infinity", "-Infinity", "-NaN"} {
+		if bytes.HasPrefix(b, []byte(word)) {
+			return len(word)
+		}
+	}
+	return 0
+}
+
+// number is a float64 of which null, also what became of NaN, stays NaN.
+type number float64
+
+// UnmarshalJSONFrom reads a number or null.
+func (n *number) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+	v, err := readNumber(d)
+	*n = number(v)
+	return err
+}
+
+// numbers is an array of numbers. null, which is also what became of NaN and of
+// the infinities, stays in its place as NaN, so that positions are true.
+type numbers []float64
+
+// UnmarshalJSONFrom reads the array without reflection on each element.
+func (n *numbers) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+	switch d.PeekKind() {
+	case 'n':
+		*n = nil
+		return d.SkipValue()
+	case '[':
+	default:
+		return fmt.Errorf("want an array of numbers, have %v", d.PeekKind())
+	}
+	if _, err := d.ReadToken(); err != nil {
+		return err
+	}
+	read := numbers{}
+	for d.PeekKind() != ']' {
+		v, err := readNumber(d)
+		if err != nil {
+			return fmt.Errorf("number %d: %w", len(read)+1, err)
+		}
+		read = append(read, v)
+	}
+	*n = read
+	_, err := d.ReadToken()
+	return err
+}
+
+func readNumber(d *jsontext.Decoder) (float64, error) {
+	token, err := d.ReadToken()
+	if err != nil {
+		return 0, err
+	}
+	switch token.Kind() {
+	case 'n':
+		return math.NaN(), nil
+	case '0':
+		// A literal too large for a float64 comes back infinite; it is refused
+		// later, as a sample, with its place.
+		v, _ := token.Float()
+		return v, nil
+	default:
+		return 0, fmt.Errorf("want a number, have %v", token.Kind())
+	}
+}
+
+// count reads a number of runs; 0, which a case takes for 1, where it is none.
+func count(v float64) int {
+	if v >= 1 && v <= math.MaxInt32 {
+		return int(v)
+	}
+	return 0
+}
+
+// scaled is the numbers times a factor, as samples.
+func (n numbers) scaled(factor float64) []float64 {
+	if n == nil {
+		return nil
+	}
+	s := make([]float64, len(n))
+	for i, v := range n {
+		s[i] = v * factor
+	}
+	return s
+}
+
+// text is a scalar that a tool writes as a string, or wrote as a number once.
+type text string
+
+// UnmarshalJSONFrom accepts any scalar.
+func (t *text) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+	switch d.PeekKind() {
+	case '{', '[':
+		return fmt.Errorf("want a string or a number, have %v", d.PeekKind())
+	}
+	token, err := d.ReadToken()
+	if err != nil {
+		return err
+	}
+	if token.Kind() == 'n' {
+		*t = ""
+		return nil
+	}
+	*t = text(token.String())
+	return nil
+}

@@ -1,0 +1,136 @@
+package adapter
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+
+	"github.com/goatnote-inc/pawl/measure"
+)
+
+const (
+	headBytes     = 64 << 10 // what Detect may look at
+	streamBytes   = 1 << 30  // the most of a source that is read record by record
+	documentBytes = 64 << 20 // the most of a source, or of one record, that is held in memory
+	sidecarBytes  = 256 << 20
+)
+
+// input is an opened source: its head for detection, the rest as a stream, and
+// the files beside it.
+type input struct {
+	*bufio.Reader
+	head  []byte
+	dir   bool // the source is a folder: there is no stream
+	path  string
+	files fs.FS
+	timer measure.Timer
+	ctx   context.Context // for the files beside it, which are opened late
+	file  io.Closer
+}
+
+func openInput(ctx context.Context, src Source, timer measure.Timer) (*input, error) {
+	in := &input{path: path.Clean(src.Path), files: src.Files, timer: timer, ctx: ctx}
+	data := src.Data
+	if data == nil {
+		if src.Files == nil {
+			return nil, errors.New("the source has neither data nor files")
+		}
+		f, err := in.open(in.path)
+		if err != nil {
+			return nil, err
+		}
+		if f == nil {
+			in.dir = true
+			return in, nil
+		}
+		in.file, data = f, f
+	}
+	in.Reader = bufio.NewReaderSize(&limitedReader{ctx: ctx, r: data, left: streamBytes}, headBytes)
+	head, err := in.Peek(headBytes)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, errors.Join(err, in.Close())
+	}
+	if isBOM(head) {
+		head = head[3:]
+		_, _ = in.Discard(3) // peeked above, so it cannot fail
+	}
+	// A copy, because the buffer moves on while adapters read.
+	in.head = append([]byte(nil), head...)
+	return in, nil
+}
+
+func isBOM(b []byte) bool { return len(b) >= 3 && string(b[:3]) == "\ufeff" }
+
+// open opens a regular file; a folder is neither a file nor an error. It looks
+// before it opens, because opening a pipe would wait for a writer.
+func (in *input) open(name string) (fs.File, error) {
+	info, err := fs.Stat(in.files, name)
+	if err != nil {
+		return nil, err
+	}
+	if info.IsDir() {
+		return nil, nil
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("open %s: it is a %s, not a regular file", name, info.Mode().Type())
+	}
+	return in.files.Open(name)
+}
+
+// beside reads a small file next to the source. Where there is none, or no
+// folder at all, it returns nil.
+func (in *input) beside(name string, limit int64) ([]byte, error) {
+	if in.files == nil {
+		return nil, nil
+	}
+	return in.small(path.Join(path.Dir(in.path), name), limit)
+}
+
+func (in *input) small(name string, limit int64) ([]byte, error) {
+	f, err := in.open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil || f == nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(&limitedReader{ctx: in.ctx, r: f, left: limit})
+}
+
+func (in *input) Close() error {
+	if in.file == nil {
+		return nil
+	}
+	return in.file.Close()
+}
+
+// limitedReader ends in an error, not in a silent cut, when there is more than
+// it may read; and it stops when the caller gives up.
+type limitedReader struct {
+	ctx  context.Context
+	r    io.Reader
+	left int64
+	read int64
+}
+
+func (l *limitedReader) Read(p []byte) (int, error) {
+	if err := l.ctx.Err(); err != nil {
+		return 0, err
+	}
+	if l.left <= 0 {
+		var one [1]byte
+		if n, err := l.r.Read(one[:]); n == 0 {
+			return 0, err
+		}
+		return 0, fmt.Errorf("the file is larger than %d MiB, the most that is read: import fewer benchmarks at a time", l.read>>20)
+	}
+	n, err := l.r.Read(p[:min(int64(len(p)), l.left)])
+	l.left -= int64(n)
+	l.read += int64(n)
+	return n, err
+}

@@ -1,0 +1,97 @@
+package adapter
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"path"
+	"strconv"
+	"strings"
+)
+
+// sidecarReader reads the binary files that an NVBench JSON names, up to a
+// number of bytes in all: a JSON may name one file a hundred thousand times.
+type sidecarReader struct {
+	in   *input
+	left int64
+}
+
+// read gives the numbers of the file that a summary names: float32, little-endian,
+// in the order they were measured. Their count must be the one the summary tells.
+func (r *sidecarReader) read(s *nvSummary) (numbers, error) {
+	name := s.data("filename")
+	count, err := strconv.ParseInt(s.data("size"), 10, 64)
+	if name == "" || err != nil || count < 0 {
+		return nil, fmt.Errorf("%s has no usable file name and size", label(s.Tag))
+	}
+	if count > r.left/4 {
+		return nil, fmt.Errorf("%s: %d samples go beyond the %d MiB that are read of all such files: import fewer states at a time", label(name), count, sidecarBytes>>20)
+	}
+	f, err := r.open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", label(name), err)
+	}
+	if info.Size() != 4*count {
+		return nil, fmt.Errorf("%s has %d bytes, but %d samples need %d: it belongs to another run, or was cut off", label(name), info.Size(), count, 4*count)
+	}
+	r.left -= 4 * count
+	raw := make([]byte, 4*count)
+	if _, err := io.ReadFull(&limitedReader{ctx: r.in.ctx, r: f, left: 4 * count}, raw); err != nil {
+		return nil, fmt.Errorf("%s: %w", label(name), err)
+	}
+	values := make(numbers, count)
+	for i := range values {
+		values[i] = float64(math.Float32frombits(binary.LittleEndian.Uint32(raw[4*i:])))
+	}
+	return values, nil
+}
+
+// open looks for the file where the different ages of NVBench put it. Since July
+// 2026 the name is relative to the JSON; before that it was relative to wherever
+// the benchmark was started, or absolute. In all of them the last two parts,
+// "<json>-bin/<n>.bin", stand in the JSON's own folder.
+func (r *sidecarReader) open(name string) (fs.File, error) {
+	if r.in.files == nil {
+		return nil, fmt.Errorf("%s stands beside a file, but the results came as a stream: write them to a file", label(name))
+	}
+	for _, place := range r.places(name) {
+		f, err := r.in.open(place)
+		switch {
+		case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrInvalid):
+			continue
+		case err != nil:
+			return nil, fmt.Errorf("%s: %w", label(name), err)
+		case f != nil:
+			return f, nil
+		}
+	}
+	return nil, fmt.Errorf("%s is neither beside the JSON nor below the root: copy the folder along with the JSON", label(name))
+}
+
+func (r *sidecarReader) places(name string) []string {
+	name = path.Clean(strings.ReplaceAll(name, `\`, "/"))
+	folder := path.Dir(r.in.path)
+	places := []string{
+		path.Join(folder, name),
+		path.Join(folder, path.Base(path.Dir(name)), path.Base(name)),
+		name,
+	}
+	if path.IsAbs(name) {
+		places = places[1:2]
+	}
+	inside := places[:0]
+	for _, p := range places {
+		if fs.ValidPath(p) {
+			inside = append(inside, p)
+		}
+	}
+	return inside
+}
