@@ -1,0 +1,231 @@
+"""How a GPU is measured, on a simulated one: what is launched in which order, and what the events then say."""
+
+import importlib.util
+import pathlib
+
+import pytest
+
+import pawl_harness
+
+HERE = pathlib.Path(__file__).resolve().parent
+SIMULATED = HERE / "testdata" / "simulated"
+
+
+@pytest.fixture
+def gpu():
+    """A fresh simulated torch; not under its name, so that a real one stays what it is."""
+    spec = importlib.util.spec_from_file_location("simulated_torch", str(SIMULATED / "torch.py"))
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+class Bench:
+    """A case of one kernel and the meter that reads it."""
+
+    def __init__(self, gpu, kernel_ns, cold=False, traffic=0, run=None):
+        self.gpu = gpu
+        self.meter = pawl_harness._DeviceMeter(pawl_harness._Torch(gpu, ""), now=gpu.host_ns)
+        self.sets = 0
+        self.case = pawl_harness._Case("bench/candidate", lambda: self.setup(kernel_ns, run), cold, traffic)
+        self.meter.estimate(self.case)
+        gpu.log.clear()
+
+    def setup(self, kernel_ns, run):
+        number, self.sets = self.sets, self.sets + 1
+        return run or (lambda: self.gpu.launch("kernel %d" % number, kernel_ns))
+
+    def read(self, want=0, busy_ns=0, warmup=False):
+        readings, busy = self.meter.read(self.case, want, busy_ns, warmup)
+        assert list(readings) == ["samples"]
+        return readings["samples"], busy
+
+
+@pytest.mark.parametrize("kernel_ns, batch", [(2_000_000, 1), (100_000, 1), (21_000, 1), (19_000, 3), (6_000, 7), (1_100, 37)])
+def test_a_sample_is_the_time_of_the_kernel_alone(gpu, kernel_ns, batch):
+    """A launch costs the host 10 us. Whether the kernel is longer or shorter, none of that is in a sample."""
+    bench = Bench(gpu, kernel_ns)
+    samples, busy = bench.read(want=100)
+    assert len(bench.case.sample) == batch
+    assert samples == [pytest.approx(kernel_ns)] * 100
+    assert busy == pytest.approx(100 * batch * kernel_ns)
+
+
+def test_the_cost_of_events_does_not_shrink_the_batch(gpu):
+    gpu.EVENT_WORK_NS = 3_000
+    assert len(Bench(gpu, 5_000).case.sample) == 8, "5 us and an eighth of 3 us, not 8 us"
+
+
+def test_warm_up_is_not_held_back(gpu):
+    bench = Bench(gpu, 5_000)
+    samples, _ = bench.read(want=50, warmup=True)
+    assert "sleep" not in gpu.log
+    assert min(samples) > 5_000, "a warm-up sample does see the launches"
+    bench.read(want=50)
+    assert "sleep" in gpu.log
+
+
+def test_one_synchronise_a_block(gpu):
+    bench = Bench(gpu, 100_000)
+    bench.read(want=32)
+    assert gpu.log.count("synchronize") == 1 == gpu.log.count("sleep")
+    assert gpu.log[-1] == "synchronize"
+    assert gpu.log.index("sleep") < gpu.log.index("kernel 0")
+
+
+@pytest.mark.parametrize("kernel_ns", [100, 1_000, 20_000, 1_000_000, 3_000_000_000])
+def test_a_block_fits_the_launch_queue_and_does_not_last(gpu, kernel_ns):
+    bench = Bench(gpu, kernel_ns)
+    bench.read(want=64)
+    blocks = " ".join(gpu.log).split("synchronize")[:-1]
+    for block in blocks:
+        assert len(block.split("event")) + block.count("kernel") <= 1024
+        assert block.count("kernel") * kernel_ns <= max(1e9, kernel_ns)
+
+
+def test_a_cold_sample_follows_a_sweep_of_the_cache(gpu):
+    bench = Bench(gpu, 100_000, cold=True)
+    bench.read(want=3)
+    block = ["flush", "event", "kernel 0", "event"]
+    assert gpu.log == ["event", "sleep", "event"] + 3 * block + ["synchronize"]
+
+
+def test_a_cold_batch_runs_on_other_inputs_each_time(gpu):
+    bench = Bench(gpu, 11_000, cold=True, traffic=1 << 20)
+    samples, _ = bench.read(want=2)
+    kernels = ["kernel 0", "kernel 1", "kernel 2", "kernel 3"]
+    assert gpu.log == ["event", "sleep", "event"] + 2 * ["flush", "event", *kernels, "event"] + ["synchronize"]
+    assert samples == [pytest.approx(11_000)] * 2
+
+
+def test_a_busy_time_is_reached_and_not_much_exceeded(gpu):
+    bench = Bench(gpu, 100_000)
+    samples, busy = bench.read(busy_ns=10_050_000)
+    assert busy == pytest.approx(10_100_000)
+    assert len(samples) == 101
+
+
+def test_pawl_hears_from_a_long_measurement(gpu):
+    bench = Bench(gpu, 300_000_000)
+    samples, _ = bench.read(want=1000)
+    assert 1 <= len(samples) <= 10, "about two seconds at a time"
+
+
+def test_a_part_holds_no_more_than_fits(gpu):
+    bench = Bench(gpu, 20_000)
+    samples, _ = bench.read(want=10_000)
+    assert 4096 <= len(samples) <= 4096 + 32
+
+
+def test_a_run_may_synchronise(gpu):
+    def run():
+        gpu.launch("kernel", 50_000)
+        gpu.synchronize()
+
+    samples, _ = Bench(gpu, 0, run=run).read(want=40)
+    assert len(samples) == 40 and min(samples) >= 50_000
+
+
+def test_the_wait_learns_the_clock_of_the_device(gpu):
+    bench = Bench(gpu, 100_000)
+    # A little low, because the launch of the wait is in the reading; the wait is half as long again as needed.
+    assert gpu.CYCLES_PER_NS / 1.2 < bench.meter.cycles_per_ns <= gpu.CYCLES_PER_NS
+
+
+def test_a_run_that_does_nothing_on_the_device_is_told(gpu):
+    gpu.EVENT_NS = 0
+    with pytest.raises(pawl_harness.Failure, match="bench/candidate took no time on the device"):
+        Bench(gpu, 0, run=lambda: None)
+
+
+@pytest.mark.parametrize("timer", ["wall", "cpu"])
+def test_host_clocks_wait_for_the_gpu(gpu, timer):
+    meter = pawl_harness._HostMeter(timer, pawl_harness._Torch(gpu, ""))
+    case = pawl_harness._Case("bench/candidate", lambda: (lambda: gpu.launch("kernel", 5)), True, 0)
+    case.sample = [case.run]
+    readings, _ = meter.read(case, 2, 0, False)
+    assert len(readings["samples"]) == 2
+    assert gpu.log == 2 * ["flush", "synchronize", "kernel", "synchronize"]
+
+
+# ---- through the protocol, with the simulated torch in place of the real one ----
+HARNESS = """
+import torch
+@pawl.benchmark("kernel")
+def kernel(us=100, where="cuda"):
+    if where == "cuda":
+        torch.rand(1, device="cuda")
+    if us < 0:
+        raise torch.OutOfMemoryError("tried to allocate")
+    return lambda: torch.launch("kernel", us * 1000)
+"""
+
+
+@pytest.fixture
+def harness(start):
+    return start(HARNESS, env={"PYTHONPATH": "%s:%s" % (HERE, SIMULATED)})
+
+
+def test_hello_names_the_gpu_and_offers_its_clock(harness):
+    reply = harness.hello(device={"kind": "nvidia"})
+    assert reply["timers"] == ["device", "wall", "cpu"]
+    assert reply["device"] == {"name": "Simulated 0", "runtime": "CUDA 12.4"}
+
+
+def test_the_gpu_is_chosen_by_its_uuid(harness):
+    reply = harness.hello(device={"kind": "nvidia", "uuid": "GPU-22222222-0000-0000-0000-000000000000"})
+    assert reply["device"]["name"] == "Simulated 1"
+
+
+def test_another_gpu_than_asked_for_is_an_error(harness):
+    reply = harness.hello(device={"kind": "nvidia", "uuid": "GPU-33333333-0000-0000-0000-000000000000"})
+    assert reply["error"]["code"] == "no_device"
+    assert "GPU-33333333" in reply["error"]["message"] and "GPU-22222222" in reply["error"]["message"]
+
+
+def test_device_samples(harness):
+    harness.hello(device={"kind": "nvidia"})
+    assert harness.prepare("kernel", {"us": 100}, timer="device")["quantum_ns"] == 500
+    harness.measure(samples=3, warmup=True)
+    reply = harness.measure(samples=10)
+    assert set(reply) == {"id", "op", "count", "batch", "samples"} and reply["count"] == 10
+    # The host's clock is real here and the device's is not, so only the lower bound is sure.
+    assert min(reply["samples"]) >= 100_000
+    assert "error" not in harness.prepare("kernel", {"us": 100}, timer="device", cache="cold")
+    assert harness.measure(samples=2)["count"] == 2
+
+
+def test_calibration_runs_on_the_gpu(harness):
+    harness.hello(device={"kind": "nvidia"})
+    assert "error" not in harness.prepare("pawl.calibration", timer="device")
+    assert min(harness.measure(samples=5)["samples"]) >= 1_000_000
+
+
+def test_lack_of_device_memory(harness):
+    harness.hello(device={"kind": "nvidia"})
+    reply = harness.prepare("kernel", {"us": -1}, timer="device")
+    assert reply["error"] == {"code": "no_memory", "message": "no memory: tried to allocate"}
+
+
+def test_a_cpu_suite_sees_no_gpu_and_a_case_that_uses_one_is_told(harness):
+    assert harness.hello(device={"kind": "cpu"})["timers"] == ["wall", "cpu"]
+    assert "error" not in harness.prepare("kernel", {"where": "cpu"})
+    reply = harness.prepare("kernel", {"where": "cuda"})
+    assert reply["error"]["code"] == "unsupported" and "uses CUDA" in reply["error"]["message"]
+
+
+def test_without_a_gpu_the_host_is_measured(start):
+    harness = start(HARNESS, env={"PYTHONPATH": "%s:%s" % (HERE, SIMULATED), "NO_GPU": "1"})
+    assert harness.hello(device={"kind": "nvidia"})["timers"] == ["wall", "cpu"]
+
+
+def test_the_real_torch_has_what_the_simulated_one_promises():
+    torch = pytest.importorskip("torch")
+    for name in ("Event", "_sleep", "synchronize", "get_device_properties", "device_count", "set_device", "current_device"):
+        assert hasattr(torch.cuda, name)
+    assert callable(torch.cuda.Event.record) and callable(torch.cuda.Event.elapsed_time)
+    assert hasattr(torch.version, "hip") and hasattr(torch.version, "cuda")
+    total = torch.empty(())
+    torch.sum(torch.ones(8), 0, out=total)
+    assert total.item() == 8
+    assert torch.rand(2, 2).sub_(0.5).half().dtype is torch.float16
