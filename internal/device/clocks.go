@@ -1,0 +1,166 @@
+package device
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/goatnote-inc/pawl/gpu"
+)
+
+// SetClocks holds the clocks of the device as the policy says, and switches
+// persistence mode on if asked to, until Release. What is not permitted or not
+// supported is a notice with the fix, not an error: measuring goes on with free
+// clocks, and Clocks says so. The policy free changes nothing on a device that
+// this lease has not changed.
+func (l *Lease) SetClocks(ctx context.Context, policy gpu.ClockPolicy, persistence bool) ([]Notice, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	name := l.dev.Identity().Name
+	if l.lock == nil {
+		return nil, fmt.Errorf("setting the clocks of %s: %w", name, errReleased)
+	}
+	free := policy.Mode == gpu.ClocksFree || policy.Mode == ""
+	dev, ok := l.dev.(Controller)
+	if !ok {
+		if free {
+			return nil, nil
+		}
+		return []Notice{{
+			Code:    "clocks_unsupported",
+			Message: fmt.Sprintf("pawl does not control the clocks of %s; measuring with free clocks", name),
+			Fix:     "for a host CPU: sudo cpupower frequency-set -g performance",
+		}}, nil
+	}
+	if l.stuck {
+		if free {
+			return nil, nil
+		}
+		return []Notice{{
+			Code:    "clocks_denied",
+			Message: fmt.Sprintf("the clocks of %s are not touched: the settings of a process that died could not be undone yet", name),
+		}}, nil
+	}
+	before, err := l.dev.State(ctx)
+	if err != nil && before.At.IsZero() {
+		return nil, fmt.Errorf("setting the clocks of %s: %w", name, err)
+	}
+	c := change{lease: l, dev: dev, before: before, start: l.undo, plan: l.undo}
+	persist := persistence && before.Persistence == "off"
+	lock := !free
+	unlock := free && l.undo.ResetClocks
+	if persist && c.plan.Persistence == "" {
+		c.plan.Persistence = "off"
+	}
+	c.plan.ResetClocks = c.plan.ResetClocks || lock
+	if err := c.note(); err != nil {
+		return nil, err
+	}
+	if persist {
+		err = c.persist(ctx)
+	}
+	if lock && err == nil {
+		err = c.lock(ctx, policy)
+	}
+	if unlock && err == nil {
+		err = c.unlock(ctx)
+	}
+	// Whatever failed, the note now tells what is really to be undone.
+	return c.notices, errors.Join(err, c.note())
+}
+
+// change is one SetClocks under way.
+type change struct {
+	lease   *Lease
+	dev     Controller
+	before  gpu.State
+	start   undo // what there was to undo when it began
+	plan    undo // what Release will have to undo
+	notices []Notice
+}
+
+// note brings the note on disk in line with the plan.
+func (c *change) note() error {
+	if c.plan == c.lease.undo {
+		return nil
+	}
+	write := c.lease.lock.removeUndo
+	if c.plan.any() {
+		write = func() error { return c.lease.lock.writeUndo(c.plan) }
+	}
+	if err := write(); err != nil {
+		return fmt.Errorf("noting down what to undo on %s: %w", c.dev.Identity().Name, err)
+	}
+	c.lease.undo = c.plan
+	return nil
+}
+
+func (c *change) persist(ctx context.Context) error {
+	err := c.dev.SetPersistence(ctx, true)
+	if err == nil {
+		return nil
+	}
+	return c.excuse(err, "persistence", "persistence mode stays off", "-pm 1", func() { c.plan.Persistence = c.start.Persistence })
+}
+
+func (c *change) lock(ctx context.Context, policy gpu.ClockPolicy) error {
+	note, err := c.dev.LockClocks(ctx, policy)
+	if err != nil {
+		result := "measuring with " + c.lease.clocks.String() + " clocks"
+		return c.excuse(err, "clocks", result, "-lgc "+example(policy), func() { c.plan.ResetClocks = c.start.ResetClocks })
+	}
+	c.lease.clocks = policy
+	if note != "" {
+		c.notices = append(c.notices, Notice{Code: "clocks_other", Message: fmt.Sprintf("clocks of %s: %s", c.dev.Identity().Name, note)})
+	}
+	if c.before.Reasons&gpu.ClocksSetting != 0 {
+		c.notices = append(c.notices, Notice{
+			Code:    "clocks_were_set",
+			Message: fmt.Sprintf("the clocks of %s seem to have been locked before; no driver tells to what, so they will be free when this run ends", c.dev.Identity().Name),
+			Fix:     "to keep your own lock, measure with the clock policy free",
+		})
+	}
+	return nil
+}
+
+func (c *change) unlock(ctx context.Context) error {
+	if err := c.dev.ResetClocks(ctx); err != nil {
+		return err
+	}
+	c.plan.ResetClocks = false
+	c.lease.clocks = gpu.ClockPolicy{Mode: gpu.ClocksFree}
+	return nil
+}
+
+// excuse turns a refusal into a notice, and takes what was not done off the plan.
+// Any other failure stays an error, and stays on the plan: it may have happened.
+func (c *change) excuse(err error, what, result, option string, undone func()) error {
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		undone()
+		c.notices = append(c.notices, Notice{
+			Code:    what + "_denied",
+			Message: fmt.Sprintf("no permission to set %s on %s; %s", what, c.dev.Identity().Name, result),
+			Fix:     fmt.Sprintf("run pawl as root, or have root set it before: sudo nvidia-smi -i %s %s", c.dev.Identity().LockName(), option),
+		})
+		return nil
+	case errors.Is(err, errors.ErrUnsupported):
+		undone()
+		c.notices = append(c.notices, Notice{
+			Code:    what + "_unsupported",
+			Message: fmt.Sprintf("%s or its driver cannot set %s; %s (%v)", c.dev.Identity().Name, what, result, err),
+		})
+		return nil
+	default:
+		return err
+	}
+}
+
+// example is a policy as nvidia-smi's option takes it.
+func example(policy gpu.ClockPolicy) string {
+	if policy.Mode == gpu.ClocksFixed {
+		return fmt.Sprintf("%d,%d", policy.MHz, policy.MHz)
+	}
+	return "MHZ,MHZ"
+}

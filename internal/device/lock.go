@@ -1,0 +1,162 @@
+package device
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"time"
+)
+
+// lockPoll is how often a waiting process looks whether the device is free.
+const lockPoll = 100 * time.Millisecond
+
+// LockOptions say how to acquire a device.
+type LockOptions struct {
+	// Dir holds the locks. Empty means the variable PAWL_LOCK_DIR, else
+	// /run/lock/pawl, else /var/tmp/pawl-locks. All who measure on a machine must
+	// share one folder; a container needs it mounted.
+	Dir string
+	// Owner is what others are told of this process, such as its command line.
+	Owner string
+	// Wait is how long to wait while another holds the device; 0 means not at all.
+	Wait time.Duration
+	// OnWait is called when waiting begins and whenever the holder changes.
+	OnWait func(Holder)
+	// Now is the clock; nil means time.Now.
+	Now func() time.Time
+}
+
+// HeldError says that another process kept the device for longer than we would wait.
+type HeldError struct {
+	Device string // its name
+	Holder Holder
+	Waited time.Duration
+}
+
+func (e *HeldError) Error() string {
+	if e.Waited == 0 {
+		return fmt.Sprintf("%s is in use by %s: wait for it, or choose another device", e.Device, e.Holder)
+	}
+	return fmt.Sprintf("%s is still in use by %s after waiting %s: wait longer, or choose another device", e.Device, e.Holder, e.Waited)
+}
+
+// lock is a device's lock, held.
+type lock struct {
+	dir  *lockDir
+	name string // of the device's files in dir, without extension
+	file *os.File
+}
+
+// take opens the lock in the first usable folder and waits until it is ours.
+func take(ctx context.Context, device, name string, opts LockOptions) (*lock, []Notice, error) {
+	var notices []Notice
+	var failed error
+	for i, path := range lockDirs(opts) {
+		dir, err := openLockDir(path)
+		var file *os.File
+		if err == nil {
+			file, err = openReplaced(dir, fileName(name)+".lock")
+		}
+		if err != nil {
+			if dir != nil {
+				dir.Close()
+			}
+			failed = errors.Join(failed, err)
+			continue
+		}
+		if i > 0 {
+			notices = append(notices, Notice{
+				Code:    "lock_folder",
+				Message: fmt.Sprintf("locks are kept in %s, because %s cannot be used; users who can use it are not kept apart from you", path, defaultLockDirs[0]),
+				Fix:     fmt.Sprintf("sudo install -d -m 1777 %s", defaultLockDirs[0]),
+			})
+		}
+		l := &lock{dir: dir, name: fileName(name), file: file}
+		if err := l.wait(ctx, device, opts); err != nil {
+			l.close()
+			return nil, nil, err
+		}
+		self(opts.Owner, opts.Now()).write(l.file)
+		return l, notices, nil
+	}
+	return nil, nil, fmt.Errorf("locking %s: %w; set %s to a folder you may write and all users of the device share", device, failed, LockDirVar)
+}
+
+// openReplaced opens the lock file, again if it was replaced in that moment.
+func openReplaced(dir *lockDir, name string) (*os.File, error) {
+	for {
+		f, err := dir.openLockFile(name)
+		if !errors.Is(err, errReplaced) {
+			return f, err
+		}
+	}
+}
+
+// wait polls until the lock is ours. Waiting in the kernel instead could not be
+// cancelled.
+func (l *lock) wait(ctx context.Context, device string, opts LockOptions) error {
+	began := time.Now()
+	var told *Holder
+	for {
+		got, err := l.try()
+		if err != nil {
+			return fmt.Errorf("locking %s: %w", device, err)
+		}
+		if got {
+			return nil
+		}
+		holder := readHolder(l.file)
+		waited := time.Since(began)
+		if waited >= opts.Wait {
+			return &HeldError{Device: device, Holder: holder, Waited: opts.Wait}
+		}
+		// A holder who is unknown is just writing who it is: look again first.
+		if known := holder.PID != 0 || waited >= time.Second; opts.OnWait != nil && known && (told == nil || *told != holder) {
+			told = &holder
+			opts.OnWait(holder)
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("waiting for %s, in use by %s: %w", device, holder, context.Cause(ctx))
+		case <-time.After(min(lockPoll, opts.Wait-waited)):
+		}
+	}
+}
+
+// try takes the lock if it is free and its file is still the one others will open.
+func (l *lock) try() (bool, error) {
+	for {
+		got, err := tryLock(l.file)
+		if !got || err != nil {
+			return false, err
+		}
+		err = l.dir.check(l.file, l.name+".lock")
+		if err == nil {
+			return true, nil
+		}
+		if !errors.Is(err, errReplaced) && !errors.Is(err, fs.ErrNotExist) {
+			return false, err
+		}
+		file, err := openReplaced(l.dir, l.name+".lock")
+		if err != nil {
+			return false, err
+		}
+		l.file.Close()
+		l.file = file
+	}
+}
+
+// release empties the file, so that nobody is told of a holder who has gone, and
+// lets the lock go. The file stays: removing it would let two processes lock two
+// files of one name.
+func (l *lock) release() {
+	_ = l.file.Truncate(0)
+	l.close()
+}
+
+func (l *lock) close() {
+	l.file.Close()
+	l.dir.Close()
+}

@@ -1,0 +1,93 @@
+package smi
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os/exec"
+	"strings"
+	"time"
+)
+
+const (
+	callTimeout = 30 * time.Second // the first call may have to load the driver
+	maxOutput   = 1 << 20
+)
+
+// Exit codes of nvidia-smi, which are NVML's return codes.
+const (
+	exitNotSupported    = 3
+	exitNoPermission    = 4
+	exitDriverNotLoaded = 9
+	exitNoLibrary       = 12
+)
+
+// run calls nvidia-smi and returns what it printed.
+func (t *Tool) run(ctx context.Context, args ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	var out limited
+	cmd := exec.CommandContext(ctx, t.path, args...)
+	cmd.Stdout, cmd.Stderr = &out, &out
+	cmd.WaitDelay = time.Second // a child of a wrapper script may hold the pipe
+	err := cmd.Run()
+	text := out.String()
+	switch {
+	case err == nil && strings.Contains(text, "Treating as warning"):
+		// It reports a setting it could not make, and exit code 0.
+		return text, fmt.Errorf("%s: %s: %w", t.call(args), firstLine(text), errors.ErrUnsupported)
+	case err == nil:
+		return text, nil
+	case ctx.Err() != nil:
+		return "", fmt.Errorf("%s: %w", t.call(args), ctx.Err())
+	}
+	return text, fmt.Errorf("%s: %s: %w", t.call(args), firstLine(text), classify(err))
+}
+
+func (t *Tool) call(args []string) string { return t.path + " " + strings.Join(args, " ") }
+
+// classify maps an exit code to what callers ask for.
+func classify(err error) error {
+	exit, ok := errors.AsType[*exec.ExitError](err)
+	if !ok {
+		return err
+	}
+	switch exit.ExitCode() {
+	case exitNoPermission:
+		return fs.ErrPermission
+	case exitNotSupported:
+		return errors.ErrUnsupported
+	default:
+		return err
+	}
+}
+
+func exitCode(err error) int {
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		return exit.ExitCode()
+	}
+	return -1
+}
+
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	if len(line) > 300 {
+		line = line[:300] + "..."
+	}
+	if line == "" {
+		return "no message"
+	}
+	return strings.ToValidUTF8(strings.TrimSpace(line), "?")
+}
+
+// limited keeps the first megabyte and counts the rest as written.
+type limited struct{ bytes.Buffer }
+
+func (l *limited) Write(p []byte) (int, error) {
+	if room := maxOutput - l.Len(); room > 0 {
+		l.Buffer.Write(p[:min(room, len(p))])
+	}
+	return len(p), nil
+}

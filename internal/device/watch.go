@@ -1,0 +1,83 @@
+package device
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/goatnote-inc/pawl/gpu"
+)
+
+// WatchInterval is how often a device is read while a round runs: ten times a
+// second sees a slowdown of a tenth of a second.
+const WatchInterval = 100 * time.Millisecond
+
+// restPerRead keeps the watcher's own share of the machine under one percent: a
+// reading that took a millisecond is followed by at least a hundred of rest.
+const restPerRead = 100
+
+// Watcher reads a device again and again while a round runs.
+type Watcher struct {
+	stop func()
+	done chan struct{}
+
+	// Owned by the reading goroutine until done is closed.
+	seen  gpu.State
+	reads int
+	err   error
+}
+
+// Watch begins to read the device every interval, or more rarely where a reading
+// is slow. The caller must Stop the watcher.
+func Watch(ctx context.Context, dev Device, interval time.Duration) *Watcher {
+	stopped := make(chan struct{})
+	w := &Watcher{stop: sync.OnceFunc(func() { close(stopped) }), done: make(chan struct{})}
+	go func() {
+		defer close(w.done)
+		w.poll(ctx, dev, interval, stopped)
+		w.read(ctx, dev) // the state at the end
+	}()
+	return w
+}
+
+func (w *Watcher) poll(ctx context.Context, dev Device, interval time.Duration, stopped <-chan struct{}) {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-stopped:
+			return
+		case <-timer.C:
+		}
+		cost := w.read(ctx, dev)
+		timer.Reset(max(interval, restPerRead*cost))
+	}
+}
+
+func (w *Watcher) read(ctx context.Context, dev Device) (cost time.Duration) {
+	began := time.Now()
+	s, err := dev.State(ctx)
+	w.reads++
+	if err != nil {
+		w.err = err
+		w.seen = w.seen.Merge(s) // what could be read may still name a reason
+	} else {
+		w.seen = s.Merge(w.seen)
+	}
+	return time.Since(began)
+}
+
+// Stop ends the watch with one more reading and returns that, with every reason,
+// every stranger and the highest temperature seen since Watch. An error tells that
+// a reading failed, so that something may have been missed; the state is then what
+// was seen. Stop may be called again and answers the same.
+func (w *Watcher) Stop() (gpu.State, error) {
+	w.stop()
+	<-w.done
+	return w.seen, w.err
+}
+
+// Reads tells how many readings were taken. It must not be called before Stop.
+func (w *Watcher) Reads() int { return w.reads }
