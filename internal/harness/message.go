@@ -52,15 +52,6 @@ type Welcome struct {
 	} `json:"device"`
 }
 
-// Benchmark is one that a harness brings.
-type Benchmark struct {
-	Name            string           `json:"name"`
-	Implementations []string         `json:"implementations"`
-	Configs         []map[string]any `json:"configs"`
-	Flops           string           `json:"flops,omitempty"` // expressions over a config's parameters
-	Bytes           string           `json:"bytes,omitempty"`
-}
-
 // Prepare asks for a case to be made ready.
 type Prepare struct {
 	Benchmark      string         `json:"benchmark"`

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/goatnote-inc/pawl/internal/suite"
 	"github.com/goatnote-inc/pawl/measure"
 )
 
@@ -63,9 +64,9 @@ func (s *Session) explainNoHello(err error) error {
 }
 
 // Cases asks what the harness brings.
-func (s *Session) Cases(ctx context.Context) ([]Benchmark, error) {
+func (s *Session) Cases(ctx context.Context) ([]suite.Listed, error) {
 	var reply struct {
-		Benchmarks []Benchmark `json:"benchmarks"`
+		Benchmarks []suite.Listed `json:"benchmarks"`
 	}
 	err := s.ask(ctx, opCases, "list its cases", struct{}{}, &reply)
 	return reply.Benchmarks, err

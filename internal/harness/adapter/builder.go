@@ -23,6 +23,8 @@ const (
 	warnIgnored   = "import_ignored"   // something in the source was not understood
 	warnDuplicate = "import_duplicate" // one case came twice
 	warnMixed     = "import_mixed"     // samples of one case were taken under different conditions
+	warnDebug     = "debug_build"
+	warnScaling   = "cpu_scaling"
 )
 
 // builder gathers the cases of a source and checks every number on its way in.
@@ -98,6 +100,13 @@ func (b *builder) companion(c measure.Case, what string, s measure.Samples, want
 // metric adds a case that is watched, not gated: something a tool reports beside
 // the time. Readings that are no numbers are left out, with a warning.
 func (b *builder) metric(c measure.Case, samples []float64) error {
+	switch c.Metric = label(c.Metric); c.Metric {
+	case "":
+		b.warn(warnIgnored, c.Name(), "a metric without a printable name is left out")
+		return nil
+	case measure.MetricTime: // a counter of that name is not the case's own time
+		c.Metric = "counter " + measure.MetricTime
+	}
 	c, err := b.name(c)
 	if err != nil {
 		return err

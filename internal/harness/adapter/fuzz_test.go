@@ -9,7 +9,8 @@ import (
 )
 
 // Each adapter has a fuzz target of its own: whatever the bytes, reading ends in
-// an error or in a run that is wholesome.
+// an error or in a run that is wholesome. The fixtures are large, so minimising must
+// be held short: go test -fuzz FuzzGo -fuzzminimizetime 10x.
 
 func FuzzNVBench(f *testing.F) {
 	for _, doc := range seeds(f, "nvbench") {

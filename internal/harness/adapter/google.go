@@ -123,10 +123,10 @@ func readGoogle(in *input, b *builder) error {
 	b.impl.Harness.Command = label(context.Executable)
 	b.tool("google-benchmark", context.Version)
 	if context.BuildType == "debug" {
-		b.warn("debug_build", "", "the benchmark library was built as debug: its timings are too large")
+		b.warn(warnDebug, "", "the benchmark library was built as debug: its timings are too large")
 	}
 	if context.Scaling {
-		b.warn("cpu_scaling", "", "CPU frequency scaling was on: timings vary more than they need to")
+		b.warn(warnScaling, "", "CPU frequency scaling was on: timings vary more than they need to")
 	}
 	for _, g := range groupRows(file.Rows) {
 		if err := g.read(b, in.timer); err != nil {

@@ -188,6 +188,18 @@ func TestNames(t *testing.T) {
 	}
 }
 
+// TestMetricIsNotTheTime gives counters names that would make them the case itself.
+func TestMetricIsNotTheTime(t *testing.T) {
+	run := mustRead(t, "google-benchmark", `{"benchmarks":[{"name":"k","real_time":10,"":0,"\u007f":1,"time":-3}]}`)
+	var names []string
+	for _, c := range run.Cases {
+		names = append(names, c.Name())
+	}
+	if diff := cmp.Diff([]string{"k", "k:counter time"}, names); diff != "" || len(run.Warnings) != 2 {
+		t.Errorf("warnings %+v, cases (-want +got):\n%s", run.Warnings, diff)
+	}
+}
+
 // TestByteOrderMark reads what Windows editors save.
 func TestByteOrderMark(t *testing.T) {
 	run := mustRead(t, "", "\ufeff"+`{"results":[{"command":"a","times":[1,2]}]}`)

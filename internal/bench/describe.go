@@ -1,0 +1,149 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/device/host"
+	"github.com/goatnote-inc/pawl/internal/harness"
+	"github.com/goatnote-inc/pawl/internal/suite"
+	"github.com/goatnote-inc/pawl/internal/trial"
+	"github.com/goatnote-inc/pawl/measure"
+)
+
+// describe fills the header: everything that is known before the first sample.
+func (r *run) describe(ctx context.Context, w harness.Welcome) (gpu.State, error) {
+	dev := r.lease.Device()
+	state, err := dev.State(ctx)
+	if err != nil {
+		return state, fmt.Errorf("read %s: %w", dev.Identity().Name, err)
+	}
+	now := r.Now()
+	r.header = measure.Header{
+		ID: NewID(now), Created: now.UTC(), Pawl: r.Version, Source: measure.Measured,
+		Suite:       measure.SuiteRef{Name: r.Suite.Name, Path: r.Path, Digest: r.Suite.Digest},
+		Device:      dev.Identity(),
+		Testbed:     measure.NewTestbed(dev.Identity(), state, r.lease.Clocks()),
+		Environment: environment(r.Now),
+		Plan: measure.Plan{
+			Seed: r.Seed, Growth: r.growth(), Samples: r.Suite.Measure.Samples, Warmup: r.Suite.Measure.Warmup,
+			Seconds: r.budget().Seconds(), Dollars: r.Suite.Budget.Dollars, PricePerHour: r.Suite.Device.PricePerHour,
+		},
+	}
+	met := r.sides[0]
+	for _, s := range r.sides {
+		if s.dir == met.dir && s.impl.Harness.Command == met.impl.Harness.Command { // the one that was asked
+			s.impl.Harness.SDK, s.impl.Harness.Device, s.impl.Harness.Runtime = w.SDK, w.Device.Name, w.Device.Runtime
+		}
+		r.header.Implementations = append(r.header.Implementations, s.impl)
+	}
+	r.warnOfCompany(state)
+	return state, nil
+}
+
+// warnOfCompany tells of what else runs on the device.
+func (r *run) warnOfCompany(s gpu.State) {
+	if n := len(s.Processes); n > 0 {
+		r.ending.Warnings = append(r.ending.Warnings, measure.Warning{
+			Code:    "foreign_process",
+			Message: fmt.Sprintf("%d other processes are on the device, the first is %s (pid %d): stop them, or expect noise", n, s.Processes[0].Name, s.Processes[0].PID),
+		})
+	}
+	if cores := float64(runtime.NumCPU()); r.header.Device.Kind == gpu.CPU && s.Load1 > cores/2 {
+		r.ending.Warnings = append(r.ending.Warnings, measure.Warning{
+			Code:    "load",
+			Message: fmt.Sprintf("the machine is busy (load %.1f on %.0f cores): gate on CPU time (measure.timer: cpu), or measure elsewhere", s.Load1, cores),
+		})
+	}
+}
+
+// choose says which cases each side measures, and with which timer.
+func (r *run) choose(w harness.Welcome) error {
+	r.cases = map[string][]trial.Case{}
+	for _, s := range r.sides {
+		for _, c := range r.Suite.Cases() {
+			if c.Implementation == s.from && r.wants(c.Name(), c.Benchmark) {
+				r.add(s, c, w.Timers)
+			}
+		}
+	}
+	if len(r.declared) == 0 && !r.plain() {
+		return &UsageError{fmt.Errorf("no case matches %q; the suite has %s", r.Case, r.someCases())}
+	}
+	return nil
+}
+
+func (r *run) add(s side, c suite.Case, timers []measure.Timer) {
+	key := c.CaseKey
+	key.Implementation = s.name
+	if c.Timer == "" && len(timers) > 0 {
+		c.Timer = timers[0]
+	}
+	if r.Samples > 0 {
+		c.Samples = r.Samples
+	}
+	r.cases[s.name] = append(r.cases[s.name], trial.Case{
+		Key: key, Params: c.Params.Map(), Implementation: c.Implementation,
+		Timer: c.Timer, Samples: c.Samples, Warmup: c.Warmup, Bytes: c.Bytes,
+	})
+	r.declared = append(r.declared, measure.Case{
+		CaseKey: key, Params: c.Params.Map(), Unit: "ns", Better: measure.Lower,
+		Gate: c.Gate, Timer: c.Timer, Flops: c.Flops, Bytes: c.Bytes,
+	})
+}
+
+func (r *run) someCases() string {
+	var names []string
+	for _, c := range r.Suite.Cases() {
+		if c.Implementation == suite.Candidate {
+			names = append(names, c.Name())
+		}
+	}
+	if shown := 5; len(names) > shown {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:shown], ", "), len(names)-shown)
+	}
+	return strings.Join(names, ", ")
+}
+
+// environment is what the machine is, beyond the testbed.
+func environment(now func() time.Time) measure.Environment {
+	id := host.Open(os.DirFS("/"), now).Identity()
+	env := measure.Environment{
+		OS: runtime.GOOS, Arch: runtime.GOARCH, CPU: id.Name, Cores: id.Units, Memory: id.MemoryBytes,
+		Vars: map[string]string{},
+	}
+	env.Host, _ = os.Hostname()
+	var u unix.Utsname
+	if unix.Uname(&u) == nil {
+		env.OS += " " + unix.ByteSliceToString(u.Release[:])
+	}
+	for _, kv := range os.Environ() {
+		if name, value, _ := strings.Cut(kv, "="); telling(name) {
+			env.Vars[name] = value
+		}
+	}
+	return env
+}
+
+// telling names the variables that change how a kernel runs. Nothing else is
+// kept: an environment is full of secrets.
+func telling(name string) bool {
+	for _, secret := range []string{"TOKEN", "SECRET", "KEY", "PASS", "CRED"} {
+		if strings.Contains(name, secret) {
+			return false
+		}
+	}
+	for _, prefix := range []string{"CUDA_", "NVIDIA_", "HIP_", "ROCR_", "OMP_", "MKL_", "OPENBLAS_", "POCL_", "PAWL_OPENCL_", "TORCH_", "PYTORCH_", "TRITON_"} {
+		if strings.HasPrefix(name, prefix) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,66 @@
+package bench
+
+import (
+	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/device"
+	"github.com/goatnote-inc/pawl/internal/trial"
+	"github.com/goatnote-inc/pawl/measure"
+)
+
+// Event is something that happened during a run. It is one of the types below.
+type Event interface{ benchEvent() }
+
+type (
+	// Recovered tells that the record of an earlier run, which had crashed, was saved.
+	Recovered struct {
+		Path   string
+		Rounds int
+	}
+	// Building opens a build.
+	Building struct{ Side, Command string }
+	// Built closes a build.
+	Built struct {
+		Side    string
+		Seconds float64
+	}
+	// Identical tells that there is nothing to measure.
+	Identical struct{ Digest string }
+	// Waiting tells who holds the device.
+	Waiting struct {
+		Device string
+		Holder device.Holder
+	}
+	// Ready tells what is going to be measured on what.
+	Ready struct {
+		Device gpu.Identity
+		State  gpu.State
+		Sides  []string
+		Cases  int
+		Rounds []int
+	}
+	// Calibrated tells the median of pawl's own kernel.
+	Calibrated struct {
+		When   string
+		Median float64
+	}
+	// Noticed passes on what a person should know of the device.
+	Noticed struct{ Notice device.Notice }
+	// Measuring passes on what happens in the trial.
+	Measuring struct{ trial.Event }
+	// Saved tells where the record is.
+	Saved struct {
+		Path string
+		End  measure.End
+	}
+)
+
+func (Recovered) benchEvent()  {}
+func (Building) benchEvent()   {}
+func (Built) benchEvent()      {}
+func (Identical) benchEvent()  {}
+func (Waiting) benchEvent()    {}
+func (Ready) benchEvent()      {}
+func (Calibrated) benchEvent() {}
+func (Noticed) benchEvent()    {}
+func (Measuring) benchEvent()  {}
+func (Saved) benchEvent()      {}

@@ -1,0 +1,172 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/goatnote-inc/pawl/internal/harness"
+	"github.com/goatnote-inc/pawl/internal/suite"
+	"github.com/goatnote-inc/pawl/internal/trial"
+	"github.com/goatnote-inc/pawl/measure"
+	"github.com/goatnote-inc/pawl/stats"
+)
+
+// calibrationSamples of pawl's own kernel open and close a run.
+const calibrationSamples = 50
+
+// driftLimit is how much pawl's own kernel may change during a run before it
+// is said: the code is the same, so it was the machine.
+const driftLimit = 0.03
+
+// plain tells that the candidate is a command that prints a format, not a
+// harness that speaks the protocol.
+func (r *run) plain() bool {
+	i, _ := r.Suite.Implementation(suite.Candidate)
+	return i.Harness.Format != "pawl"
+}
+
+// meet starts the candidate's harness once, to learn its timers and, where the
+// suite leaves that open, its cases.
+func (r *run) meet(ctx context.Context) (harness.Welcome, error) {
+	if r.plain() {
+		return harness.Welcome{}, nil
+	}
+	session, err := r.open(ctx)
+	if err != nil {
+		return harness.Welcome{}, &trial.SideError{Side: suite.Candidate, Err: err}
+	}
+	defer session.Kill()
+	if r.Suite.NeedsHarness() {
+		listed, err := session.Cases(ctx)
+		if err != nil {
+			return harness.Welcome{}, &trial.SideError{Side: suite.Candidate, Err: err}
+		}
+		if r.Suite, err = r.Suite.Fill(listed); err != nil {
+			return harness.Welcome{}, err
+		}
+	}
+	if len(session.Welcome.Timers) == 0 {
+		session.Welcome.Timers = []measure.Timer{measure.TimerWall}
+	}
+	return session.Welcome, session.Bye(ctx)
+}
+
+// open starts the candidate's first harness.
+func (r *run) open(ctx context.Context) (*harness.Session, error) {
+	s := r.sides[0]
+	v := r.variants(s.from)[0]
+	return harness.Start(ctx, s.command(v.Harness, nil, r.deviceEnv()...), hello(r.Version, r.lease.Device().Identity()))
+}
+
+// deviceEnv makes a harness use the device that was taken, whatever its
+// framework, and load all code before the first launch.
+func (r *run) deviceEnv() []string {
+	id := r.lease.Device().Identity()
+	if id.UUID == "" {
+		return nil
+	}
+	return []string{"CUDA_VISIBLE_DEVICES=" + id.UUID, "CUDA_MODULE_LOADING=EAGER"}
+}
+
+// calibrate measures pawl's own kernel, which never changes.
+func (r *run) calibrate(ctx context.Context, when string) error {
+	if r.plain() {
+		return nil
+	}
+	c, err := r.calibration(ctx, when)
+	if err != nil || c == nil {
+		return err
+	}
+	if err := r.journal.AddCalibration(*c); err != nil {
+		return err
+	}
+	median := stats.Median(c.Samples)
+	r.Emit(Calibrated{When: when, Median: median})
+	if when == "open" {
+		r.opened = median
+		return nil
+	}
+	if drift := median/r.opened - 1; drift > driftLimit || drift < -driftLimit {
+		r.ending.Warnings = append(r.ending.Warnings, measure.Warning{
+			Code:    "drift",
+			Message: fmt.Sprintf("pawl's own kernel took %+.1f %% at the end of the run against its begin: the machine changed while it measured", drift*100),
+		})
+	}
+	return nil
+}
+
+func (r *run) calibration(ctx context.Context, when string) (*measure.Calibration, error) {
+	session, err := r.open(ctx)
+	if err != nil {
+		return nil, &trial.SideError{Side: suite.Candidate, Err: err}
+	}
+	defer session.Kill()
+	if !session.Welcome.Calibration {
+		return nil, session.Bye(ctx)
+	}
+	timer := r.calibrationTimer(session.Welcome.Timers)
+	_, err = session.Prepare(ctx, harness.Prepare{
+		Benchmark: harness.CalibrationBenchmark, Implementation: suite.Candidate, Params: map[string]any{},
+		Cache: measure.Hot, Timer: timer, Seed: 1,
+	})
+	if e, ok := errors.AsType[*harness.Error](err); ok && !e.Broken() {
+		return nil, session.Bye(ctx) // a harness may have none; the run does not depend on it
+	}
+	if err != nil {
+		return nil, &trial.SideError{Side: suite.Candidate, Err: err}
+	}
+	for _, warm := range []bool{true, false} {
+		m, err := session.Measure(ctx, harness.CalibrationBenchmark, harness.Measure{Samples: calibrationSamples, Warmup: warm})
+		if err != nil {
+			return nil, &trial.SideError{Side: suite.Candidate, Err: err}
+		}
+		if !warm {
+			return &measure.Calibration{When: when, Kernel: session.Welcome.SDK, Timer: timer, Samples: m.Samples}, session.Bye(ctx)
+		}
+	}
+	return nil, nil
+}
+
+// calibrationTimer is the clock most cases are gated on, so that the drift is
+// that of the numbers that count.
+func (r *run) calibrationTimer(known []measure.Timer) measure.Timer {
+	for _, c := range r.cases[suite.Candidate] {
+		if slices.Contains(known, c.Timer) {
+			return c.Timer
+		}
+	}
+	return known[0]
+}
+
+// runner measures the cases of a side.
+func (r *run) runner(s side) trial.Runner {
+	log := r.logs[s.name]
+	variants := r.variants(s.from)
+	if h := variants[0].Harness; h.Format != "pawl" {
+		return &trial.Commands{
+			Command: s.command(h, log, r.deviceEnv()...), Format: formatName(h.Format), Output: h.Output, Side: s.name,
+			Found: r.journal.AddCases,
+			Keep:  func(k measure.CaseKey) bool { return r.wants(k.Name(), k.Benchmark) },
+		}
+	}
+	byCase := map[string]suite.Harness{}
+	for _, v := range variants {
+		for _, c := range v.Cases {
+			byCase[c.Name()] = v.Harness
+		}
+	}
+	return trial.Sessions{
+		Hello:   hello(r.Version, r.lease.Device().Identity()),
+		Command: func(c trial.Case) harness.Command { return s.command(byCase[c.Key.Name()], log, r.deviceEnv()...) },
+	}
+}
+
+// formatName turns the suite's "auto" into the adapter's.
+func formatName(f string) string {
+	if f == "auto" {
+		return ""
+	}
+	return f
+}

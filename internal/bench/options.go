@@ -1,0 +1,84 @@
+package bench
+
+import (
+	"fmt"
+	"path"
+	"time"
+
+	"github.com/goatnote-inc/pawl/internal/suite"
+	"github.com/goatnote-inc/pawl/internal/trial"
+)
+
+// Options say what to measure.
+type Options struct {
+	Suite *suite.Suite
+	Dir   string // the suite's folder: commands run here
+	Path  string // of the suite file, for the record; empty when there is none
+
+	Case    string // glob over case names; empty for all
+	Base    string // ref of the commit to measure beside the candidate; empty for none
+	Again   bool   // measure the candidate against itself, as side "base": the machine's own spread
+	Rounds  int    // exactly so many rounds; 0 for the suite's growth
+	Samples int    // in each round; 0 for the suite's
+	Budget  time.Duration
+	Seed    uint64
+
+	Out          string // the record
+	ForceMeasure bool   // measure also what is identical
+	Wait         time.Duration
+	LockDir      string
+	Version      string // of pawl
+	Owner        string // what others who wait for the device are told
+
+	// Decide says which cases need more rounds; nil decides all at the first look.
+	Decide func(trial.Look) []string
+	Emit   func(Event)
+	Now    func() time.Time
+}
+
+// growth is how many rounds a side gets, look by look. Without somebody to
+// decide, more looks would change nothing.
+func (o Options) growth() []int {
+	switch {
+	case o.Rounds > 0:
+		return []int{o.Rounds}
+	case o.Decide == nil:
+		return o.Suite.Measure.Rounds[:1]
+	default:
+		return o.Suite.Measure.Rounds
+	}
+}
+
+func (o Options) budget() time.Duration {
+	if o.Budget > 0 {
+		return o.Budget
+	}
+	return o.Suite.Budget.Time
+}
+
+// wants tells whether a case is to be measured. A glob without a slash matches
+// the benchmark, one with a slash the whole name.
+func (o Options) wants(name, benchmark string) bool {
+	if o.Case == "" {
+		return true
+	}
+	if ok, _ := path.Match(o.Case, name); ok {
+		return true
+	}
+	ok, _ := path.Match(o.Case, benchmark)
+	return ok
+}
+
+// check finds mistakes that would otherwise show after minutes.
+func (o Options) check() error {
+	if _, err := path.Match(o.Case, ""); err != nil {
+		return fmt.Errorf("--case %q is not a glob: use * ? and [...] as in a shell", o.Case)
+	}
+	return nil
+}
+
+// UsageError is a mistake in what was asked for, not in the machine.
+type UsageError struct{ Err error }
+
+func (e *UsageError) Error() string { return e.Err.Error() }
+func (e *UsageError) Unwrap() error { return e.Err }

@@ -1,0 +1,278 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+
+	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/device"
+	"github.com/goatnote-inc/pawl/internal/harness"
+	"github.com/goatnote-inc/pawl/internal/trial"
+	"github.com/goatnote-inc/pawl/measure"
+)
+
+// Result is what a run left behind.
+type Result struct {
+	Path      string // of the record; empty where nothing was measured
+	Identical bool   // nothing was measured, because there is nothing to measure
+	Outcome   trial.Outcome
+}
+
+// Run builds, measures and records. With an error comes what was reached: the
+// path of the record when there is one.
+func Run(ctx context.Context, o Options) (res Result, err error) {
+	if o.Emit == nil {
+		o.Emit = func(Event) {}
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	r := &run{Options: o}
+	if err := o.check(); err != nil {
+		return Result{}, &UsageError{err}
+	}
+	defer func() { err = errors.Join(err, r.cleanUp(ctx)) }()
+	if err := r.makeRoom(); err != nil {
+		return Result{}, err
+	}
+	if err := r.prepare(ctx); err != nil {
+		return Result{}, err
+	}
+	if r.identical() {
+		o.Emit(Identical{Digest: r.sides[0].impl.Digest})
+		return Result{Identical: true}, nil
+	}
+	if err := r.takeDevice(ctx); err != nil {
+		return Result{}, err
+	}
+	return r.measure(ctx)
+}
+
+// run is one run on its way.
+type run struct {
+	Options
+	sides    []side
+	lease    *device.Lease
+	journal  *measure.Journal
+	header   measure.Header
+	cases    map[string][]trial.Case // by side
+	declared []measure.Case          // the same, as the record has them
+	opened   float64                 // median of the calibration that opened the run
+	logs     map[string]*os.File     // what the sides print
+	ending   measure.Ending
+	undo     []func(context.Context) error
+}
+
+// atEnd has something undone when the run ends, whatever happens until then.
+func (r *run) atEnd(f func(context.Context) error) { r.undo = append(r.undo, f) }
+
+// cleanUp undoes in reverse order, also when the user has interrupted.
+func (r *run) cleanUp(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+	defer cancel()
+	var errs []error
+	for _, f := range slices.Backward(r.undo) {
+		errs = append(errs, f(ctx))
+	}
+	return errors.Join(errs...)
+}
+
+// takeDevice chooses the device, waits until it is free and holds its clocks.
+func (r *run) takeDevice(ctx context.Context) error {
+	inv, err := device.List(ctx, device.Options{})
+	if err != nil {
+		return err
+	}
+	want := r.Suite.Device
+	dev, err := inv.Select(want.Kind, want.Select)
+	if err != nil {
+		return err
+	}
+	id := dev.Identity()
+	r.lease, err = device.Acquire(ctx, dev, device.LockOptions{
+		Dir: r.LockDir, Owner: r.Owner, Wait: r.Wait, Now: r.Now,
+		OnWait: func(h device.Holder) { r.Emit(Waiting{Device: id.Name, Holder: h}) },
+	})
+	if err != nil {
+		return err
+	}
+	r.atEnd(r.lease.Release)
+	notices, err := r.lease.SetClocks(ctx, want.Clocks, want.Persistence)
+	if err != nil {
+		return err
+	}
+	for _, n := range slices.Concat(inv.Notices, r.lease.Notices(), notices) {
+		r.notice(n)
+	}
+	return nil
+}
+
+// notice tells of something now and keeps it with the record.
+func (r *run) notice(n device.Notice) {
+	r.Emit(Noticed{Notice: n})
+	r.ending.Warnings = append(r.ending.Warnings, measure.Warning{Code: n.Code, Message: n.String()})
+}
+
+// measure does everything between taking and giving back the device.
+func (r *run) measure(ctx context.Context) (Result, error) {
+	welcome, err := r.meet(ctx)
+	if err != nil {
+		return Result{}, err
+	}
+	if err := r.choose(welcome); err != nil {
+		return Result{}, err
+	}
+	state, err := r.describe(ctx, welcome)
+	if err != nil {
+		return Result{}, err
+	}
+	if err := r.openLogs(); err != nil {
+		return Result{}, err
+	}
+	if r.journal, err = measure.CreateJournal(measure.JournalPath(r.Out), r.header); err != nil {
+		return Result{}, err
+	}
+	if err := r.journal.AddCases(r.declared); err != nil {
+		return Result{}, err
+	}
+	r.Emit(Ready{Device: r.header.Device, State: state, Sides: r.sideNames(), Cases: len(r.cases[r.sides[0].name]), Rounds: r.header.Plan.Growth})
+
+	if err := r.calibrate(ctx, "open"); err != nil {
+		return Result{}, r.abandon(err)
+	}
+	out, trialErr := trial.Run(ctx, r.plan())
+	if trialErr == nil {
+		trialErr = r.calibrate(ctx, "close")
+	}
+	r.ending.End = measure.End{State: out.State, Reason: out.Reason, Seconds: out.Seconds, Dollars: out.Dollars}
+	r.ending.Warnings = append(r.ending.Warnings, out.Warnings...)
+	path, err := r.finish()
+	return Result{Path: path, Outcome: out}, errors.Join(trialErr, err)
+}
+
+// abandon ends a journal that has no rounds.
+func (r *run) abandon(cause error) error {
+	r.ending.End = measure.End{State: measure.Failed, Reason: cause.Error()}
+	_, err := r.finish()
+	return errors.Join(cause, err)
+}
+
+func (r *run) finish() (string, error) {
+	if err := r.journal.End(r.ending); err != nil {
+		return "", err
+	}
+	path, _, err := measure.Finish(measure.JournalPath(r.Out), r.Out)
+	if err != nil {
+		return "", err
+	}
+	r.Emit(Saved{Path: path, End: r.ending.End})
+	return path, nil
+}
+
+func (r *run) plan() trial.Plan {
+	p := r.header.Plan
+	plan := trial.Plan{
+		Seed: p.Seed, Growth: p.Growth, Budget: r.budget(), Dollars: p.Dollars, PricePerHour: p.PricePerHour,
+		MaxTemperatureC: r.Suite.Device.MaxTemperature, Decide: r.Decide, Now: r.Now,
+		Record: r.journal.AddRound,
+		Emit:   func(e trial.Event) { r.Emit(Measuring{e}) },
+		Watch: func(ctx context.Context) (gpu.State, func() gpu.State, error) {
+			before, err := r.lease.Device().State(ctx)
+			if err != nil {
+				return before, nil, err
+			}
+			w := device.Watch(ctx, r.lease.Device(), device.WatchInterval)
+			return before, func() gpu.State { s, _ := w.Stop(); return s }, nil
+		},
+	}
+	for _, s := range r.sides {
+		plan.Sides = append(plan.Sides, trial.Side{Name: s.name, Cases: r.cases[s.name], Runner: r.runner(s)})
+	}
+	return plan
+}
+
+func (r *run) sideNames() []string {
+	var names []string
+	for _, s := range r.sides {
+		names = append(names, s.name)
+	}
+	return names
+}
+
+// makeRoom saves what a crashed run left, and moves the last record aside: a run
+// that crashes must not be mistaken for the one before it.
+func (r *run) makeRoom() error {
+	if err := os.MkdirAll(filepath.Dir(r.Out), 0o755); err != nil {
+		return fmt.Errorf("make a place for the record: %w", err)
+	}
+	journal := measure.JournalPath(r.Out)
+	if _, err := os.Stat(journal); err == nil {
+		if err := r.recover(journal); err != nil {
+			return err
+		}
+	}
+	for _, suffix := range []string{"", ".zst"} {
+		if err := os.Rename(r.Out+suffix, r.previous()+suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return fmt.Errorf("move the last record aside: %w", err)
+		}
+	}
+	return nil
+}
+
+func (r *run) previous() string { return filepath.Join(filepath.Dir(r.Out), "previous.json") }
+
+// recover makes the document of a run that crashed.
+func (r *run) recover(journal string) error {
+	path := filepath.Join(filepath.Dir(r.Out), "interrupted-"+r.Now().UTC().Format("20060102T150405Z")+".json")
+	saved, old, err := measure.Finish(journal, path)
+	if errors.Is(err, measure.ErrNotRecord) {
+		return os.Remove(journal) // it crashed before it had anything to tell
+	}
+	if err != nil {
+		return fmt.Errorf("save what an interrupted run left in %s: %w", journal, err)
+	}
+	r.Emit(Recovered{Path: saved, Rounds: len(old.Rounds)})
+	return nil
+}
+
+func (r *run) log(name string) (*os.File, error) {
+	dir := filepath.Join(filepath.Dir(r.Out), "logs")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("make a place for logs: %w", err)
+	}
+	f, err := os.Create(filepath.Join(dir, name))
+	if err != nil {
+		return nil, fmt.Errorf("open a log: %w", err)
+	}
+	return f, nil
+}
+
+// openLogs keeps what the sides print, beside the record.
+func (r *run) openLogs() error {
+	r.logs = map[string]*os.File{}
+	for _, s := range r.sides {
+		f, err := r.log(s.name + ".log")
+		if err != nil {
+			return err
+		}
+		r.logs[s.name] = f
+		r.atEnd(func(context.Context) error { return f.Close() })
+	}
+	return nil
+}
+
+// NewID makes the name of a run: it sorts by time and is unique without a server.
+func NewID(now time.Time) string {
+	return ulid.MustNew(ulid.Timestamp(now), ulid.DefaultEntropy()).String()
+}
+
+func hello(version string, id gpu.Identity) harness.Hello {
+	return harness.Hello{Pawl: version, Device: harness.HelloDevice{Kind: id.Kind, UUID: id.UUID}}
+}

@@ -1,0 +1,211 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/goatnote-inc/pawl/internal/build"
+	"github.com/goatnote-inc/pawl/internal/harness"
+	"github.com/goatnote-inc/pawl/internal/suite"
+	"github.com/goatnote-inc/pawl/internal/trial"
+	"github.com/goatnote-inc/pawl/measure"
+)
+
+// side is an implementation on its way from sources to samples.
+type side struct {
+	name string // as the record calls it
+	from string // the implementation of the suite it is built as: a base is a candidate
+	dir  string // where its commands run
+	impl measure.Implementation
+	// known says that its digest covers everything it consists of.
+	known bool
+}
+
+// prepare checks out, builds and identifies every side, the candidate first.
+func (r *run) prepare(ctx context.Context) error {
+	names := []side{{name: suite.Candidate, from: suite.Candidate, dir: r.Dir}}
+	repo, repoErr := build.Open(ctx, r.Dir)
+	if r.Base != "" {
+		base, err := r.checkout(ctx, repo, repoErr)
+		if err != nil {
+			return err
+		}
+		names = append(names, base)
+	}
+	if r.Again {
+		names = append(names, side{name: suite.Base, from: suite.Candidate, dir: r.Dir})
+	}
+	for _, i := range r.Suite.Implementations[1:] {
+		names = append(names, side{name: i.Name, from: i.Name, dir: r.Dir})
+	}
+	var head string
+	var dirty bool
+	if repoErr == nil {
+		head, dirty, _ = repo.Head(ctx) // a repository without a commit has none
+	}
+	for i := range names {
+		s := &names[i]
+		if s.impl.Commit == "" && repoErr == nil {
+			s.impl.Commit, s.impl.Dirty = head, dirty
+		}
+		if err := r.build(ctx, s); err != nil {
+			return &trial.SideError{Side: s.name, Err: err}
+		}
+	}
+	r.sides = names
+	return nil
+}
+
+// checkout puts the base commit beside the working tree.
+func (r *run) checkout(ctx context.Context, repo *build.Repository, repoErr error) (side, error) {
+	if repoErr != nil {
+		return side{}, &UsageError{fmt.Errorf("--base needs a git repository: %w", repoErr)}
+	}
+	inside, err := relativeTo(repo.Root, r.Dir)
+	if err != nil {
+		return side{}, &UsageError{err}
+	}
+	if _, err := repo.Commit(ctx, r.Base); err != nil {
+		return side{}, &UsageError{err}
+	}
+	tree, err := repo.Checkout(ctx, r.Base)
+	if err != nil {
+		return side{}, err
+	}
+	r.atEnd(func(ctx context.Context) error { return tree.Remove(ctx) })
+	s := side{name: suite.Base, from: suite.Candidate, dir: filepath.Join(tree.Dir, inside)}
+	s.impl.Commit, s.impl.Ref = tree.Commit, r.Base
+	if _, err := os.Stat(s.dir); err != nil {
+		return side{}, &trial.SideError{Side: suite.Base, Err: fmt.Errorf("the folder %s is not in %s: this commit has nothing to compare with", inside, r.Base)}
+	}
+	return s, nil
+}
+
+// relativeTo is the place of dir in the working tree at root; links are
+// followed, because git follows them too.
+func relativeTo(root, dir string) (string, error) {
+	root, err := filepath.EvalSymlinks(root)
+	if err != nil {
+		return "", err
+	}
+	if dir, err = filepath.Abs(dir); err != nil {
+		return "", err
+	}
+	if dir, err = filepath.EvalSymlinks(dir); err != nil {
+		return "", err
+	}
+	return filepath.Rel(root, dir)
+}
+
+// build builds every variant of a side and says what it consists of.
+func (r *run) build(ctx context.Context, s *side) error {
+	log, err := r.log(s.name + ".build.log")
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	s.impl.Name = s.name
+	env := map[string]string{}
+	var commands, files []string
+	done := map[string]bool{}
+	for _, v := range r.variants(s.from) {
+		maps.Copy(env, v.Harness.Env)
+		commands = append(commands, v.Build.Command, v.Harness.Command)
+		files = append(files, v.Harness.Files...)
+		if done[v.Build.Key()] {
+			continue
+		}
+		done[v.Build.Key()] = true
+		if err := r.buildVariant(ctx, s, v.Build, log); err != nil {
+			return err
+		}
+	}
+	s.known = len(s.impl.Build.Outputs)+len(files) > 0
+	for _, c := range commands {
+		files = append(files, build.Programs(s.dir, c)...)
+	}
+	if s.impl.Harness.Files, err = build.Digests(s.dir, files); err != nil {
+		return err
+	}
+	s.impl.Harness.Command = commands[1]
+	s.impl.Toolchain = build.Toolchain(ctx, s.dir, commands...)
+	s.impl.Digest = build.Combine(r.Suite.Digest, s.impl, env)
+	return nil
+}
+
+func (r *run) buildVariant(ctx context.Context, s *side, b suite.Build, log io.Writer) error {
+	if b.Command != "" {
+		r.Emit(Building{Side: s.name, Command: b.Command})
+	}
+	facts, err := build.Run(ctx, build.Recipe{
+		Command: b.Command, Dir: s.dir, Env: environ(b.Env), Outputs: b.Outputs, Timeout: b.Timeout,
+	}, log)
+	if err != nil {
+		return err
+	}
+	if b.Command != "" {
+		r.Emit(Built{Side: s.name, Seconds: facts.Seconds})
+	}
+	if s.impl.Build.Command == "" {
+		s.impl.Build.Command = facts.Command
+	}
+	s.impl.Build.Seconds += facts.Seconds
+	for _, o := range facts.Outputs {
+		if !slices.Contains(s.impl.Build.Outputs, o) {
+			s.impl.Build.Outputs = append(s.impl.Build.Outputs, o)
+		}
+	}
+	return nil
+}
+
+// variants are what has to be built and started for an implementation. Before
+// the harness has listed its cases there are none, and the suite's own commands serve.
+func (r *run) variants(implementation string) []suite.Variant {
+	var list []suite.Variant
+	for _, v := range r.Suite.Variants() {
+		if v.Implementation == implementation {
+			list = append(list, v)
+		}
+	}
+	if len(list) == 0 {
+		i, _ := r.Suite.Implementation(implementation)
+		list = []suite.Variant{{Implementation: implementation, Build: i.Build, Harness: i.Harness}}
+	}
+	return list
+}
+
+// identical tells whether two sides are the same in everything that could make
+// their times differ.
+func (r *run) identical() bool {
+	i := slices.IndexFunc(r.sides, func(s side) bool { return s.name == suite.Base })
+	if i < 0 || r.Again || r.ForceMeasure || len(r.sides) > 2 {
+		return false
+	}
+	candidate, base := r.sides[0], r.sides[i]
+	if candidate.known && base.known {
+		return candidate.impl.Digest == base.impl.Digest
+	}
+	// Nothing was declared: only the same commit without changes is the same for sure.
+	return candidate.impl.Commit != "" && candidate.impl.Commit == base.impl.Commit && !candidate.impl.Dirty
+}
+
+// command is how a variant's harness is started for a side.
+func (s side) command(h suite.Harness, log io.Writer, extra ...string) harness.Command {
+	return harness.Command{
+		Line: h.Command, Dir: s.dir, Silence: h.Timeout, Log: log,
+		Env: append(environ(h.Env), extra...),
+	}
+}
+
+func environ(env map[string]string) []string {
+	var list []string
+	for _, key := range slices.Sorted(maps.Keys(env)) {
+		list = append(list, key+"="+env[key])
+	}
+	return list
+}

@@ -1,0 +1,83 @@
+package build
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/goatnote-inc/pawl/measure"
+)
+
+// tools are the programs whose version explains a result, with the argument
+// that makes them tell it.
+var tools = []struct{ name, arg string }{
+	{"nvcc", "--version"},
+	{"hipcc", "--version"},
+	{"gcc", "--version"},
+	{"g++", "--version"},
+	{"clang", "--version"},
+	{"clang++", "--version"},
+	{"cc", "--version"},
+	{"c++", "--version"},
+	{"cmake", "--version"},
+	{"cargo", "--version"},
+	{"rustc", "--version"},
+	{"go", "version"},
+	{"python3", "--version"},
+	{"python", "--version"},
+}
+
+var interpreters = []string{"python3", "python"}
+
+// recipeFiles are where a build names its compilers.
+var recipeFiles = []string{"Makefile", "makefile", "GNUmakefile", "CMakeLists.txt", "build.ninja", "setup.py", "pyproject.toml", "Cargo.toml"}
+
+// Toolchain tells the version of every known tool that the commands, or the
+// recipe files in dir, name.
+func Toolchain(ctx context.Context, dir string, commands ...string) []measure.Tool {
+	text := strings.Join(commands, "\n")
+	for _, name := range recipeFiles {
+		if b, err := os.ReadFile(filepath.Join(dir, name)); err == nil && len(b) < 1<<20 {
+			text += "\n" + string(b)
+		}
+	}
+	if strings.Contains(text, "$(CC)") {
+		text += "\ncc"
+	}
+	if strings.Contains(text, "$(CXX)") || strings.Contains(text, "CMAKE_CXX") {
+		text += "\nc++"
+	}
+	words := regexp.MustCompile(`[A-Za-z0-9_+]+`).FindAllString(text, -1)
+	var found []measure.Tool
+	for _, t := range tools {
+		if !slices.Contains(words, t.name) {
+			continue
+		}
+		if version := toolVersion(ctx, t.name, t.arg); version != "" {
+			found = append(found, measure.Tool{Name: t.name, Version: version})
+		}
+	}
+	return found
+}
+
+// toolVersion is the line of a tool's answer that holds a version number.
+func toolVersion(ctx context.Context, name, arg string) string {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, name, arg).Output()
+	if err != nil {
+		return ""
+	}
+	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+	for _, line := range slices.Backward(lines) { // nvcc tells it last, and a copyright year first
+		if strings.Contains(line, "release ") {
+			return strings.TrimSpace(line)
+		}
+	}
+	return strings.TrimSpace(lines[0])
+}

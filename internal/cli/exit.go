@@ -1,0 +1,68 @@
+package cli
+
+import (
+	"context"
+	"errors"
+
+	"github.com/goatnote-inc/pawl/internal/bench"
+	"github.com/goatnote-inc/pawl/internal/suite"
+	"github.com/goatnote-inc/pawl/internal/trial"
+)
+
+// The exit codes, the same in every command. docs/reference/exit-codes.md
+// explains them; a test keeps the two equal.
+const (
+	exitYes         = 0 // maintained, improved, all checks passed
+	exitNo          = 1 // a regression, a wrong or broken candidate, a check that says no
+	exitNoAnswer    = 2 // inconclusive, nothing to test, the base does not work
+	exitCannot      = 3 // the tool or its environment cannot do what was asked
+	exitUsage       = 4 // the user's input is wrong
+	exitInterrupted = 5 // what was done is kept
+)
+
+var (
+	errInterrupted = errors.New("interrupted")
+	// errSaid is wrapped by errors of which the user has been told already.
+	errSaid = errors.New("already said")
+)
+
+// usageError is a mistake in the command line.
+type usageError struct{ error }
+
+func (e usageError) Unwrap() error { return e.error }
+
+// codeError is an answer that has an exit code of its own.
+type codeError struct {
+	code int
+	error
+}
+
+func (e codeError) Unwrap() error { return e.error }
+
+// exitCode is the one place where an error becomes a number.
+func exitCode(ctx context.Context, err error) int {
+	if err == nil {
+		return exitYes
+	}
+	if e, ok := errors.AsType[codeError](err); ok {
+		return e.code
+	}
+	if errors.Is(context.Cause(ctx), errInterrupted) {
+		return exitInterrupted
+	}
+	if e, ok := errors.AsType[*trial.SideError](err); ok {
+		if e.Side == suite.Candidate {
+			return exitNo
+		}
+		return exitNoAnswer
+	}
+	var (
+		usage    usageError
+		benchUse *bench.UsageError
+		suiteErr suite.Errors
+	)
+	if errors.As(err, &usage) || errors.As(err, &benchUse) || errors.As(err, &suiteErr) {
+		return exitUsage
+	}
+	return exitCannot
+}

@@ -1,0 +1,106 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/goatnote-inc/pawl/internal/bench"
+	"github.com/goatnote-inc/pawl/internal/harness/adapter"
+	"github.com/goatnote-inc/pawl/internal/report"
+	"github.com/goatnote-inc/pawl/measure"
+)
+
+func newImport(g *globals) *cobra.Command {
+	var format, out string
+	var asJSON bool
+	var names []string
+	for _, f := range adapter.Formats() {
+		names = append(names, fmt.Sprintf("  %-18s%s", f.Name, f.Doc))
+	}
+	cmd := &cobra.Command{
+		Use:   "import FILE...",
+		Short: "Read other tools' results into a run record",
+		Long: `Reads result files of other tools. Each file is one round; several files become
+the rounds of one record, in the order given. A file without raw samples is shown, and
+marked as unfit for a statistical gate.
+
+Formats:
+  pawl              a run record or journal of pawl itself
+` + strings.Join(names, "\n"),
+		Example: `  pawl import results/*.json --out results/nightly.json
+  pawl import --format google-benchmark bench.out`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			run, err := importFiles(cmd.Context(), args, format)
+			if err != nil {
+				return err
+			}
+			if out == "" {
+				out = filepath.Join(g.folder(), "results", "imported.json")
+			}
+			if err := os.MkdirAll(filepath.Dir(out), 0o755); err != nil {
+				return fmt.Errorf("make a place for the record: %w", err)
+			}
+			if err := measure.Save(out, run); err != nil {
+				return err
+			}
+			if asJSON {
+				return report.JSON(g.Out, run, out)
+			}
+			if err := report.Terminal(g.Out, run, g.style()); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintln(g.Out, g.style().Faint("record: "+out))
+			return err
+		},
+	}
+	cmd.Flags().StringVar(&format, "format", "", "`format` of the files, when it is not recognised")
+	cmd.Flags().StringVarP(&out, "out", "o", "", "record `file` (default results/imported.json)")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "the numbers as JSON on stdout")
+	return cmd
+}
+
+// importFiles reads files of any known format into one run.
+func importFiles(ctx context.Context, paths []string, format string) (*measure.Run, error) {
+	var runs []*measure.Run
+	for _, path := range paths {
+		run, err := importFile(ctx, path, format)
+		if err != nil {
+			return nil, usageError{err}
+		}
+		runs = append(runs, run)
+	}
+	run := runs[0]
+	if len(runs) > 1 {
+		var err error
+		if run, err = adapter.Merge(runs...); err != nil {
+			return nil, usageError{err}
+		}
+	}
+	run.Pawl = Version()
+	if run.Created.IsZero() {
+		run.Created = time.Now().UTC()
+	}
+	if run.ID == "" {
+		run.ID = bench.NewID(run.Created)
+	}
+	return run, nil
+}
+
+func importFile(ctx context.Context, path, format string) (*measure.Run, error) {
+	if format == "pawl" {
+		return measure.Load(path)
+	}
+	run, err := adapter.ReadFile(ctx, path, "", adapter.Options{Format: format})
+	if errors.Is(err, adapter.ErrPawlRecord) {
+		return measure.Load(path)
+	}
+	return run, err
+}

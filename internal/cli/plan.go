@@ -1,0 +1,66 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/goatnote-inc/pawl/internal/bench"
+	"github.com/goatnote-inc/pawl/internal/report"
+)
+
+// printPlan shows a dry run.
+func (f *benchFlags) printPlan(p bench.Plan) error {
+	if f.json {
+		e := json.NewEncoder(f.Out)
+		e.SetIndent("", "  ")
+		return e.Encode(p)
+	}
+	var b strings.Builder
+	line := func(label, format string, args ...any) {
+		fmt.Fprintf(&b, "%-9s%s\n", label, fmt.Sprintf(format, args...))
+	}
+	line("measure", "%s on %s, clocks %s", p.Suite, p.Device, p.Clocks)
+	line("sides", "%s", strings.Join(p.Sides, ", "))
+	switch {
+	case p.Open:
+		line("cases", "%d named by the suite; the harness lists the others", len(p.Cases))
+	case len(p.Cases) > 6:
+		line("cases", "%d: %s, ...", len(p.Cases), strings.Join(p.Cases[:6], ", "))
+	default:
+		line("cases", "%d: %s", len(p.Cases), strings.Join(p.Cases, ", "))
+	}
+	for _, c := range p.Builds {
+		line("build", "%s (once a side)", c)
+	}
+	line("rounds", "%s a side, %d samples each after warm-up, seed %d", rounds(p.Rounds), p.Samples, p.Seed)
+	line("time", "%s on the device (from %s)", between(p.Least.Seconds, p.Most.Seconds, seconds), p.Basis)
+	if p.Most.Dollars > 0 {
+		line("cost", "%s", between(p.Least.Dollars, p.Most.Dollars, report.Dollars))
+	} else {
+		line("cost", "unknown: set device.price_per_hour in the suite")
+	}
+	_, err := f.Out.Write([]byte(b.String()))
+	return err
+}
+
+func seconds(s float64) string { return report.Span(time.Duration(s * float64(time.Second))) }
+
+func between(least, most float64, format func(float64) string) string {
+	if format(least) == format(most) {
+		return "about " + format(least)
+	}
+	return format(least) + " to " + format(most)
+}
+
+func rounds(growth []int) string {
+	var parts []string
+	for _, n := range growth {
+		parts = append(parts, fmt.Sprint(n))
+	}
+	if len(parts) == 1 {
+		return parts[0]
+	}
+	return strings.Join(parts, ", then ") + " where undecided"
+}

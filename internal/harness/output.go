@@ -1,0 +1,107 @@
+package harness
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// maxOutput bounds what a plain command may print or leave in its file.
+const maxOutput = 1 << 30
+
+// Output runs a plain command, one that does not speak the protocol, and returns
+// what it printed to stdout; stderr goes to the log.
+func Output(ctx context.Context, c Command) ([]byte, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	tail := &tailWriter{next: c.Log}
+	cmd := shell(ctx, c, tail)
+	out := &boundedBuffer{most: maxOutput, over: cancel}
+	alive := newAlarm(c.Silence, cancel)
+	defer alive.stop()
+	cmd.Stdout, cmd.Stderr = io.MultiWriter(out, alive), io.MultiWriter(tail, alive)
+	err := cmd.Run()
+	failure := &Error{Command: c.Line, Doing: "run", Stderr: tail.lastLines(12)}
+	switch {
+	case err == nil:
+		return out.Bytes(), nil
+	case cmd.ProcessState == nil:
+		failure.Kind, failure.Detail, failure.Hint = NotStarted, err.Error(), "check harness.command and the folder "+c.Dir
+	case out.full:
+		failure.Kind, failure.Detail = Garbage, fmt.Sprintf("more than %d MiB of output", maxOutput>>20)
+	case alive.rang():
+		failure.Kind, failure.Detail, failure.Hint = Hung, hungDetail(c.Silence), "a plain command must print something now and then: if it needs longer, raise harness.timeout in the suite"
+	case ctx.Err() != nil:
+		return nil, fmt.Errorf("harness %q was stopped: %w", c.Line, context.Cause(ctx))
+	default:
+		p := process{cmd: cmd}
+		failure.Kind, failure.Detail = Crashed, p.status()
+	}
+	return nil, failure
+}
+
+// Fresh removes the file a plain command is to leave, so that an old one is
+// never taken for its result.
+func Fresh(dir, file string) error {
+	if err := os.Remove(filepath.Join(dir, file)); err != nil && !os.IsNotExist(err) {
+		return fmt.Errorf("remove the last result: %w", err)
+	}
+	return nil
+}
+
+type boundedBuffer struct {
+	bytes.Buffer
+	most int
+	over func()
+	full bool
+}
+
+func (b *boundedBuffer) Write(p []byte) (int, error) {
+	if b.Len()+len(p) > b.most {
+		b.full = true
+		b.over()
+		return len(p), nil
+	}
+	return b.Buffer.Write(p)
+}
+
+// alarm calls ring when nothing was written to it for a while.
+type alarm struct {
+	timer   *time.Timer
+	silence time.Duration
+	fired   chan struct{}
+}
+
+func newAlarm(silence time.Duration, ring func()) *alarm {
+	if silence <= 0 {
+		silence = time.Minute
+	}
+	a := &alarm{silence: silence, fired: make(chan struct{})}
+	a.timer = time.AfterFunc(silence, func() {
+		close(a.fired)
+		ring()
+	})
+	return a
+}
+
+func (a *alarm) Write(p []byte) (int, error) {
+	if a.timer.Stop() { // not when it has fired
+		a.timer.Reset(a.silence)
+	}
+	return len(p), nil
+}
+
+func (a *alarm) rang() bool {
+	select {
+	case <-a.fired:
+		return true
+	default:
+		return false
+	}
+}
+
+func (a *alarm) stop() { a.timer.Stop() }

@@ -1,0 +1,100 @@
+package report
+
+import (
+	"io"
+	"strings"
+	"unicode/utf8"
+)
+
+// grid is a table for a terminal: columns as wide as they need to be, numbers
+// to the right, and nothing drawn that does not carry information.
+type grid struct {
+	right []bool // alignment by column
+	rows  [][]string
+}
+
+func (g *grid) add(cells ...string) { g.rows = append(g.rows, cells) }
+
+// empty removes columns in which no row but the first has anything to say.
+func (g *grid) dropEmpty() {
+	keep := make([]bool, len(g.right))
+	for i, row := range g.rows {
+		for c, cell := range row {
+			if i > 0 && cell != "" && cell != "-" {
+				keep[c] = true
+			}
+		}
+	}
+	var right []bool
+	for c, k := range keep {
+		if k {
+			right = append(right, g.right[c])
+		}
+	}
+	for i, row := range g.rows {
+		var cells []string
+		for c, cell := range row {
+			if keep[c] {
+				cells = append(cells, cell)
+			}
+		}
+		g.rows[i] = cells
+	}
+	g.right = right
+}
+
+func (g *grid) write(w io.Writer, style Style) error {
+	widths := make([]int, len(g.right))
+	for _, row := range g.rows {
+		for c, cell := range row {
+			widths[c] = max(widths[c], utf8.RuneCountInString(cell))
+		}
+	}
+	for i, row := range g.rows {
+		var b strings.Builder
+		for c, cell := range row {
+			pad := strings.Repeat(" ", widths[c]-utf8.RuneCountInString(cell))
+			if c > 0 {
+				b.WriteString("  ")
+			}
+			if g.right[c] {
+				b.WriteString(pad + cell)
+			} else {
+				b.WriteString(cell + pad)
+			}
+		}
+		line := strings.TrimRight(b.String(), " ")
+		if i == 0 {
+			line = style.Faint(line)
+		}
+		if _, err := io.WriteString(w, line+"\n"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Style colours text for a terminal; the zero Style leaves it alone.
+type Style struct{ Color bool }
+
+func (s Style) with(code, text string) string {
+	if !s.Color || text == "" {
+		return text
+	}
+	return "\x1b[" + code + "m" + text + "\x1b[0m"
+}
+
+// Faint is for what frames the content.
+func (s Style) Faint(text string) string { return s.with("2", text) }
+
+// Bold is for what a reader looks for first.
+func (s Style) Bold(text string) string { return s.with("1", text) }
+
+// Warn is for what needs attention.
+func (s Style) Warn(text string) string { return s.with("33", text) }
+
+// Bad is for what failed.
+func (s Style) Bad(text string) string { return s.with("31", text) }
+
+// Good is for what is as it should be.
+func (s Style) Good(text string) string { return s.with("32", text) }

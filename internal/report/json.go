@@ -1,0 +1,84 @@
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/measure"
+)
+
+// summaryDocument is what --json prints of a run: the numbers of the table, and
+// where the record with every sample is.
+type summaryDocument struct {
+	Record   string          `json:"record,omitempty"`
+	ID       string          `json:"id,omitempty"`
+	Suite    string          `json:"suite,omitempty"`
+	Device   string          `json:"device"`
+	Testbed  measure.Testbed `json:"testbed"`
+	Rounds   int             `json:"rounds"`
+	Dropped  int             `json:"rounds_dropped,omitempty"`
+	Cases    []caseDocument  `json:"cases"`
+	State    *gpu.State      `json:"device_state,omitempty"`
+	End      measure.End     `json:"end"`
+	Warnings []string        `json:"warnings,omitempty"`
+}
+
+type caseDocument struct {
+	Name  string         `json:"name"`
+	Unit  string         `json:"unit"`
+	Timer measure.Timer  `json:"timer,omitempty"`
+	Sides []sideDocument `json:"sides"`
+}
+
+type sideDocument struct {
+	Implementation string  `json:"implementation"`
+	Rounds         int     `json:"rounds"`
+	Samples        int     `json:"samples"`
+	P50            float64 `json:"p50,omitempty"`
+	P95            float64 `json:"p95,omitempty"`
+	P99            float64 `json:"p99,omitempty"`
+	CV             float64 `json:"cv,omitempty"`
+	GFLOPS         float64 `json:"gflops,omitempty"`
+	GBs            float64 `json:"gbps,omitempty"`
+	Ratio          float64 `json:"ratio,omitempty"`
+	RatioLow       float64 `json:"ratio_low,omitempty"`
+	RatioHigh      float64 `json:"ratio_high,omitempty"`
+	NoSamples      bool    `json:"no_samples,omitempty"`
+	Error          string  `json:"error,omitempty"`
+}
+
+// JSON writes the summary of a run as one document.
+func JSON(w io.Writer, run *measure.Run, path string) error {
+	summaries := Summarise(run)
+	doc := summaryDocument{
+		Record: path, ID: run.ID, Suite: run.Suite.Name, Device: run.Device.Name, Testbed: run.Testbed,
+		State: lastState(run), End: run.End, Warnings: Warnings(run, summaries), Cases: []caseDocument{},
+	}
+	for _, r := range run.Rounds {
+		if r.Dropped != "" {
+			doc.Dropped++
+		} else {
+			doc.Rounds++
+		}
+	}
+	for _, s := range summaries {
+		c := caseDocument{Name: s.Name, Unit: s.Unit, Timer: s.Timer}
+		for _, side := range s.Sides {
+			c.Sides = append(c.Sides, sideDocument{
+				Implementation: side.Implementation, Rounds: side.Rounds, Samples: side.Samples,
+				P50: side.P50, P95: side.P95, P99: side.P99, CV: side.CV, GFLOPS: side.GFLOPS, GBs: side.GBs,
+				Ratio: side.Ratio, RatioLow: side.RatioLow, RatioHigh: side.RatioHigh,
+				NoSamples: side.NoSamples, Error: side.Error,
+			})
+		}
+		doc.Cases = append(doc.Cases, c)
+	}
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	if err := e.Encode(doc); err != nil {
+		return fmt.Errorf("write summary: %w", err)
+	}
+	return nil
+}

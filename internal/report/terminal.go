@@ -1,0 +1,217 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/measure"
+)
+
+// spreadLimit is the coefficient of variation above which a case is warned of.
+const spreadLimit = 0.12
+
+// Terminal writes a run as a table, with what was measured on what above it and
+// what to keep in mind below.
+func Terminal(w io.Writer, run *measure.Run, style Style) error {
+	summaries := Summarise(run)
+	if _, err := fmt.Fprintln(w, headline(run, style)); err != nil {
+		return err
+	}
+	g := &grid{right: []bool{false, false, true, true, true, true, true, true, true, true}}
+	g.add("case", "side", "P50", "P95", "P99", "CV", "GFLOP/s", "GB/s", against(run), "over rounds")
+	for _, s := range summaries {
+		for i, side := range s.Sides {
+			name := ""
+			if i == 0 {
+				name = s.Name
+			}
+			g.add(row(name, s.Unit, side)...)
+		}
+	}
+	g.dropEmpty()
+	if err := g.write(w, style); err != nil {
+		return err
+	}
+	return writeNotes(w, run, summaries, style)
+}
+
+func row(name, unit string, s SideSummary) []string {
+	if s.Samples == 0 {
+		text := "no samples"
+		if s.Error != "" {
+			text = "failed"
+		}
+		if s.NoSamples {
+			text = Quantity(s.P50, unit)
+		}
+		return []string{name, s.Implementation, text, "", "", "", "", "", "", ""}
+	}
+	over := ""
+	if s.Ratio != 0 && s.Rounds > 1 {
+		over = fmt.Sprintf("%+.1f .. %+.1f %%", (s.RatioLow-1)*100, (s.RatioHigh-1)*100)
+	}
+	return []string{
+		name, s.Implementation, Quantity(s.P50, unit), Quantity(s.P95, unit), Quantity(s.P99, unit), Percent(s.CV),
+		rate(s.GFLOPS), rate(s.GBs), Change(s.Ratio), over,
+	}
+}
+
+func rate(v float64) string {
+	if v == 0 {
+		return "-"
+	}
+	return digits(v)
+}
+
+func against(run *measure.Run) string {
+	if ref := referenceSide(run); ref != "" {
+		return "against " + ref
+	}
+	return "against"
+}
+
+// headline says what was measured, on what, and how much of it.
+func headline(run *measure.Run, style Style) string {
+	name := run.Suite.Name
+	if name == "" {
+		name = "run"
+	}
+	counted := 0
+	for _, r := range run.Rounds {
+		if r.Dropped == "" {
+			counted++
+		}
+	}
+	parts := []string{style.Bold(name) + " on " + run.Device.Name}
+	if run.Testbed.Clocks.String() != "free" {
+		parts = append(parts, "clocks "+run.Testbed.Clocks.String())
+	}
+	parts = append(parts, timers(run), plural(counted, "round"))
+	if run.Source == measure.Imported {
+		parts = append(parts, "imported from "+run.Format)
+	}
+	if s := lastState(run); s != nil {
+		parts = append(parts, DeviceState(*s)...)
+	}
+	return strings.Join(parts, ", ")
+}
+
+func timers(run *measure.Run) string {
+	names := map[measure.Timer]string{measure.TimerDevice: "device time", measure.TimerWall: "wall time", measure.TimerCPU: "CPU time"}
+	var seen []string
+	for _, c := range run.Cases {
+		n, ok := names[c.Timer]
+		if ok && !strings.Contains(strings.Join(seen, ","), n) {
+			seen = append(seen, n)
+		}
+	}
+	if len(seen) == 0 {
+		return "time"
+	}
+	return strings.Join(seen, " and ")
+}
+
+func lastState(run *measure.Run) *gpu.State {
+	for i := len(run.Rounds) - 1; i >= 0; i-- {
+		for k := len(run.Rounds[i].Sides) - 1; k >= 0; k-- {
+			if s := run.Rounds[i].Sides[k].After; s != nil {
+				return s
+			}
+		}
+	}
+	return nil
+}
+
+// DeviceState lists the readings of a device that a person looks for.
+func DeviceState(s gpu.State) []string {
+	var parts []string
+	if s.TemperatureC > 0 {
+		parts = append(parts, fmt.Sprintf("%.0f C", s.TemperatureC))
+	}
+	if s.SMClockMHz > 0 {
+		parts = append(parts, fmt.Sprintf("%.0f MHz", s.SMClockMHz))
+	}
+	if s.PowerW > 0 {
+		parts = append(parts, fmt.Sprintf("%.0f W", s.PowerW))
+	}
+	if s.Load1 > 0 {
+		parts = append(parts, fmt.Sprintf("load %.1f", s.Load1))
+	}
+	if spoiling := s.Reasons.Spoiling(); spoiling != 0 {
+		parts = append(parts, "slowed down: "+spoiling.String())
+	}
+	return parts
+}
+
+func writeNotes(w io.Writer, run *measure.Run, summaries []Summary, style Style) error {
+	var lines []string
+	if run.End.Seconds > 0 {
+		line := fmt.Sprintf("%s on the device", Span(time.Duration(run.End.Seconds*float64(time.Second))))
+		if run.End.Dollars > 0 {
+			line += ", " + Dollars(run.End.Dollars)
+		}
+		lines = append(lines, style.Faint(line))
+	}
+	if run.End.State != measure.Complete && run.End.State != "" {
+		lines = append(lines, style.Warn(fmt.Sprintf("%s: %s", run.End.State, run.End.Reason)))
+	}
+	for _, warning := range Warnings(run, summaries) {
+		lines = append(lines, style.Warn("warning: ")+warning)
+	}
+	for _, l := range lines {
+		if _, err := fmt.Fprintln(w, l); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Warnings are those of the record and those that its numbers give rise to.
+// Many of one kind are told once, with their number.
+func Warnings(run *measure.Run, summaries []Summary) []string {
+	var out []string
+	repeated := map[string]int{}
+	for _, w := range run.Warnings {
+		if repeated[w.Code]++; repeated[w.Code] == 1 {
+			out = append(out, w.Message)
+		}
+	}
+	for i, w := range out {
+		for _, rw := range run.Warnings {
+			if rw.Message == w && repeated[rw.Code] > 1 {
+				out[i] = fmt.Sprintf("%s (and %d more like it)", w, repeated[rw.Code]-1)
+				break
+			}
+		}
+	}
+	var noisy []string
+	for _, s := range summaries {
+		for _, side := range s.Sides {
+			if side.CV > spreadLimit {
+				noisy = append(noisy, fmt.Sprintf("%s of %s (%s)", side.Implementation, s.Name, Percent(side.CV)))
+			}
+			if side.Error != "" {
+				out = append(out, fmt.Sprintf("%s of %s failed: %s", side.Implementation, s.Name, side.Error))
+			}
+		}
+	}
+	if len(noisy) > 0 {
+		more := ""
+		if len(noisy) > 3 {
+			more = fmt.Sprintf(" and %d more", len(noisy)-3)
+			noisy = noisy[:3]
+		}
+		out = append(out, fmt.Sprintf("samples spread by more than %.0f %%: %s%s; pawl doctor says what disturbs this machine", spreadLimit*100, strings.Join(noisy, ", "), more))
+	}
+	return out
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

@@ -1,0 +1,180 @@
+package trial
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/goatnote-inc/pawl/measure"
+)
+
+// mostDrops is how often one round may be thrown away and measured again. A
+// device that slows itself down a third time is not going to recover.
+const mostDrops = 2
+
+// Run measures until every case is decided, the rounds or the budget run out, a
+// side breaks or ctx ends. What was measured until then has been recorded: the error
+// tells why there is no more, never that there is nothing.
+func Run(ctx context.Context, p Plan) (Outcome, error) {
+	t := newTrial(p)
+	err := t.run(ctx)
+	t.out.Rounds = t.counted
+	t.out.Seconds = t.spent().Seconds()
+	t.out.Dollars = t.dollars()
+	t.reportOneSidedDrops()
+	switch {
+	case err == nil:
+	case ctx.Err() != nil:
+		t.out.State, t.out.Reason = measure.Interrupted, context.Cause(ctx).Error()
+		t.out.Undecided = t.undecided
+	default:
+		t.out.State, t.out.Reason = measure.Failed, firstLine(err.Error())
+		t.out.Undecided = t.undecided
+	}
+	return t.out, err
+}
+
+type trial struct {
+	Plan
+	began     time.Time
+	orders    *orders
+	counted   int      // rounds that count
+	undecided []string // case names, in the order of the plan
+	history   map[string]map[string][]measure.CaseRound
+	longest   time.Duration  // of a round so far
+	drops     map[string]int // rounds spoiled, by the sides that were affected
+	out       Outcome
+}
+
+func newTrial(p Plan) *trial {
+	if p.Emit == nil {
+		p.Emit = func(Event) {}
+	}
+	if p.Decide == nil {
+		p.Decide = func(Look) []string { return nil }
+	}
+	t := &trial{
+		Plan: p, orders: newOrders(len(p.Sides), p.Seed), began: p.Now(),
+		history: map[string]map[string][]measure.CaseRound{}, drops: map[string]int{},
+	}
+	for _, s := range p.Sides {
+		for _, c := range s.Cases {
+			if name := c.Key.Name(); !slices.Contains(t.undecided, name) {
+				t.undecided = append(t.undecided, name)
+			}
+		}
+	}
+	return t
+}
+
+func (t *trial) run(ctx context.Context) error {
+	for i, target := range t.Growth {
+		for t.counted < target {
+			if reason := t.overBudget(); reason != "" {
+				t.out.State, t.out.Reason = measure.OverBudget, reason
+				t.look(true)
+				return nil
+			}
+			whole, err := t.round(ctx, target)
+			if err != nil {
+				return err
+			}
+			if !whole {
+				t.out.State = measure.Complete
+				t.out.Reason = fmt.Sprintf("the device slowed itself down %d times in a row", mostDrops+1)
+				t.look(true)
+				return nil
+			}
+		}
+		if t.look(i == len(t.Growth)-1); len(t.undecided) == 0 {
+			break
+		}
+	}
+	t.out.State = measure.Complete
+	return nil
+}
+
+// look asks which cases need more rounds.
+func (t *trial) look(final bool) {
+	t.undecided = t.Decide(Look{Rounds: t.counted, Final: final, Cases: t.history})
+	t.Emit(Looked{Rounds: t.counted, Undecided: t.undecided})
+	if final {
+		t.out.Undecided = t.undecided
+	}
+}
+
+// round measures one round that counts. It is false when the device spoiled
+// every attempt.
+func (t *trial) round(ctx context.Context, target int) (bool, error) {
+	order := t.orders.next()
+	for attempt := range mostDrops + 1 {
+		began := t.Now()
+		t.Emit(RoundStarted{Round: t.counted, Of: target, Order: t.names(order), Cases: len(t.undecided), Attempt: attempt})
+		round, results, err := t.measure(ctx, order, attempt)
+		if err != nil && ctx.Err() == nil {
+			// The round is not whole, and shows where a side broke: keep it, uncounted.
+			round.Dropped = "a side broke: " + firstLine(err.Error())
+			return false, errors.Join(err, t.Record(round, results))
+		}
+		if err != nil {
+			return false, err
+		}
+		if err := t.Record(round, results); err != nil {
+			return false, fmt.Errorf("keep round %d: %w", round.Index, err)
+		}
+		took := t.Now().Sub(began)
+		t.longest = max(t.longest, took)
+		t.Emit(RoundDone{Round: round, Seconds: took.Seconds(), Dollars: t.dollars()})
+		if round.Dropped == "" {
+			t.keep(results)
+			t.counted++
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+func (t *trial) keep(results []measure.Result) {
+	for _, r := range results {
+		name := r.Case.Name()
+		if t.history[name] == nil {
+			t.history[name] = map[string][]measure.CaseRound{}
+		}
+		t.history[name][r.Case.Implementation] = append(t.history[name][r.Case.Implementation], r.Round)
+	}
+}
+
+func (t *trial) names(order []int) []string {
+	names := make([]string, len(order))
+	for i, side := range order {
+		names[i] = t.Sides[side].Name
+	}
+	return names
+}
+
+func (t *trial) spent() time.Duration { return t.Now().Sub(t.began) }
+
+func (t *trial) dollars() float64 { return t.PricePerHour * t.spent().Hours() }
+
+// overBudget says which budget another round would exceed. The first round is
+// always measured: without it a run tells nothing at all.
+func (t *trial) overBudget() string {
+	if t.counted == 0 {
+		return ""
+	}
+	then := t.spent() + t.longest
+	if t.Budget > 0 && then > t.Budget {
+		return fmt.Sprintf("another round of %v would exceed the time budget of %v", t.longest.Round(time.Second), t.Budget)
+	}
+	if cost := t.PricePerHour * then.Hours(); t.Dollars > 0 && cost > t.Dollars {
+		return fmt.Sprintf("another round would cost $%.4f in all, above the budget of $%.4f", cost, t.Dollars)
+	}
+	return ""
+}
+
+func (t *trial) warn(w measure.Warning) {
+	t.out.Warnings = append(t.out.Warnings, w)
+	t.Emit(Warned{Warning: w})
+}
