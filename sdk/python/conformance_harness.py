@@ -15,17 +15,17 @@ def busy_wait(us):
 
 
 @pawl.benchmark("spin", configs=[{"us": 50}, {"us": 200}], flops="us*1000", bytes="us")
-def spin(us):
+def spin(us: int):
     return busy_wait(us)
 
 
 @pawl.benchmark("spin", implementation="slow")
-def spin_slow(us):
+def spin_slow(us: int):
     return busy_wait(2 * us)
 
 
 @pawl.benchmark("broken")
-def broken(mode):
+def broken(mode: str):
     if mode == "setup":
         raise MemoryError("asked to fail")
 

@@ -17,9 +17,10 @@
 
 Setup. The decorated function is called when a case is prepared and returns the function that is one run, or
 `(run, teardown)`. Its arguments name the parameters of the benchmark: one without a default must be in the
-config; parameters it does not name are left out. An argument called `seed` gets the round's seed. The generators
-of random, numpy and torch are seeded with it before every setup, so that both sides of a round see the same
-inputs. `flops` and `bytes` are the work of one run, as expressions over the parameters.
+config, one annotated int, float, str or bool must be of that kind; parameters it does not name are left out. An
+argument called `seed` gets the round's seed. The generators of random, numpy and torch are seeded with it before
+every setup, so that both sides of a round see the same inputs. `flops` and `bytes` are the work of one run, as
+expressions over the parameters.
 
 Failing. Any exception breaks the case, not the harness. Raise `pawl.Failure(code, message)` to say which kind
 it is: bad_params, no_device, no_memory, unsupported or failed.
@@ -30,17 +31,15 @@ with a GPU both wait for it. Runs shorter than 20 us are measured in batches. In
 before every sample, and a batch takes fresh inputs for every run: setup is then called several times. The GPU
 part has so far been tested on a simulated device only.
 
-Started by pawl, main() answers pawl (docs/reference/harness-protocol.md); stdout and stderr stay yours. Started
-by hand, it measures the configs of the decorators and prints a table; see --help.
+Started by pawl, main() answers it (docs/reference/harness-protocol.md); stdout and stderr stay yours. Started by
+hand, it measures the configs of the decorators and prints a table; see --help.
 """
 
 from __future__ import annotations
 
 import argparse
-import contextlib
 import functools
 import gc
-import glob
 import inspect
 import json
 import math
@@ -53,13 +52,13 @@ import statistics
 import sys
 import time
 import traceback
-from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple
 
 __version__ = "1.0.0"
 __all__ = ["Failure", "benchmark", "main"]
 
 Run = Callable[[], Any]
-Setup = Callable[..., Union[Run, Tuple[Run, Run]]]
+Setup = Callable[..., Any]
 Message = Dict[str, Any]
 
 _PROTOCOL = 1
@@ -119,20 +118,23 @@ def _arguments(label: str, setup: Setup, params: Any, seed: int) -> Dict[str, An
         if parameter.kind is parameter.VAR_KEYWORD:
             return {**params, **picked}
         if name in given:
-            picked[name] = given[name]
+            picked[name] = _of_kind(name, given[name], parameter.annotation)
         elif parameter.default is parameter.empty and parameter.kind is not parameter.VAR_POSITIONAL:
             raise Failure("bad_params", f"{label} needs the parameter {name}")
     return picked
 
 
-def _configs(name: str) -> List[Message]:
-    """The configs of a benchmark to measure by default. One that needs no parameters has one config without any."""
-    try:
-        for setup in _setups[name].values():
-            _arguments(name, setup, {}, 0)
-        return _facts[name].get("configs", [{}])
-    except Failure:
-        return _facts[name].get("configs", [])
+def _of_kind(name: str, value: Any, annotation: Any) -> Any:
+    """Holds a value to the annotation int, float, str or bool. Numbers convert: JSON does not tell 50 from 50.0."""
+    kind = getattr(annotation, "__name__", annotation)  # a class, or its name where annotations are postponed
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if kind == "int" and number and value % 1 == 0:
+        return int(value)
+    if kind == "float" and number:
+        return float(value)
+    if kind in ("int", "float", "str", "bool") and type(value).__name__ != kind:
+        raise Failure("bad_params", f"parameter {name} must be of the kind {kind}, not {value!r}")
+    return value
 
 
 class _Case:
@@ -152,8 +154,8 @@ class _Case:
         made = self._make()
         run, teardown = made if isinstance(made, tuple) and len(made) == 2 else (made, None)
         if not callable(run) or not (teardown is None or callable(teardown)):
-            what = f"the setup of {self.label} returned {type(made).__name__}"
-            raise Failure("failed", what + ": it must return the function that is one run, or (run, teardown)")
+            kind = type(made).__name__
+            raise Failure("failed", f"the setup of {self.label} must return one run, or (run, teardown), not {kind}")
         self._sets.append(run)
         if teardown is not None:
             self._teardowns.append(teardown)
@@ -161,7 +163,8 @@ class _Case:
 
     def choose_batch(self, run_ns: float) -> None:
         """Decides from the time of one run how many make a sample. A cold sample uses no set twice."""
-        batch = 1 if run_ns >= _SHORT_NS else math.ceil(_BATCH_NS / max(run_ns, 1.0))
+        run_ns = max(run_ns, 1.0)
+        batch = 1 if run_ns >= _SHORT_NS else math.ceil(_BATCH_NS / run_ns)
         if self.cold:
             most = _SETS_BYTES // self._traffic if self._traffic else _SETS // 8
             batch = int(max(1, min(batch, most, _SETS)))
@@ -190,28 +193,26 @@ class _HostMeter:
         self.other = "cpu" if timer == "wall" else "wall"
         self.sync: List[Run] = [device.synchronize] if device else []
         self.flush: Run = device.flush if device else _sweep_host_cache
-        self.quantum_ns = 1.0  # both count nanoseconds
+        self.now, self.quantum_ns, self.note = wall, 1.0, ""
 
     def estimate(self, case: _Case) -> None:
         """Takes more and more runs at a time until they last long enough to tell how long one is."""
         case.run()  # the first run compiles, allocates and fills caches
         case.sample = [case.run]
         while True:
-            took = self.read(case, 1, 0, True)[1]
-            if took < 1e7:  # look twice more: something else may have run meanwhile
-                took = min(took, *(self.read(case, 1, 0, True)[1] for _ in range(2)))
+            readings = self.read(case, 3, 0, True)  # the best of three: something else may run meanwhile
+            took = min(map(max, *readings.values())) * len(case.sample)
             if took >= _SHORT_NS or len(case.sample) >= 1 << 14:
                 return case.choose_batch(took / len(case.sample))
             case.sample = case.sample * 4
 
-    def read(self, case: _Case, want: int, busy_ns: float, warmup: bool) -> Tuple[Message, float]:
-        """Takes samples until there are want of them and they took busy_ns, or pawl should hear from us."""
-        (inner, outer), now, batch = self.clocks, time.perf_counter_ns, len(case.sample)
+    def read(self, case: _Case, want: int, due_ns: float, warmup: bool) -> Message:
+        """Takes samples until there are want of them and it is due_ns, or until pawl should hear from us."""
+        (inner, outer), now, batch = self.clocks, self.now, len(case.sample)
         before = ([self.flush] if case.cold else []) + self.sync
         timed = case.sample + self.sync
         inside, outside = [], []  # type: List[float], List[float]
-        wall = inside if inner is now else outside
-        busy, until = 0.0, now() + _LIFE_NS
+        until = now() + _LIFE_NS
         while True:
             for step in before:
                 step()
@@ -223,10 +224,9 @@ class _HostMeter:
             outer_end = outer()
             inside.append(round((inner_end - inner_start) / batch, 3))
             outside.append(round((outer_end - outer_start) / batch, 3))
-            busy += wall[-1] * batch
-            count = len(wall)
-            if (count >= want and busy >= busy_ns) or count >= _PART or now() >= until:
-                return {"samples": inside, self.other: outside}, busy
+            time_ns, count = now(), len(inside)
+            if (count >= want and time_ns >= due_ns) or count >= _PART or time_ns >= until:
+                return {"samples": inside, self.other: outside}
 
 
 class _DeviceMeter:
@@ -238,6 +238,7 @@ class _DeviceMeter:
     def __init__(self, device: Any, now: Run = time.perf_counter_ns) -> None:
         self.device, self.now = device, now
         self.cycles_per_ns = 2.0  # corrected by every wait
+        self.late, self.note = 0, ""  # late: the blocks that came late, less those that did not
         self.gate = (device.event(), device.event())
         self.events: List[Tuple[Any, Any]] = []
 
@@ -256,19 +257,19 @@ class _DeviceMeter:
         case.enqueue_ns = 0.0
         self._block(case, 1, hold=False)
 
-    def read(self, case: _Case, want: int, busy_ns: float, warmup: bool) -> Tuple[Message, float]:
+    def read(self, case: _Case, want: int, due_ns: float, warmup: bool) -> Message:
         """As that of _HostMeter."""
         samples: List[float] = []
-        batch, busy, until = len(case.sample), 0.0, self.now() + _LIFE_NS
+        batch, until = len(case.sample), self.now() + _LIFE_NS
         # A block must fit the launch queue of about 1000, and last neither a second nor wait for 30 ms.
         room = min(32, 1000 // (2 * batch + 4), 1e9 // case.sample_ns, 2e7 // case.enqueue_ns)
         while True:
-            need = max(want - len(samples), math.ceil((busy_ns - busy) / case.sample_ns))
-            for took in self._block(case, int(max(1, min(need, room))), hold=not warmup):
-                samples.append(round(took / batch, 3))
-                busy += took
-            if (len(samples) >= want and busy >= busy_ns) or len(samples) >= _PART or self.now() >= until:
-                return {"samples": samples}, busy
+            need = max(want - len(samples), (due_ns - self.now()) // case.sample_ns)
+            block = self._block(case, int(max(1, min(need, room))), hold=not warmup)
+            samples.extend(round(took / batch, 3) for took in block)
+            time_ns, count = self.now(), len(samples)
+            if (count >= want and time_ns >= due_ns) or count >= _PART or time_ns >= until:
+                return {"samples": samples}
 
     def _block(self, case: _Case, count: int, hold: bool) -> List[float]:
         """Queues count samples, waits for the device once, and returns how long each took there."""
@@ -288,12 +289,16 @@ class _DeviceMeter:
             for run in case.sample:
                 run()
             end.record()
-        launch_ns = max(1.0, (self.now() - began) / count)
-        case.enqueue_ns = min(case.enqueue_ns or launch_ns, launch_ns)
+        launch_ns = max(1.0, self.now() - began)
+        case.enqueue_ns = min(case.enqueue_ns or launch_ns / count, launch_ns / count)
         device.synchronize()
+        took = [device.elapsed_ns(start, end) for start, end in self.events[:count]]
         if hold:
-            self.cycles_per_ns = cycles / max(1.0, device.elapsed_ns(*self.gate))
-        return [device.elapsed_ns(start, end) for start, end in self.events[:count]]
+            held_ns = max(1.0, device.elapsed_ns(*self.gate))
+            self.cycles_per_ns = cycles / held_ns
+            self.late += 1 if launch_ns > held_ns + 0.9 * sum(took) else -1
+            self.note = "the device waited for launches: does the run synchronise?" if self.late > 0 else ""
+        return took
 
 
 _sweep: List[memoryview] = []
@@ -310,7 +315,7 @@ def _sweep_host_cache() -> None:
 
 
 def _host_cache_bytes() -> int:
-    files = map(pathlib.Path, glob.glob("/sys/devices/system/cpu/cpu0/cache/index*/size"))
+    files = pathlib.Path("/sys/devices/system/cpu/cpu0/cache").glob("index*/size")
     return max((int(file.read_text().strip().rstrip("K")) << 10 for file in files), default=32 << 20)
 
 
@@ -327,8 +332,7 @@ class _Torch:
         elif uuid.startswith("GPU-") and uuids:
             raise Failure("no_device", f"pawl asked for {uuid}, torch sees {', '.join(uuids)}")
         chosen = properties[torch.cuda.current_device()]
-        self.name = chosen.name
-        self.runtime = f"ROCm {hip}" if hip else f"CUDA {torch.version.cuda}"
+        self.about = {"name": chosen.name, "runtime": f"ROCm {hip}" if hip else f"CUDA {torch.version.cuda}"}
         # ROCm tells the cache of one die only.
         self.cache_bytes = (not hip and getattr(chosen, "L2_cache_size", 0)) or 128 << 20
         self.synchronize: Run = torch.cuda.synchronize
@@ -361,14 +365,6 @@ def _open_device(wanted: Any) -> Any:
     return _Torch(torch, str(wanted.get("uuid", "")))
 
 
-def _describe_host() -> Message:
-    name = platform.processor() or platform.machine()
-    with contextlib.suppress(OSError, StopIteration):
-        lines = pathlib.Path("/proc/cpuinfo").read_text().splitlines()
-        name = next(line for line in lines if line.startswith("model name")).split(":", 1)[1].strip()
-    return {"name": name, "runtime": f"Python {platform.python_version()}"}
-
-
 def _calibration_on_host() -> Run:
     # About 1 ms, and never to change: it tells one machine from another.
     return lambda: functools.reduce(lambda x, _: (x * 1103515245 + 12345) & 0x7FFFFFFF, range(4000), 1)
@@ -382,11 +378,11 @@ class _Session:
         self.send = send
         self.device: Any = None
         self.case: Optional[_Case] = None
-        self.meter: Any = None
+        self.meter: Any = None  # a _HostMeter or a _DeviceMeter
 
     def answer(self, request: Message) -> None:
-        op = request.get("op")
-        reply: Message = {"id": request.get("id"), "op": op}
+        op = request["op"]
+        reply: Message = {"id": request["id"], "op": op}
         try:
             if op not in ("hello", "cases", "prepare", "measure", "check", "bye"):
                 raise Failure("unsupported", f"this harness does not know the request {op!r}")
@@ -398,19 +394,18 @@ class _Session:
     def hello(self, request: Message) -> Message:
         offered = request.get("protocol")
         if not isinstance(offered, list) or _PROTOCOL not in offered:
-            what = f"this harness speaks protocol [{_PROTOCOL}], pawl speaks {offered!r}"
-            raise Failure("unsupported", what + ": update the older of the two")
+            raise Failure("unsupported", f"pawl speaks protocol {offered!r}, this harness [{_PROTOCOL}]: update it")
         self.device = _open_device(request.get("device"))
-        about = {"name": self.device.name, "runtime": self.device.runtime} if self.device else _describe_host()
-        sdk = "pawl_harness.py " + __version__
-        return {"protocol": _PROTOCOL, "sdk": sdk, "timers": self.timers(), "calibration": True, "device": about}
+        host = {"name": platform.processor() or platform.machine(), "runtime": f"Python {platform.python_version()}"}
+        about = {"sdk": f"pawl_harness.py {__version__}", "device": self.device.about if self.device else host}
+        return {"protocol": _PROTOCOL, "timers": self.timers(), "calibration": True, **about}
 
     def timers(self) -> List[str]:
         return ["device", "wall", "cpu"] if self.device else ["wall", "cpu"]
 
     def cases(self, request: Message) -> Message:
         known = {name: {"name": name, "implementations": list(setups)} for name, setups in _setups.items()}
-        return {"benchmarks": [{**known[name], **_facts[name], "configs": _configs(name)} for name in known]}
+        return {"benchmarks": [{**known[name], "configs": [], **_facts[name]} for name in known]}
 
     def prepare(self, request: Message) -> Message:
         self.release()
@@ -451,15 +446,16 @@ class _Session:
         restore = gc.enable if gc.isenabled() else gc.disable
         gc.collect()
         gc.disable()
+        due_ns, count = meter.now() + busy_ns, 0
         try:
             if not case.sample_ns:
                 meter.estimate(case)
-            count, busy = 0, 0.0
             while True:
-                readings, took = meter.read(case, want - count, busy_ns - busy, bool(request.get("warmup")))
-                count, busy = count + len(readings["samples"]), busy + took
-                if count >= want and busy >= busy_ns:
-                    return {"count": count, "batch": len(case.sample), **readings}
+                readings = meter.read(case, want - count, due_ns, bool(request.get("warmup")))
+                count += len(readings["samples"])
+                if count >= want and meter.now() >= due_ns:
+                    note = {"note": meter.note} if meter.note else {}
+                    return {"count": count, "batch": len(case.sample), **readings, **note}
                 self.send({"id": request.get("id"), "op": "samples", **readings})
         finally:
             restore()
@@ -511,6 +507,7 @@ class _Channel:
     def __init__(self, read_fd: int, write_fd: int) -> None:
         for fd in (read_fd, write_fd):
             os.set_inheritable(fd, False)
+            os.set_blocking(fd, True)
         self._input, self._output = os.fdopen(read_fd, "rb", closefd=False), write_fd
         # A forked child, a data loader say, must not hold the pipes open when the harness dies.
         os.register_at_fork(after_in_child=lambda: [os.close(fd) for fd in (read_fd, write_fd)])
@@ -524,8 +521,9 @@ class _Channel:
                 request = json.loads(line)
             except (ValueError, RecursionError):
                 request = None
-            if not isinstance(request, dict):
-                sys.exit(f"pawl_harness: pawl sent a line that is not a JSON object: {line[:80]!r}")
+            request = request if isinstance(request, dict) else {}
+            if type(request.get("id")) is not int or type(request.get("op")) is not str:
+                sys.exit(f"pawl_harness: pawl sent a line that is no request with an id and an op: {line[:80]!r}")
             yield request
 
     def send(self, message: Message) -> None:
@@ -556,12 +554,13 @@ def _serve(channel: _Channel) -> None:
     try:
         for request in channel.requests():
             session.answer(request)
-            if request.get("op") == "bye":
+            if request["op"] == "bye":
                 return
     except _PawlIsGone:
-        with contextlib.suppress(Exception):
+        try:
             sys.stdout.flush()
-        os._exit(0)  # at once: threads of the user's may still be running
+        finally:
+            os._exit(0)  # at once: threads of the user's may still be running
 
 
 # ---- By hand ----
@@ -572,16 +571,16 @@ def main(argv: Optional[List[str]] = None) -> None:
     parser = argparse.ArgumentParser(description="Measures this harness once, briefly. To judge a change: pawl bench")
     parser.add_argument("--list", action="store_true", help="print the cases, measure nothing")
     options = parser.parse_args(argv)
-    cases = [(b, c, i) for b, setups in _setups.items() for c in _configs(b) for i in setups]
+    cases = [(b, c, i) for b, setups in _setups.items() for c in _facts[b].get("configs", [{}]) for i in setups]
     names = ["/".join(filter(None, (b, "_".join(f"{k}{v}" for k, v in c.items()), i))) for b, c, i in cases]
     if options.list or not cases:
-        print("\n".join(names) or "No configs to measure: declare some with @pawl.benchmark(name, configs=[...]).")
+        print("\n".join(names) or "There is nothing to measure: declare benchmarks with @pawl.benchmark(...).")
         return
-    parts: List[Message] = []
+    parts, width = [], max(map(len, names))  # type: List[Message], int
     session = _Session(parts.append)
-    about, width = session.hello({"protocol": [_PROTOCOL]}), max(map(len, names))
-    timer = about["timers"][0]
-    print(f"{about['device']['name']}, {about['device']['runtime']}, {timer} clock")
+    about = session.hello({"protocol": [_PROTOCOL]})
+    timer, device = about["timers"][0], about["device"]
+    print(f"{device['name']}, {device['runtime']}, {timer} clock")
     print(f"{'case':<{width}} {'median us':>11} {'10 %':>11} {'90 %':>11} {'samples':>8}")
     for name, (known, config, implementation) in zip(names, cases):
         try:
