@@ -1,0 +1,208 @@
+package suite
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/goatnote-inc/pawl/measure"
+)
+
+// benchmarks resolves those of the file or, when it names none, those the harness lists.
+func (r *resolver) benchmarks() {
+	entries := r.doc.Benchmarks
+	if len(entries) == 0 {
+		if r.suite.Discover = r.listed == nil; r.suite.Discover {
+			r.refuseTemplates(r.suite.sides[0].templates, "the suite takes its benchmarks")
+			return
+		}
+		for _, l := range r.listed {
+			entries = append(entries, entry[benchmarkDoc]{name: l.Name, at: r.section("harness")})
+		}
+	}
+	for i := range entries {
+		if entries[i].broken {
+			r.broken = true
+			continue
+		}
+		r.benchmark(&entries[i])
+	}
+}
+
+// refuseTemplates keeps places out of the candidate's commands where its harness has
+// to be built and started before there is any config to fill them in.
+func (r *resolver) refuseTemplates(templates []template, who string) {
+	for _, t := range templates {
+		r.addAt(t.at.inside(t.char), "give it a matrix", "${%s} has no value: %s from the harness", t.param, who)
+	}
+}
+
+func (r *resolver) benchmark(e *entry[benchmarkDoc]) {
+	b := Benchmark{Name: e.name, Discover: len(e.value.Matrix) == 0 && len(e.value.Include) == 0}
+	sides := r.sidesOf(e, &b)
+	switch {
+	case !b.Discover:
+		b.Configs = r.configs(e)
+	case r.listed == nil:
+		r.refuseTemplates(sides[0].templates, fmt.Sprintf("benchmark %q takes its configs", e.name))
+	default:
+		b.Configs, b.Discover = r.listedConfigs(e), false
+	}
+	r.suite.Benchmarks = append(r.suite.Benchmarks, b)
+	if b.Discover {
+		return
+	}
+	if len(b.Configs) == 0 {
+		r.broken = true
+		return
+	}
+	for _, s := range sides {
+		r.checkTemplates(e.name, s, b.Configs, b.Configs[0].Params.names())
+	}
+	p := &plan{entry: e, sides: sides, hits: make([]int, len(e.value.Overrides))}
+	p.settings = settings{settingsDoc: r.doc.Measure.settingsDoc, gate: true}
+	p.lay(settingsDoc{}, r.listedWork(e), nil)
+	p.lay(e.value.settingsDoc, e.value.workDoc, e.value.Gate)
+	for _, c := range b.Configs {
+		if !r.cases(p, c) {
+			return
+		}
+	}
+	for i, n := range p.hits {
+		if n == 0 {
+			r.warnings.add(e.value.Overrides[i].When.at, "", "overrides: no config matches")
+		}
+	}
+}
+
+// plan is what the configs of a benchmark have in common.
+type plan struct {
+	*entry[benchmarkDoc]
+	settings
+	sides []*side
+	hits  []int // of each override
+}
+
+// sidesOf finds the implementations of a benchmark: those it names, or all of the
+// suite, or, where the suite names none, those the harness lists.
+func (r *resolver) sidesOf(e *entry[benchmarkDoc], b *Benchmark) []*side {
+	b.Implementations = []string{Candidate}
+	switch listed := r.lists(e.name); {
+	case e.value.Implementations != nil:
+		seen := map[string]bool{}
+		for _, name := range e.value.Implementations {
+			switch {
+			case r.suite.side(name.string) == nil:
+				known := append([]string{Candidate}, r.doc.Implementations.names()...)
+				r.add(name.at, didYouMean(name.string, known), "unknown implementation %q", name.string)
+			case seen[name.string]:
+				r.add(name.at, "", "implementation %q appears twice", name.string)
+			case name.string != Candidate:
+				b.Implementations = append(b.Implementations, name.string)
+			}
+			seen[name.string] = true
+		}
+	case len(r.doc.Implementations) > 0:
+		b.Implementations = append(b.Implementations, r.doc.Implementations.names()...)
+	case b.Discover && listed != nil:
+		for _, name := range listed.Implementations {
+			r.declareListed(e, name)
+			if !slices.Contains(b.Implementations, name) {
+				b.Implementations = append(b.Implementations, name)
+			}
+		}
+	}
+	sides := make([]*side, 0, len(b.Implementations))
+	for _, name := range b.Implementations {
+		if s := r.suite.side(name); s != nil {
+			sides = append(sides, s)
+		}
+	}
+	return sides
+}
+
+// settings are what holds for a config after the suite, the benchmark and the
+// overrides had their say.
+type settings struct {
+	settingsDoc
+	workDoc
+	gate bool
+}
+
+func (s *settings) lay(o settingsDoc, w workDoc, gate *bool) {
+	if o.Samples != nil {
+		s.Samples = o.Samples
+	}
+	if o.Warmup != nil {
+		s.Warmup = o.Warmup
+	}
+	if o.Timer != "" {
+		s.Timer = o.Timer
+	}
+	if o.Cache != nil {
+		s.Cache = o.Cache
+	}
+	if w.Flops.set() {
+		s.Flops = w.Flops
+	}
+	if w.Bytes.set() {
+		s.Bytes = w.Bytes
+	}
+	if gate != nil {
+		s.gate = *gate
+	}
+}
+
+// cases appends the cases of one config; false means that there is no room for more.
+func (r *resolver) cases(p *plan, config Config) bool {
+	variables := config.Params.Map()
+	s := p.settings
+	for i, o := range p.value.Overrides {
+		if r.matches(o.When, variables, config.Name) {
+			s.lay(o.settingsDoc, o.workDoc, o.Gate)
+			p.hits[i]++
+		}
+	}
+	c := Case{
+		Params: config.Params, Samples: value(s.Samples), Warmup: value(s.Warmup),
+		Flops: r.work(s.Flops, variables, config), Bytes: r.work(s.Bytes, variables, config),
+	}
+	if s.Timer != auto {
+		c.Timer = measure.Timer(s.Timer)
+	}
+	for _, cache := range s.Cache {
+		for i, side := range p.sides {
+			if len(r.suite.cases) == maxCases {
+				r.add(p.at, "narrow a matrix", "the suite has more than %d cases", maxCases)
+				return false
+			}
+			gate := s.gate && side.name == Candidate
+			c.CaseKey = measure.CaseKey{
+				Benchmark: p.name, Config: config.Name, Cache: measure.Cache(cache), Implementation: side.name,
+			}
+			c.Gate = gate && r.timeGate
+			c.Metrics = r.metricsOf(c, gate)
+			if i == 0 {
+				r.tryMetrics(c)
+			}
+			side.assign(len(r.suite.cases), config.Params)
+			r.suite.cases = append(r.suite.cases, c)
+		}
+	}
+	return true
+}
+
+// work computes flops or bytes of a config; 0 is unknown.
+func (r *resolver) work(x formula, variables map[string]any, config Config) float64 {
+	if !x.set() {
+		return 0
+	}
+	v, err := x.Number(variables)
+	if err == nil && v <= 0 {
+		err = fmt.Errorf("%v is not a number above 0", v)
+	}
+	if err != nil {
+		r.failed(x, config.Name, err)
+		return 0
+	}
+	return v
+}

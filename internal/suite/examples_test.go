@@ -1,0 +1,130 @@
+package suite
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "rewrite the expected results in testdata and the tables in docs")
+
+// files lists the example files of a kind.
+func files(t testing.TB, pattern string) []string {
+	t.Helper()
+	list, err := filepath.Glob(filepath.FromSlash(pattern))
+	if err != nil || len(list) == 0 {
+		t.Fatalf("%s: %d files, %v", pattern, len(list), err)
+	}
+	return list
+}
+
+func read(t testing.TB, path string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// errorMark begins the last line of a bad file: the one mistake in it, as pawl has
+// to report it.
+const errorMark = "# error: "
+
+// Each file in bad has exactly one mistake. What pawl says about it stands in the
+// file, so the two can be read together.
+func TestBad(t *testing.T) {
+	for _, path := range files(t, "testdata/bad/*.yaml") {
+		name := filepath.Base(path)
+		t.Run(strings.TrimSuffix(name, ".yaml"), func(t *testing.T) {
+			data := read(t, path)
+			text, want, _ := strings.Cut(string(data), errorMark)
+			_, err := Parse(name, data)
+			found, ok := errors.AsType[Errors](err)
+			if !ok || len(found) != 1 {
+				t.Fatalf("want one mistake, found %d:\n%v", len(found), err)
+			}
+			got := strings.TrimPrefix(err.Error(), name+":")
+			if *update {
+				if err := os.WriteFile(path, []byte(text+errorMark+got+"\n"), 0o666); err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			if got != strings.TrimSuffix(want, "\n") {
+				t.Errorf("\n got %s\nwant %s", got, want)
+			}
+		})
+	}
+}
+
+// What a good file means is kept beside it in words: settings, variants and cases.
+func TestOK(t *testing.T) {
+	for _, path := range files(t, "testdata/ok/*.yaml") {
+		t.Run(strings.TrimSuffix(filepath.Base(path), ".yaml"), func(t *testing.T) {
+			s, err := Parse("pawl.yaml", read(t, path))
+			if err != nil {
+				t.Fatal(err)
+			}
+			golden(t, strings.TrimSuffix(path, ".yaml")+".txt", describe(s))
+		})
+	}
+}
+
+func golden(t *testing.T, path, got string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if diff := cmp.Diff(string(read(t, path)), got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", path, diff)
+	}
+}
+
+// describe writes a suite in words, so that a golden file can be read.
+func describe(s *Suite) string {
+	var b strings.Builder
+	d := s.Device
+	fmt.Fprintf(&b, "suite %q\n", s.Name)
+	fmt.Fprintf(&b, "device kind=%q select=%q clocks=%s persistence=%t price=%v max_temperature=%v\n",
+		d.Kind, d.Select, d.Clocks, d.Persistence, d.PricePerHour, d.MaxTemperature)
+	fmt.Fprintf(&b, "measure samples=%d warmup=%d rounds=%v budget=%s/$%v\n",
+		s.Measure.Samples, s.Measure.Warmup, s.Measure.Rounds, s.Budget.Time, s.Budget.Dollars)
+	for _, m := range s.Metrics {
+		fmt.Fprintf(&b, "metric %s = %s %s better=%s gate=%t\n", m.Name, m.Expr, m.Unit, m.Better, m.Gate)
+	}
+	for _, i := range s.Implementations {
+		fmt.Fprintf(&b, "implementation %s\n", i.Name)
+	}
+	if s.Discover {
+		fmt.Fprintln(&b, "benchmarks: from the harness")
+	}
+	for _, bench := range s.Benchmarks {
+		if bench.Discover {
+			fmt.Fprintf(&b, "benchmark %s: configs from the harness, for %v\n", bench.Name, bench.Implementations)
+		}
+	}
+	for _, v := range s.Variants() {
+		fmt.Fprintf(&b, "variant of %s\n  build %s\n  harness %s\n", v.Implementation, v.Build.Key(), v.Harness.Key())
+		for _, c := range v.Cases {
+			fmt.Fprintf(&b, "    %s samples=%d warmup=%d timer=%q flops=%v bytes=%v gate=%t", c.CaseKey, c.Samples, c.Warmup, c.Timer, c.Flops, c.Bytes, c.Gate)
+			for _, m := range c.Metrics {
+				fmt.Fprintf(&b, " %s:%t", m.Name, m.Gate)
+			}
+			fmt.Fprintln(&b)
+		}
+	}
+	for _, w := range s.Warnings {
+		fmt.Fprintf(&b, "warning %s\n", w)
+	}
+	return b.String()
+}

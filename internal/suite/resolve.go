@@ -1,0 +1,233 @@
+package suite
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/suite/expr"
+	"github.com/goatnote-inc/pawl/measure"
+)
+
+// maxCases bounds a suite: a run of this many takes days.
+const maxCases = 100_000
+
+// resolver turns a decoded file into a Suite and checks what only the whole can
+// tell. A benchmark in which something could not be read is left alone, so that
+// one mistake is reported once.
+type resolver struct {
+	*problems
+	root     *node
+	doc      *fileDoc
+	listed   []Listed // by the harness; nil when it was not asked
+	suite    *Suite
+	warnings problems
+	broken   bool // some benchmark was left alone
+	timeGate bool // whether the time of a case may fail a change
+	metrics  map[metricsKey][]Metric
+	reported map[*expr.Expr]bool // those that failed for a config
+}
+
+func resolve(root *node, doc *fileDoc, listed []Listed, p *problems) (*Suite, error) {
+	r := &resolver{
+		problems: p, root: root, doc: doc, listed: listed,
+		suite:   &Suite{root: root, doc: doc, Files: p.files, Digest: digest(root)},
+		metrics: map[metricsKey][]Metric{}, reported: map[*expr.Expr]bool{},
+	}
+	r.sections()
+	r.declareMetrics()
+	r.declareSides()
+	r.benchmarks()
+	r.checkMetricVariables()
+	if err := r.err(); err != nil {
+		return nil, err
+	}
+	r.suite.Warnings = r.sorted(r.warnings.list)
+	return r.suite, nil
+}
+
+// sections takes over what stands by itself.
+func (r *resolver) sections() {
+	d, m, b := r.doc.Device, r.doc.Measure, r.doc.Budget
+	r.suite.Name = r.doc.Name.string
+	r.suite.Device = Device{
+		Select: d.Select.string, Clocks: d.Clocks.ClockPolicy, Persistence: value(d.Persistence),
+		PricePerHour: value(d.PricePerHour), MaxTemperature: value(d.MaxTemperature),
+	}
+	if d.Kind != auto {
+		r.suite.Device.Kind = gpu.Kind(d.Kind)
+	}
+	r.suite.Measure = Measure{Samples: value(m.Samples), Warmup: value(m.Warmup), Rounds: m.Rounds}
+	r.suite.Budget = Budget{Time: b.Time.Duration, Dollars: value(b.Dollars)}
+
+	r.checkRounds()
+	r.checkHarness()
+}
+
+func (r *resolver) checkRounds() {
+	n := r.section("measure").get("rounds")
+	if n == nil || n.kind != listNode {
+		return
+	}
+	if len(n.items) == 0 || len(n.items) > 16 {
+		r.add(n, "", "rounds: want 1 to 16 numbers, found %d", len(n.items))
+	}
+	for i, rounds := range r.doc.Measure.Rounds {
+		if i == 0 || rounds == 0 { // 0 could not be read
+			continue
+		}
+		if before := r.doc.Measure.Rounds[i-1]; rounds <= before {
+			r.add(n.items[i], "", "rounds: %d does not rise above %d", rounds, before)
+		}
+	}
+}
+
+func (r *resolver) checkHarness() {
+	n := r.section("harness")
+	if n.kind != mapNode || n.lost {
+		return
+	}
+	command := n.get("command")
+	switch {
+	case command == nil:
+		r.add(n, "say how the program that runs the kernel is started", "missing key %q in harness", "command")
+	case command.isText() && strings.TrimSpace(command.text) == "":
+		r.add(command, "", "command of the harness is empty")
+	}
+}
+
+// section is the node of a section; where only the defaults have it, the file as a
+// whole stands in for its place.
+func (r *resolver) section(key string) *node {
+	n := r.root.get(key)
+	if n.file != defaults().file {
+		return n
+	}
+	in := *n
+	in.file, in.line, in.col = r.root.file, r.root.line, r.root.col
+	return &in
+}
+
+// value is what a pointer points to, or the zero value.
+func value[T any](p *T) T {
+	if p == nil {
+		return *new(T)
+	}
+	return *p
+}
+
+func (r *resolver) declareMetrics() {
+	for _, e := range r.doc.Metrics {
+		if e.broken {
+			r.broken = true
+			continue
+		}
+		m := e.value
+		if e.name == measure.MetricTime {
+			r.timeGate = value(m.Gate)
+			if m.Expr.set() || m.Unit.at != nil || m.Better != "" {
+				r.add(e.at, "only its gate can be set", "time is what is measured, it cannot be computed")
+			}
+			continue
+		}
+		switch {
+		case !m.Expr.set():
+			r.add(e.at, "", "metric %q has no expr", e.name)
+		case m.Better == "":
+			r.add(e.at, "write better: lower or better: higher", "metric %q does not say which direction is good", e.name)
+		}
+		r.suite.Metrics = append(r.suite.Metrics, Metric{
+			Name: e.name, Unit: m.Unit.string, Better: measure.Better(m.Better), Gate: value(m.Gate), Expr: m.Expr.Expr,
+		})
+	}
+}
+
+// metricsKey is what decides which metrics a case has.
+type metricsKey struct {
+	gate, flops, bytes bool
+	params             string
+}
+
+// metricsOf lists the metrics that can be computed for a case. Cases alike share
+// the list.
+func (r *resolver) metricsOf(c Case, gate bool) []Metric {
+	key := metricsKey{gate, c.Flops > 0, c.Bytes > 0, strings.Join(c.Params.names(), ",")}
+	if found, ok := r.metrics[key]; ok {
+		return found
+	}
+	known := c.variables()
+	var list []Metric
+	for _, m := range r.suite.Metrics {
+		if m.Expr == nil {
+			continue
+		}
+		computable := true
+		for _, v := range m.Expr.Variables() {
+			_, ok := known[v.Name]
+			computable = computable && (ok || v.Name == measure.MetricTime)
+		}
+		if computable {
+			m.Gate = m.Gate && gate
+			list = append(list, m)
+		}
+	}
+	r.metrics[key] = list
+	return list
+}
+
+// tryMetrics computes the metrics of a case once, so that one which cannot work is
+// found before an hour of measuring.
+func (r *resolver) tryMetrics(c Case) {
+	for _, m := range c.Metrics {
+		if _, err := m.Of(c, measure.Samples{1e6}); err != nil {
+			r.failed(r.doc.Metrics.get(m.Name).value.Expr, c.Config, err)
+		}
+	}
+}
+
+// failed reports an expression that does not work for a config, once.
+func (r *resolver) failed(x formula, config string, err error) {
+	if r.reported[x.Expr] {
+		return
+	}
+	r.reported[x.Expr] = true
+	if config != "" {
+		x.key = fmt.Sprintf("%s of config %s", x.key, config)
+	}
+	r.expression(x, err)
+}
+
+// checkMetricVariables finds variables that no benchmark has. It has to wait until
+// all parameters are known.
+func (r *resolver) checkMetricVariables() {
+	if r.broken || r.suite.NeedsHarness() {
+		return
+	}
+	known := slices.Clone(measuredVariables)
+	for _, b := range r.suite.Benchmarks {
+		for _, c := range b.Configs {
+			for _, p := range c.Params {
+				if !slices.Contains(known, p.Name) {
+					known = append(known, p.Name)
+				}
+			}
+		}
+	}
+	for _, e := range r.doc.Metrics {
+		if e.value.Expr.set() {
+			r.knows(e.value.Expr, known)
+		}
+	}
+}
+
+// knows reports the first variable of an expression that is not among the known.
+func (r *resolver) knows(x formula, known []string) bool {
+	for _, v := range x.Variables() {
+		if !slices.Contains(known, v.Name) {
+			r.expression(x, unknownVariable(v, known))
+			return false
+		}
+	}
+	return true
+}

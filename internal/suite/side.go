@@ -1,0 +1,146 @@
+package suite
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// side is an implementation while its commands still have places to fill in.
+type side struct {
+	name string
+	variantDoc
+	templates []template // the texts of it that use ${}
+	known     map[string]int
+	variants  []Variant
+}
+
+// declareSides makes the candidate and the references. A reference has what it
+// does not say itself from the candidate.
+func (r *resolver) declareSides() {
+	candidate := variantDoc{r.doc.Build, r.doc.Harness}
+	r.suite.sides = []*side{newSide(Candidate, candidate)}
+	for _, e := range r.doc.Implementations {
+		if e.broken {
+			r.broken = true
+		}
+		r.suite.sides = append(r.suite.sides, newSide(e.name, e.value.over(candidate)))
+	}
+	for _, s := range r.suite.sides {
+		r.suite.Implementations = append(r.suite.Implementations, s.implementation())
+	}
+}
+
+func (s *side) implementation() Implementation {
+	params := Params{}
+	if len(s.templates) > 0 {
+		params = nil // only a config can fill it in
+	}
+	return Implementation{Name: s.name, Build: s.Build.plain(params), Harness: s.Harness.plain(params)}
+}
+
+func newSide(name string, doc variantDoc) *side {
+	return &side{name: name, variantDoc: doc, templates: doc.templates(), known: map[string]int{}}
+}
+
+func (s *Suite) side(name string) *side {
+	i := slices.IndexFunc(s.sides, func(x *side) bool { return x.name == name })
+	if i < 0 {
+		return nil
+	}
+	return s.sides[i]
+}
+
+// over lays a reference's settings over the candidate's, by the rule of extends:
+// mappings merge, lists and values replace.
+func (v variantDoc) over(base variantDoc) variantDoc {
+	b, h := v.Build, v.Harness
+	return variantDoc{
+		Build: buildDoc{
+			Command: either(b.Command, base.Build.Command), Outputs: eitherList(b.Outputs, base.Build.Outputs),
+			Env: mergeEnv(b.Env, base.Build.Env), Timeout: cmp.Or(b.Timeout, base.Build.Timeout),
+		},
+		Harness: harnessDoc{
+			Command: either(h.Command, base.Harness.Command), Files: eitherList(h.Files, base.Harness.Files),
+			Env: mergeEnv(h.Env, base.Harness.Env), Timeout: cmp.Or(h.Timeout, base.Harness.Timeout),
+			Format: cmp.Or(h.Format, base.Harness.Format), Output: either(h.Output, base.Harness.Output),
+		},
+	}
+}
+
+func either(a, b text) text {
+	if a.at != nil {
+		return a
+	}
+	return b
+}
+
+func eitherList(a, b []text) []text {
+	if a != nil {
+		return a
+	}
+	return b
+}
+
+func mergeEnv(over, base named[envName, loose]) named[envName, loose] {
+	out := slices.Clone(base)
+	for _, e := range over {
+		if same := out.get(e.name); same != nil {
+			*same = e
+			continue
+		}
+		out = append(out, e)
+	}
+	return out
+}
+
+// plain fills the places of a build with the parameters; nil leaves them.
+func (b buildDoc) plain(params Params) Build {
+	return Build{
+		Command: fill(b.Command.string, params), Outputs: fillAll(b.Outputs, params),
+		Env: fillEnv(b.Env, params), Timeout: b.Timeout.Duration,
+	}
+}
+
+func (h harnessDoc) plain(params Params) Harness {
+	return Harness{
+		Command: fill(h.Command.string, params), Files: fillAll(h.Files, params),
+		Env: fillEnv(h.Env, params), Timeout: h.Timeout.Duration,
+		Format: string(h.Format), Output: fill(h.Output.string, params),
+	}
+}
+
+func fillAll(texts []text, params Params) []string {
+	var out []string
+	for _, t := range texts {
+		out = append(out, fill(t.string, params))
+	}
+	return out
+}
+
+func fillEnv(env named[envName, loose], params Params) map[string]string {
+	out := map[string]string{}
+	for _, e := range env {
+		out[e.name] = fill(e.value.string, params)
+	}
+	return out
+}
+
+// Key is equal for builds that are the same in everything.
+func (b Build) Key() string {
+	return fmt.Sprintf("%q %q %q %s", b.Command, b.Outputs, envList(b.Env), b.Timeout)
+}
+
+// Key is equal for harnesses that are the same in everything.
+func (h Harness) Key() string {
+	return fmt.Sprintf("%q %q %q %s %q %q", h.Command, h.Files, envList(h.Env), h.Timeout, h.Format, h.Output)
+}
+
+func envList(env map[string]string) []string {
+	var list []string
+	for _, name := range slices.Sorted(maps.Keys(env)) {
+		list = append(list, name+"="+env[name])
+	}
+	return list
+}

@@ -1,0 +1,209 @@
+package suite
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/suite/expr"
+)
+
+// The single values of a file that have a spelling of their own. Each keeps the
+// node it came from: nil means that it was not written.
+
+// text is text, and only text: a number has to be quoted to be one.
+type text struct {
+	string
+	at *node
+}
+
+func (t *text) read(d *decoder, n *node, f field) {
+	if !n.isText() {
+		hint := ""
+		if n.kind == scalarNode && !n.isNull() {
+			hint = fmt.Sprintf("write %q", n.text)
+		}
+		d.add(n, hint, "%s: want text, found %s", f.key, n.describe())
+		return
+	}
+	*t = text{n.text, n}
+}
+
+func (*text) schema(*schemaWriter, field) object { return object{"type": "string"} }
+
+// loose is a single value of any kind, taken as it is written: an index or a UUID,
+// the value of an environment variable.
+type loose struct {
+	string
+	at *node
+}
+
+func (l *loose) read(d *decoder, n *node, f field) {
+	if n.kind != scalarNode || n.isNull() {
+		d.want(n, f, "a single value")
+		return
+	}
+	*l = loose{n.text, n}
+}
+
+func (*loose) schema(*schemaWriter, field) object {
+	return object{"type": []string{"string", "number", "boolean"}}
+}
+
+// scalar is the value of a parameter: a number, text, or true or false.
+type scalar struct {
+	value any // float64, string or bool
+	at    *node
+}
+
+const maxParamText = 100
+
+// exact tells that a whole number has a float64 of its own, as all up to 2^53 have.
+func exact(text string) bool {
+	x, err := strconv.ParseInt(text, 0, 64)
+	return err == nil && int64(float64(x)) == x && float64(x) < math.MaxInt64
+}
+
+func (s *scalar) read(d *decoder, n *node, f field) {
+	s.at = n
+	switch {
+	case n.isNumber():
+		if n.tag == "int" && !exact(n.text) {
+			d.add(n, "quote it", "%s: %s is too large to be kept exactly", f.key, n.text)
+			return
+		}
+		s.value = n.num
+	case n.isBool():
+		s.value = strings.EqualFold(n.text, "true")
+	case n.isText():
+		if len(n.text) > maxParamText || !printable(n.text) {
+			d.add(n, "", "%s: want at most %d printable characters, found %s", f.key, maxParamText, n.describe())
+			return
+		}
+		s.value = n.text
+	default:
+		d.want(n, f, "a number, text, true or false")
+	}
+}
+
+func printable(s string) bool {
+	for _, r := range s {
+		if !unicode.IsPrint(r) {
+			return false
+		}
+	}
+	return true
+}
+
+func (*scalar) schema(*schemaWriter, field) object {
+	return object{"type": []string{"number", "string", "boolean"}}
+}
+
+// duration is a time with its unit.
+type duration struct {
+	time.Duration
+	at *node
+}
+
+const durationPattern = `^([0-9]+(\.[0-9]+)?(ns|us|ms|s|m|h))+$`
+
+var durationSpelling = regexp.MustCompile(durationPattern)
+
+func (t *duration) read(d *decoder, n *node, f field) {
+	if n.isNumber() {
+		d.add(n, fmt.Sprintf("write %ss or %sm", n.text, n.text), "%s: %s has no unit", f.key, n.text)
+		return
+	}
+	if !n.isText() {
+		d.want(n, f, "a time such as 90s or 10m")
+		return
+	}
+	x, err := time.ParseDuration(n.text)
+	if err != nil || !durationSpelling.MatchString(n.text) || x <= 0 {
+		d.add(n, "", "%s: want a time such as 90s or 10m, found %s", f.key, n.describe())
+		return
+	}
+	*t = duration{x, n}
+}
+
+func (*duration) schema(*schemaWriter, field) object {
+	return object{"type": "string", "pattern": durationPattern}
+}
+
+// clocks is a gpu.ClockPolicy.
+type clocks struct {
+	gpu.ClockPolicy
+	at *node
+}
+
+const clocksPattern = `^(free|base|max|[1-9][0-9]{0,4}MHz)$`
+
+var clocksSpelling = regexp.MustCompile(clocksPattern)
+
+func (c *clocks) read(d *decoder, n *node, f field) {
+	hint := ""
+	if n.isNumber() {
+		hint = "write " + n.text + "MHz"
+	}
+	if !n.isText() || !clocksSpelling.MatchString(n.text) {
+		d.add(n, hint, "%s: want free, base, max or a frequency such as 1500MHz, found %s", f.key, n.describe())
+		return
+	}
+	policy, err := gpu.ParseClockPolicy(n.text)
+	if err != nil {
+		d.add(n, hint, "%s: %v", f.key, err)
+		return
+	}
+	*c = clocks{policy, n}
+}
+
+func (*clocks) schema(*schemaWriter, field) object {
+	return object{"type": "string", "pattern": clocksPattern}
+}
+
+// formula is an expression, or a plain number in its place.
+type formula struct {
+	*expr.Expr
+	key string // what it computes
+	at  *node
+	// listed is the benchmark for which a harness, not the file, wrote it.
+	listed string
+}
+
+func (x formula) set() bool { return x.Expr != nil }
+
+func (x *formula) read(d *decoder, n *node, f field) {
+	source := n.text
+	switch {
+	case n.isNumber():
+		source = strconv.FormatFloat(n.num, 'g', -1, 64)
+	case !n.isText():
+		d.want(n, f, "an expression")
+		return
+	}
+	compiled, err := expr.Compile(source)
+	if err != nil {
+		d.expression(formula{key: f.key, at: n}, err)
+		return
+	}
+	*x = formula{Expr: compiled, key: f.key, at: n}
+}
+
+func (*formula) schema(*schemaWriter, field) object {
+	return object{"type": []string{"string", "number"}, "minLength": 1}
+}
+
+var (
+	_ spelled = (*text)(nil)
+	_ spelled = (*loose)(nil)
+	_ spelled = (*scalar)(nil)
+	_ spelled = (*duration)(nil)
+	_ spelled = (*clocks)(nil)
+	_ spelled = (*formula)(nil)
+	_ spelled = (*filter)(nil)
+)

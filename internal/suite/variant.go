@@ -1,0 +1,128 @@
+package suite
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// Variant is one build and one harness of an implementation, with ${} expanded, and
+// the cases that are measured with them. Every case belongs to exactly one.
+// Variants with equal Build.Key share a build.
+type Variant struct {
+	Implementation string
+	Build          Build
+	Harness        Harness
+	Cases          []Case
+
+	cases []int // in Suite.cases
+}
+
+// Variants lists what has to be built and started, by implementation, in the order
+// of the cases. The base has the variants of the candidate.
+func (s *Suite) Variants() []Variant {
+	var list []Variant
+	for _, side := range s.sides {
+		for _, v := range side.variants {
+			v.Cases = make([]Case, len(v.cases))
+			for i, c := range v.cases {
+				v.Cases[i] = s.cases[c]
+			}
+			list = append(list, v)
+		}
+	}
+	return list
+}
+
+// place is a ${NAME} in a command; $${NAME} is how one is kept for the shell.
+var place = regexp.MustCompile(`\$?\$\{([^}]*)\}`)
+
+// safe are the values that mean the same with and without a shell.
+var safe = regexp.MustCompile(`^[A-Za-z0-9_.,:=+@%/-]*$`)
+
+// fill replaces the places of a text by the values of parameters; without
+// parameters it leaves the text alone.
+func fill(s string, params Params) string {
+	if params == nil {
+		return s
+	}
+	return place.ReplaceAllStringFunc(s, func(p string) string {
+		if strings.HasPrefix(p, "$$") {
+			return p[1:]
+		}
+		v, _ := params.Get(p[2 : len(p)-1])
+		return formatValue(v)
+	})
+}
+
+// template is a place in a text of the file.
+type template struct {
+	param string
+	at    *node
+	char  int // of the text
+}
+
+// templates lists the places of all texts that are expanded.
+func (v variantDoc) templates() []template {
+	texts := slices.Concat([]text{v.Build.Command, v.Harness.Command, v.Harness.Output}, v.Build.Outputs, v.Harness.Files)
+	for _, e := range slices.Concat(v.Build.Env, v.Harness.Env) {
+		texts = append(texts, text(e.value))
+	}
+	var list []template
+	for _, t := range texts {
+		for _, m := range place.FindAllStringSubmatchIndex(t.string, -1) {
+			if !strings.HasPrefix(t.string[m[0]:], "$$") {
+				list = append(list, template{t.string[m[2]:m[3]], t.at, utf8.RuneCountInString(t.string[:m[0]])})
+			}
+		}
+	}
+	return list
+}
+
+// checkTemplates sees to it that the parameters of a benchmark can fill every place
+// of an implementation.
+func (r *resolver) checkTemplates(benchmark string, s *side, configs []Config, names []string) {
+	for _, t := range s.templates {
+		if !slices.Contains(names, t.param) {
+			r.addAt(t.at.inside(t.char), "for the shell's own, write $${"+t.param+"}",
+				"${%s} is not a parameter of benchmark %q, which has %s", t.param, benchmark, listOf(names))
+			continue
+		}
+		for _, c := range configs {
+			if v, _ := c.Params.Get(t.param); !safe.MatchString(formatValue(v)) {
+				r.addAt(t.at.inside(t.char), "in a command a value has letters, digits and _.,:=+@%/-",
+					"${%s} cannot be filled in with %q, which benchmark %q has", t.param, shorten(formatValue(v)), benchmark)
+				break
+			}
+		}
+	}
+}
+
+func listOf(names []string) string {
+	if len(names) == 0 {
+		return "none"
+	}
+	return strings.Join(names, ", ")
+}
+
+// assign puts a case into the variant that measures it.
+func (s *side) assign(index int, params Params) {
+	if params == nil {
+		params = Params{}
+	}
+	var key strings.Builder
+	for _, t := range s.templates {
+		v, _ := params.Get(t.param)
+		key.WriteString(formatValue(v) + "\x00")
+	}
+	i, ok := s.known[key.String()]
+	if !ok {
+		i = len(s.variants)
+		s.known[key.String()] = i
+		s.variants = append(s.variants, Variant{
+			Implementation: s.name, Build: s.Build.plain(params), Harness: s.Harness.plain(params),
+		})
+	}
+	s.variants[i].cases = append(s.variants[i].cases, index)
+}

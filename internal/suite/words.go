@@ -1,0 +1,127 @@
+package suite
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/goatnote-inc/pawl/internal/suite/expr"
+)
+
+// The values that are one of a few words.
+type (
+	deviceKind string
+	format     string
+	timer      string
+	cacheMode  string
+	better     string
+)
+
+const auto = "auto"
+
+func (deviceKind) words() []string { return []string{auto, "nvidia", "cpu"} }
+func (format) words() []string     { return Formats() }
+func (timer) words() []string      { return []string{auto, "device", "wall", "cpu"} }
+func (cacheMode) words() []string  { return []string{"hot", "cold"} }
+func (better) words() []string     { return []string{"lower", "higher"} }
+
+// Formats lists what harness.format may be: the protocol, detection, and the
+// result formats of other tools.
+func Formats() []string {
+	return []string{
+		"pawl", auto, "nvbench", "google-benchmark", "pytest-benchmark", "hyperfine", "criterion", "go", "triton", "sdpa",
+	}
+}
+
+// The names that a suite gives to things.
+type (
+	metricName         string
+	implementationName string
+	benchmarkName      string
+	paramName          string
+	envName            string
+)
+
+// rule says which names are good.
+type rule struct {
+	what     string // the thing that has the name
+	pattern  *regexp.Regexp
+	says     string   // the pattern in words
+	reserved []string // good by the pattern, and still taken
+	because  string
+}
+
+var (
+	metricRule = rule{
+		what:    "metric",
+		pattern: regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_./-]{0,63}$`),
+		says:    "letters, digits and _./-, at most 64, beginning with a letter",
+	}
+	implementationRule = rule{
+		what:     "implementation",
+		pattern:  regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.+-]{0,63}$`),
+		says:     "letters, digits and _.+-, at most 64, beginning with a letter or digit",
+		reserved: []string{Candidate, Base},
+		because:  "it is always measured, with the build and harness of the suite",
+	}
+	// Other tools bring their own names ("BM_gemm<float>/1024"), so anything that
+	// prints on one line is good.
+	benchmarkRule = rule{
+		what:     "benchmark",
+		pattern:  regexp.MustCompile(`^[^\s\p{C}]([^\p{C}]{0,198}[^\s\p{C}])?$`),
+		says:     "printable characters, at most 200, no space at either end",
+		reserved: []string{calibration},
+		because:  "pawl measures it by itself",
+	}
+	paramRule = rule{
+		what:     "parameter",
+		pattern:  regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`),
+		says:     "letters, digits and _, at most 64, not beginning with a digit",
+		reserved: append(expr.Reserved(), measuredVariables...),
+		because:  "it means something else in expressions",
+	}
+	envRule = rule{
+		what:     "environment variable",
+		pattern:  regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,127}$`),
+		says:     "letters, digits and _, at most 128, not beginning with a digit",
+		reserved: []string{"PAWL_IN", "PAWL_OUT", "PAWL_PROTOCOL"},
+		because:  "pawl sets it",
+	}
+)
+
+func (metricName) rule() rule         { return metricRule }
+func (implementationName) rule() rule { return implementationRule }
+func (benchmarkName) rule() rule      { return benchmarkRule }
+func (paramName) rule() rule          { return paramRule }
+func (envName) rule() rule            { return envRule }
+
+// check returns what is wrong with a name, and what to do about it.
+func (r rule) check(name string) (problem, hint string) {
+	switch {
+	case !r.pattern.MatchString(name):
+		return fmt.Sprintf("%q cannot be the name of %s", shorten(name), article(r.what)), r.says
+	case slices.Contains(r.reserved, name):
+		return fmt.Sprintf("%q cannot be the name of %s", name, article(r.what)), r.because
+	}
+	return "", ""
+}
+
+func article(noun string) string {
+	if strings.ContainsRune("aeiou", rune(noun[0])) {
+		return "an " + noun
+	}
+	return "a " + noun
+}
+
+// The implementations that every run has.
+const (
+	Candidate = "candidate" // the code under test
+	Base      = "base"      // the same at the commit it is compared with
+)
+
+// calibration is the benchmark that the SDKs bring for pawl itself.
+const calibration = "pawl.calibration"
+
+// measuredVariables are the variables of a metric that are not parameters.
+var measuredVariables = []string{"time", "flops", "bytes"}
