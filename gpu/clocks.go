@@ -29,6 +29,7 @@ func ParseClockPolicy(s string) (ClockPolicy, error) {
 	switch mode := ClockMode(s); mode {
 	case ClocksFree, ClocksBase, ClocksMax:
 		return ClockPolicy{Mode: mode}, nil
+	default:
 	}
 	mhz, err := strconv.Atoi(strings.TrimSuffix(s, "MHz"))
 	if err != nil || !strings.HasSuffix(s, "MHz") || mhz <= 0 {

@@ -74,7 +74,7 @@ func scanFile(path string, each eachRound) (*Run, error) {
 	digest := newDigestReader(r)
 	run, err := newScanner(digest, each).scan()
 	if err != nil {
-		digest.check("")
+		_, _ = digest.check("") // ends the hashing
 		return nil, fmt.Errorf("%s: %w", f.Name(), err)
 	}
 	ok, err := digest.check(run.Digest)

@@ -54,6 +54,7 @@ func TestTenMillionSamples(t *testing.T) {
 }
 
 func bigRecord(t *testing.T, dir string) {
+	t.Helper()
 	journal := filepath.Join(dir, "big.journal")
 	began := time.Now()
 	size := writeBigJournal(t, journal)
@@ -127,6 +128,7 @@ func speed(t *testing.T, what string, bytes int64, began time.Time, floor float6
 // writeBigJournal is a run as a device gives it: half of the series from a
 // nanosecond clock, half from device events in single precision.
 func writeBigJournal(t *testing.T, path string) int64 {
+	t.Helper()
 	run := example()
 	j, err := measure.CreateJournal(path, run.Header)
 	must(t, err)

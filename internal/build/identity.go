@@ -70,7 +70,7 @@ func fileDigest(root *os.Root, path string) (string, error) {
 // harness itself, and a script that an interpreter is given.
 func Programs(dir, command string) []string {
 	var files []string
-	for _, word := range strings.Fields(command) {
+	for word := range strings.FieldsSeq(command) {
 		word = strings.Trim(word, `"'`)
 		path, err := filepath.Localize(strings.TrimPrefix(word, "./"))
 		if err != nil || path == "." {

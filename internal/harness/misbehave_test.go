@@ -99,7 +99,7 @@ func answerMeasure(mode string, id int, out *os.File, say func(string, ...any)) 
 	case "hang":
 		time.Sleep(time.Minute)
 	case "grandchild":
-		child := exec.Command("sleep", "60") //nolint:noctx // must outlive a polite end
+		child := exec.Command("sleep", "60")
 		child.Stdout = os.Stdout
 		if err := child.Start(); err != nil {
 			return 103

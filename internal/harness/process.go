@@ -128,7 +128,7 @@ func (p *process) kill() {
 		_ = killGroup(p.cmd)
 		_ = p.in.Close()
 		go func() { // let the reader run out
-			for range p.lines { //nolint:revive // draining
+			for range p.lines {
 			}
 		}()
 	})

@@ -74,6 +74,7 @@ func TestSession(t *testing.T) {
 }
 
 func TestMisbehaviour(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		mode string
 		kind harness.Kind

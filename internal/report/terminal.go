@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -115,10 +116,10 @@ func timers(run *measure.Run) string {
 }
 
 func lastState(run *measure.Run) *gpu.State {
-	for i := len(run.Rounds) - 1; i >= 0; i-- {
-		for k := len(run.Rounds[i].Sides) - 1; k >= 0; k-- {
-			if s := run.Rounds[i].Sides[k].After; s != nil {
-				return s
+	for _, r := range slices.Backward(run.Rounds) {
+		for _, s := range slices.Backward(r.Sides) {
+			if s.After != nil {
+				return s.After
 			}
 		}
 	}

@@ -190,7 +190,7 @@ func TestNames(t *testing.T) {
 
 // TestMetricIsNotTheTime gives counters names that would make them the case itself.
 func TestMetricIsNotTheTime(t *testing.T) {
-	run := mustRead(t, "google-benchmark", `{"benchmarks":[{"name":"k","real_time":10,"":0,"\u007f":1,"time":-3}]}`)
+	run := mustRead(t, "google-benchmark", `{"benchmarks":[{"name":"k","real_time":10,"cpu_time":9,"":0,"\u007f":1,"time":-3}]}`)
 	var names []string
 	for _, c := range run.Cases {
 		names = append(names, c.Name())

@@ -1,0 +1,35 @@
+# Few targets, each one line of what you would type. make help shows them.
+GO ?= go
+BIN ?= $(CURDIR)/bin
+
+.PHONY: help build test race lint fuzz e2e lab ci clean
+
+help: ## show this
+	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+build: ## bin/pawl
+	CGO_ENABLED=1 $(GO) build -trimpath -o $(BIN)/pawl ./cmd/pawl
+
+test: ## the tests, quickly
+	$(GO) test -short ./...
+
+race: ## the tests with the race detector
+	$(GO) test -race ./...
+
+lint: ## golangci-lint, with the rules of .golangci.yml
+	golangci-lint run ./...
+
+fuzz: ## every fuzz target for FUZZTIME (10s)
+	./scripts/fuzz $(or $(FUZZTIME),10s)
+
+e2e: build ## the examples end to end, on this machine's devices
+	PAWL=$(BIN)/pawl $(GO) test -count=1 -v ./e2e/...
+
+lab: build ## measure pawl itself; results go to docs/lab
+	./scripts/lab
+
+ci: ## what CI runs
+	./.ci/run
+
+clean: ## remove what the targets made
+	rm -rf bin results

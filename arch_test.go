@@ -1,0 +1,239 @@
+package pawl_test
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/goatnote-inc/pawl"
+
+// imports is the architecture: which of our packages each package may import,
+// besides what those packages are allowed themselves. A level may import only lower
+// ones; where a feature needs another edge, change the table with a reason.
+//
+// Packages under "also" may be imported by any package above their own level.
+var levels = []struct {
+	packages []string
+	reason   string
+}{
+	0: {[]string{"stats", "gpu", "sdk"}, "the words everything else is said in"},
+	1: {[]string{"measure"}, "what was measured; knows devices, not how they are read"},
+	2: {[]string{"internal/suite/spell", "internal/suite/expr", "internal/suite"}, "what the user asks for"},
+	3: {[]string{
+		"internal/device/host", "internal/device/nvml", "internal/device/smi", "internal/device",
+		"internal/harness", "internal/harness/adapter",
+	}, "the two things outside: devices and harnesses"},
+	4:  {[]string{"internal/build", "internal/scout"}, "sources and repositories"},
+	5:  {[]string{"internal/trial", "internal/report"}, "rounds on one device; saying what they gave"},
+	7:  {[]string{"internal/bench"}, "a whole run on this machine"},
+	8:  {[]string{"internal/doctor"}, "judges the machine by running on it"},
+	9:  {[]string{"internal/cli"}, "wires and prints"},
+	10: {[]string{"cmd/pawl"}, "twenty lines"},
+}
+
+// forbidden are edges that the levels would allow and the architecture does not.
+var forbidden = []struct{ from, to, reason string }{
+	{"internal/trial", "internal/suite", "a trial measures cases, whoever named them"},
+	{"internal/trial", "internal/device", "a trial is told of the device through a callback"},
+	{"internal/trial", "internal/build", "a side comes built"},
+	{"internal/report", "internal/harness", "a report knows records only"},
+	{"internal/report", "internal/device", "a report knows records only"},
+	{"internal/report", "internal/suite", "a report knows records only"},
+	{"internal/harness", "internal/device", "a harness is told its device by name"},
+	{"internal/harness/adapter", "internal/harness", "files need no process"},
+}
+
+// siblings are edges inside one level.
+var siblings = map[string][]string{
+	"internal/suite":       {"internal/suite/spell", "internal/suite/expr"},
+	"internal/suite/expr":  {"internal/suite/spell"},
+	"internal/device":      {"internal/device/host", "internal/device/nvml", "internal/device/smi"},
+	"internal/device/nvml": {"internal/device/host"},
+}
+
+// testHelpers are packages for tests of other packages; production code must
+// not import them, and they may import what they test.
+var testHelpers = []string{"internal/device/devicetest", "sdk/conformance"}
+
+func TestImports(t *testing.T) {
+	level := map[string]int{}
+	for n, l := range levels {
+		for _, p := range l.packages {
+			level[p] = n
+		}
+	}
+	for _, pkg := range ourPackages(t) {
+		if slices.Contains(testHelpers, pkg) || pkg == "" {
+			continue
+		}
+		own, known := level[pkg]
+		if !known {
+			t.Errorf("%s stands on no level of arch_test.go: say where it belongs, and why", pkg)
+			continue
+		}
+		for _, imported := range importsOf(t, pkg) {
+			other, ours := strings.CutPrefix(imported, module+"/")
+			if !ours {
+				continue
+			}
+			if slices.Contains(testHelpers, other) {
+				t.Errorf("%s must not import %s: it is for tests", pkg, other)
+			}
+			if level[other] >= own && !slices.Contains(siblings[pkg], other) {
+				t.Errorf("%s (level %d) must not import %s (level %d: %s)", pkg, own, other, level[other], levels[level[other]].reason)
+			}
+			for _, f := range forbidden {
+				if f.from == pkg && f.to == other {
+					t.Errorf("%s must not import %s: %s", pkg, other, f.reason)
+				}
+			}
+		}
+	}
+}
+
+// The public packages and the rules of measuring are reproducible from their
+// inputs: no logger, no context, no network, no clock of their own.
+func TestPureCore(t *testing.T) {
+	banned := []string{"log", "log/slog", "context", "net", "net/http", "os/exec", "math/rand"}
+	for _, pkg := range []string{"stats", "gpu", "measure", "internal/suite", "internal/suite/expr", "internal/report"} {
+		for _, imported := range importsOf(t, pkg) {
+			if slices.Contains(banned, imported) {
+				t.Errorf("%s must not import %s: it is part of the pure core", pkg, imported)
+			}
+		}
+	}
+	for _, imported := range importsOf(t, "stats") {
+		if strings.Contains(imported, ".") {
+			t.Errorf("stats must not import %s: standard library only", imported)
+		}
+	}
+}
+
+// What a binary links is what it can be attacked through: pawl runs strangers'
+// kernels and must hold no database driver, and no binary links the testing package.
+func TestLinked(t *testing.T) {
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "./cmd/pawl").Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	for dep := range strings.FieldsSeq(string(out)) {
+		for _, no := range []string{"testing", "database/sql", "github.com/jackc/pgx", "github.com/riverqueue/river", "github.com/invopop/jsonschema"} {
+			if dep == no || strings.Contains(no, ".") && strings.HasPrefix(dep, no+"/") {
+				t.Errorf("cmd/pawl links %s", dep)
+			}
+		}
+	}
+}
+
+func TestEveryPackageIsDocumentedOnce(t *testing.T) {
+	for _, pkg := range ourPackages(t) {
+		var docs []string
+		for _, file := range goFiles(t, pkg) {
+			f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.PackageClauseOnly|parser.ParseComments)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if f.Doc != nil {
+				docs = append(docs, filepath.Base(file))
+			}
+		}
+		if len(docs) != 1 {
+			t.Errorf("%s has %d package comments %v, want exactly one", pkg, len(docs), docs)
+		}
+	}
+}
+
+// A file is one idea: past 600 lines it is two.
+func TestFilesAreShort(t *testing.T) {
+	exempt := []string{"sdk/cpp/pawl.h"} // one header is what users ask for
+	for _, path := range sources(t) {
+		b, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := strings.Count(string(b), "\n"); n > 600 && !slices.Contains(exempt, path) {
+			t.Errorf("%s has %d lines", path, n)
+		}
+	}
+}
+
+func TestNames(t *testing.T) {
+	for _, pkg := range ourPackages(t) {
+		for _, vague := range []string{"util", "utils", "common", "helpers", "misc", "manager", "types", "models", "pkg"} {
+			if filepath.Base(pkg) == vague {
+				t.Errorf("%s: a package is named after the thing it knows", pkg)
+			}
+		}
+	}
+}
+
+// ourPackages lists the folders with Go code, relative to the module.
+func ourPackages(t *testing.T) []string {
+	t.Helper()
+	var list []string
+	for _, path := range sources(t) {
+		dir := filepath.ToSlash(filepath.Dir(path))
+		if dir == "." {
+			dir = ""
+		}
+		if strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go") && !slices.Contains(list, dir) {
+			list = append(list, dir)
+		}
+	}
+	return list
+}
+
+func goFiles(t *testing.T, pkg string) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(filepath.FromSlash(pkg), "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.DeleteFunc(files, func(f string) bool { return strings.HasSuffix(f, "_test.go") })
+}
+
+func importsOf(t *testing.T, pkg string) []string {
+	t.Helper()
+	var list []string
+	for _, file := range goFiles(t, pkg) {
+		f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ImportsOnly)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, i := range f.Imports {
+			list = append(list, strings.Trim(i.Path.Value, `"`))
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// sources are the files written by hand.
+func sources(t *testing.T) []string {
+	t.Helper()
+	var list []string
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && (d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".") && path != "." || d.Name() == "results" || d.Name() == "node_modules") {
+			return fs.SkipDir
+		}
+		switch filepath.Ext(path) {
+		case ".go", ".py", ".c", ".h", ".cu", ".cl", ".cpp":
+			list = append(list, path)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
