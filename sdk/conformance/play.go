@@ -60,6 +60,7 @@ func (d *dialogue) play(step Step) error {
 	case step.Send != nil:
 		d.sent, d.sentAt = *step.Send, time.Now()
 		if err := d.process.send(*step.Send); err != nil {
+			<-d.process.afterEnd()
 			return fmt.Errorf("sending failed: %w (%s)", err, d.process.statusText())
 		}
 	case step.Want != nil:

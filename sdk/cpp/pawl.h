@@ -86,7 +86,7 @@
 
 #define PAWL_API static __attribute__((unused))
 
-/* ---- what you write ---------------------------------------------------------------------------------------------- */
+/* ---- what you write -------------------------------------------------------------------------------------------- */
 
 /* The parameters of a config. A parameter that is missing or of the wrong kind ends setup: the case is then broken
    with the code bad_params and a message that names it. */
@@ -163,7 +163,7 @@ PAWL_API pawl_benchmark pawl_class(const char *name, const char *implementation 
 }
 #endif
 
-/* ---- constants and the one state ----------------------------------------------------------------------------------- */
+/* ---- constants and the one state ------------------------------------------------------------------------------- */
 
 enum {
   PAWLI_LINE = 64 << 20, /* longest line of the protocol */
@@ -238,6 +238,7 @@ static struct {
   double bytes, quantum_ns;
   pawli_timer timer;
   int cold, batch, next_set, set_count;
+  int give_ups; /* how often launches could not be held back */
   pawli_set sets[PAWLI_SETS];
   pawli_set *filling; /* the set whose setup is running */
   pawl_launch launch;
@@ -245,7 +246,7 @@ static struct {
   double part[PAWLI_TIMERS + 1][PAWLI_PART]; /* readings not sent yet; the last row is the clock */
 } pawli;
 
-/* ---- failing ------------------------------------------------------------------------------------------------------ */
+/* ---- failing --------------------------------------------------------------------------------------------------- */
 
 #if defined(PAWLI_EXCEPTIONS)
 struct pawli_failure {}; /* thrown; the words are in pawli.code and pawli.message */
@@ -319,7 +320,7 @@ static __attribute__((noreturn)) void pawli_die(const char *what) {
   exit(1);
 }
 
-/* ---- memory ------------------------------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------------------------- */
 
 static pawli_block *pawli_add_block(size_t bytes) {
   void *at = NULL;
@@ -346,7 +347,7 @@ static void pawli_free_blocks(pawli_set *set) {
   }
 }
 
-/* ---- random inputs ------------------------------------------------------------------------------------------------ */
+/* ---- random inputs --------------------------------------------------------------------------------------------- */
 
 PAWL_API uint64_t pawl_random(pawl_rng *rng) { /* splitmix64 */
   uint64_t z = (rng->state += UINT64_C(0x9e3779b97f4a7c15));
@@ -374,7 +375,7 @@ PAWL_API void pawl_fill_half(pawl_rng *rng, void *to_fp16, size_t count) {
   }
 }
 
-/* ---- reading JSON: text is NUL-terminated; pawli_skip accepts it before anything else looks into it --------------- */
+/* ---- reading JSON: text is NUL-terminated; pawli_skip accepts it before anything else looks into it ------------ */
 
 static const char *pawli_space(const char *s) {
   while (*s == ' ' || *s == '\t' || *s == '\r' || *s == '\n') s++;
@@ -523,11 +524,12 @@ static int pawli_number(const char *s, double *value) {
 static double pawli_amount(const char *object, const char *name, double otherwise) {
   const char *s = pawli_member(object, name);
   double value = otherwise;
-  if (s && (!pawli_number(s, &value) || value < 0)) pawl_fail_as("bad_params", "%s is not a number of at least 0", name);
+  if (s && (!pawli_number(s, &value) || value < 0))
+    pawl_fail_as("bad_params", "%s is not a number of at least 0", name);
   return value;
 }
 
-/* ---- parameters ---------------------------------------------------------------------------------------------------- */
+/* ---- parameters ------------------------------------------------------------------------------------------------ */
 
 static const char *pawli_param(const pawl_params *p, const char *name) {
   const char *s = pawli_member(p->json, name);
@@ -539,12 +541,12 @@ PAWL_API long long pawl_int(const pawl_params *p, const char *name) {
   const char *s = pawli_param(p, name);
   double value;
   if (pawli_number(s, &value)) {
-    const char *end = s + (*s == '-');
-    while (pawli_digit(*end)) end++;
+    char *end;
     errno = 0;
-    const long long whole = strtoll(s, NULL, 10);
+    const long long whole = strtoll(s, &end, 10);
     if (end == pawli_skip_number(s) && errno == 0) return whole;
-    if (end != pawli_skip_number(s) && value > -9e15 && value < 9e15 && value == (double)(long long)value) return (long long)value;
+    /* 5e3 and 5000.0 are whole numbers too */
+    if (value > -9e15 && value < 9e15 && value == (double)(long long)value) return (long long)value;
   }
   pawl_fail_as("bad_params", "the parameter %s is not a whole number of 64 bits", name);
 }
@@ -571,7 +573,7 @@ PAWL_API int pawl_bool(const pawl_params *p, const char *name) {
 
 PAWL_API int pawl_has(const pawl_params *p, const char *name) { return pawli_member(p->json, name) != NULL; }
 
-/* ---- writing JSON -------------------------------------------------------------------------------------------------- */
+/* ---- writing JSON ---------------------------------------------------------------------------------------------- */
 
 static char *pawli_grow(char *at, size_t *room, size_t need) {
   if (need <= *room) return at;
@@ -661,7 +663,7 @@ static void pawli_send(void) {
   }
 }
 
-/* ---- clocks -------------------------------------------------------------------------------------------------------- */
+/* ---- clocks ---------------------------------------------------------------------------------------------------- */
 
 static inline double pawli_clock(clockid_t clock) {
   struct timespec t;
@@ -682,11 +684,13 @@ static double pawli_step_ns(clockid_t clock) {
   }
   clock_getres(clock, &t);
   const double claimed = (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-  return least > 100e3 && least > claimed ? least : claimed > 1 ? claimed : 1; /* below, a step is the cost of reading */
+  if (least > 100e3 && least > claimed) return least; /* below that, it is the cost of reading the clock */
+  return claimed > 1 ? claimed : 1;
 }
 
-/* ---- the host ------------------------------------------------------------------------------------------------------ */
+/* ---- the host -------------------------------------------------------------------------------------------------- */
 
+#if !defined(PAWLI_GPU)
 static size_t pawli_host_cache_bytes(void) {
   size_t most = 0;
   int i;
@@ -702,6 +706,7 @@ static size_t pawli_host_cache_bytes(void) {
   }
   return most ? most : (size_t)32 << 20;
 }
+#endif
 
 #if !defined(PAWLI_GPU) && !defined(PAWL_OPENCL)
 
@@ -732,7 +737,7 @@ static void pawli_flush(void) {
     pawl_rng rng = {1};
     size_t bytes = 2 * pawli_host_cache_bytes();
     if (bytes > most) bytes = most;
-    if (!(data = (uint64_t *)malloc(bytes))) pawl_fail_as("no_memory", "no memory: cannot allocate %llu bytes to sweep the cache", (unsigned long long)bytes);
+    if (!(data = (uint64_t *)malloc(bytes))) pawl_fail_as("no_memory", "no memory: to sweep the cache");
     count = bytes / sizeof *data;
     for (i = 0; i < count; i++) data[i] = pawl_random(&rng); /* untouched pages would all be one page */
   }
@@ -774,7 +779,7 @@ static void *pawli_calibration_setup(const pawl_params *p, pawl_rng *rng) { retu
 static void pawli_calibration_teardown(void *state) { (void)state; }
 #endif
 
-/* ---- CUDA and HIP -------------------------------------------------------------------------------------------------- */
+/* ---- CUDA and HIP ---------------------------------------------------------------------------------------------- */
 
 #if defined(PAWLI_GPU)
 
@@ -802,7 +807,7 @@ static struct {
   pawli_mapped *shared, *shared_on_device;
   unsigned *sweep;
   size_t cache_bytes;
-  int units, held, give_ups;
+  int units, held;
 } pawli_gpu;
 
 static void pawli_check(PAWLI_GPU(Error_t) error, const char *call) {
@@ -814,7 +819,7 @@ static void pawli_check(PAWLI_GPU(Error_t) error, const char *call) {
   pawl_fail_as(code, "%s: %s (%s)", call, PAWLI_GPU(GetErrorString)(error), PAWLI_GPU(GetErrorName)(error));
 }
 
-/* Holds the stream until the host says go. It gives up by itself: a run that waits for the device would wait for ever. */
+/* Holds the stream until the host says go. It gives up by itself: else a run that synchronises would wait for ever. */
 static __global__ void pawli_hold(pawli_mapped *shared, long long cycles) {
   const long long from = clock64();
   while (!shared->go) {
@@ -826,19 +831,21 @@ static __global__ void pawli_hold(pawli_mapped *shared, long long cycles) {
 }
 
 static __global__ void pawli_sweep(const unsigned *data, size_t count, unsigned *sink) {
+  const size_t stride = (size_t)gridDim.x * blockDim.x;
   unsigned sum = 0;
-  for (size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x; i < count; i += (size_t)gridDim.x * blockDim.x) sum += data[i];
+  for (size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x; i < count; i += stride) sum += data[i];
   if (sum == 1) *sink = sum; /* hardly ever, but the sum must be computed */
 }
 
 static __global__ void pawli_scatter(unsigned *data, size_t count) {
-  for (size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x; i < count; i += (size_t)gridDim.x * blockDim.x)
+  const size_t stride = (size_t)gridDim.x * blockDim.x;
+  for (size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x; i < count; i += stride)
     data[i] = (unsigned)i * 2654435761u;
 }
 
 static __global__ void pawli_chain(float *out) {
   float x = threadIdx.x * 1e-3f;
-  for (int i = 0; i < 16384; i++) x = x * 0.999f + 0.001f;
+  for (int i = 0; i < 4096; i++) x = x * 0.999f + 0.001f;
   out[blockIdx.x * blockDim.x + threadIdx.x] = x;
 }
 
@@ -864,7 +871,9 @@ static double pawli_clock_mhz(void) {
   int seen = 0;
   for (int i = 0; i < PAWLI_MOST_UNITS; i++) {
     const pawli_stamp a = m->stamps[0][i], b = m->stamps[1][i];
-    if (a.ns && b.ns > a.ns && b.cycles > a.cycles) sum += (double)(b.cycles - a.cycles) * 1e3 / (double)(b.ns - a.ns), seen++;
+    if (!a.ns || b.ns <= a.ns || b.cycles <= a.cycles) continue; /* not seen by both notes */
+    sum += (double)(b.cycles - a.cycles) * 1e3 / (double)(b.ns - a.ns);
+    seen++;
   }
   return seen ? sum / seen : 0;
 }
@@ -872,7 +881,8 @@ static double pawli_clock_mhz(void) {
 static void pawli_choose_device(const char *uuid) {
   int count = 0;
   pawli_check(cudaGetDeviceCount(&count), "looking for a CUDA device");
-  for (int i = 0; *uuid && strncmp(uuid, "MIG-", 4) != 0; i++) { /* a MIG slice is chosen by CUDA_VISIBLE_DEVICES alone */
+  if (strncmp(uuid, "GPU-", 4) != 0) return; /* a MIG slice is chosen by CUDA_VISIBLE_DEVICES alone */
+  for (int i = 0;; i++) {
     cudaDeviceProp p;
     char name[64] = "GPU";
     if (i == count) pawl_fail_as("no_device", "CUDA does not see the device %s; it sees %d other(s)", uuid, count);
@@ -881,10 +891,9 @@ static void pawli_choose_device(const char *uuid) {
       const char *dash = k == 0 || k == 4 || k == 6 || k == 8 || k == 10 ? "-" : "";
       snprintf(name + strlen(name), sizeof name - strlen(name), "%s%02x", dash, (unsigned char)p.uuid.bytes[k]);
     }
-    if (strcmp(name, uuid) == 0) {
-      pawli_check(cudaSetDevice(i), "cudaSetDevice");
-      break;
-    }
+    if (strcmp(name, uuid) != 0) continue;
+    pawli_check(cudaSetDevice(i), "cudaSetDevice");
+    return;
   }
 }
 #else
@@ -925,13 +934,16 @@ static void pawli_open(const char *device) {
   pawli_check(PAWLI_GPU(StreamCreate)(&pawli.launch.stream), "creating a stream");
   pawli_check(PAWLI_GPU(EventCreate)(&pawli_gpu.start), "creating an event");
   pawli_check(PAWLI_GPU(EventCreate)(&pawli_gpu.stop), "creating an event");
+  void *shared = NULL, *on_device = NULL;
 #if defined(__CUDACC__)
-  pawli_check(cudaHostAlloc((void **)&pawli_gpu.shared, sizeof(pawli_mapped), cudaHostAllocMapped), "mapping host memory");
+  pawli_check(cudaHostAlloc(&shared, sizeof(pawli_mapped), cudaHostAllocMapped), "mapping host memory");
 #else
-  pawli_check(hipHostMalloc((void **)&pawli_gpu.shared, sizeof(pawli_mapped), hipHostMallocMapped), "mapping host memory");
+  pawli_check(hipHostMalloc(&shared, sizeof(pawli_mapped), hipHostMallocMapped), "mapping host memory");
 #endif
-  memset((void *)pawli_gpu.shared, 0, sizeof(pawli_mapped));
-  pawli_check(PAWLI_GPU(HostGetDevicePointer)((void **)&pawli_gpu.shared_on_device, (void *)pawli_gpu.shared, 0), "mapping host memory");
+  pawli_check(PAWLI_GPU(HostGetDevicePointer)(&on_device, shared, 0), "mapping host memory");
+  memset(shared, 0, sizeof(pawli_mapped));
+  pawli_gpu.shared = (pawli_mapped *)shared;
+  pawli_gpu.shared_on_device = (pawli_mapped *)on_device;
 }
 
 PAWL_API PAWLI_GPU(Stream_t) pawl_stream(const pawl_launch *l) { return l->stream; }
@@ -950,7 +962,9 @@ static void pawli_flush(void) {
   const size_t count = 2 * pawli_gpu.cache_bytes / sizeof(unsigned);
   const int grid = count / 1024 < 4096 ? (int)(count / 1024) + 1 : 4096;
   if (!pawli_gpu.sweep) {
-    pawli_check(PAWLI_GPU(Malloc)((void **)&pawli_gpu.sweep, (count + 1) * sizeof(unsigned)), "allocating the sweep of the cache");
+    void *memory = NULL;
+    pawli_check(PAWLI_GPU(Malloc)(&memory, (count + 1) * sizeof(unsigned)), "allocating memory to sweep the cache");
+    pawli_gpu.sweep = (unsigned *)memory;
     PAWLI_LAUNCH(pawli_scatter, grid, 256, pawli.launch.stream)(pawli_gpu.sweep, count + 1);
   }
   PAWLI_LAUNCH(pawli_sweep, grid, 256, pawli.launch.stream)(pawli_gpu.sweep, count, pawli_gpu.sweep + count);
@@ -978,8 +992,10 @@ static void pawli_before(int hold) {
   if (pawli.timer != PAWLI_TIMER_DEVICE) return;
   pawli_abandon();
   pawli_gpu.shared->go = pawli_gpu.shared->gave_up = 0;
-  pawli_gpu.held = hold && pawli_gpu.give_ups < 3;
-  if (pawli_gpu.held) PAWLI_LAUNCH(pawli_hold, 1, 1, pawli.launch.stream)(pawli_gpu.shared_on_device, PAWLI_HOLD_CYCLES);
+  if (hold && pawli.give_ups < 3) {
+    PAWLI_LAUNCH(pawli_hold, 1, 1, pawli.launch.stream)(pawli_gpu.shared_on_device, PAWLI_HOLD_CYCLES);
+    pawli_gpu.held = 1;
+  }
   pawli_stamp_now(0);
   pawli_check(PAWLI_GPU(EventRecord)(pawli_gpu.start, pawli.launch.stream), "recording an event");
 }
@@ -1002,29 +1018,33 @@ static int pawli_read(pawli_reading *r) {
   pawli_gpu.held = 0;
   if (pawli.timer != PAWLI_TIMER_DEVICE) return 1;
   if (held && pawli_gpu.shared->gave_up) {
-    if (++pawli_gpu.give_ups == 3) {
-      snprintf(pawli.note, sizeof pawli.note, "the run function waits for the device (or launches too much for its queue): "
-               "launches are not held back, so samples contain the time the host needs to launch");
+    if (++pawli.give_ups == 3) {
+      snprintf(pawli.note, sizeof pawli.note,
+               "your run function synchronises (or launches more than the queue holds): launches are not held back, "
+               "so samples contain the time the host needs to launch");
       fprintf(stderr, "pawl.h: %s\n", pawli.note);
     }
     return 0;
   }
   pawli_check(PAWLI_GPU(EventElapsedTime)(&ms, pawli_gpu.start, pawli_gpu.stop), "reading the events");
   r->by[PAWLI_TIMER_DEVICE] = ms * 1e6;
-  r->clock_mhz = pawli_clock_mhz();
+  const double mhz = pawli_clock_mhz();
+  if (mhz > 0) r->clock_mhz = mhz; /* else the last one stays */
   return 1;
 }
 
 static void *pawli_calibration_setup(const pawl_params *p, pawl_rng *rng) {
   (void)p, (void)rng;
-  return pawl_device_alloc(128 * 256 * sizeof(float));
+  return pawl_device_alloc(128 * 128 * sizeof(float));
 }
 static void pawli_calibration_teardown(void *state) { (void)state; }
-static void pawli_calibrate(void *state, pawl_launch *l) { PAWLI_LAUNCH(pawli_chain, 128, 256, l->stream)((float *)state); }
+static void pawli_calibrate(void *state, pawl_launch *l) {
+  PAWLI_LAUNCH(pawli_chain, 128, 128, l->stream)((float *)state);
+}
 
 #endif
 
-/* ---- OpenCL -------------------------------------------------------------------------------------------------------- */
+/* ---- OpenCL ---------------------------------------------------------------------------------------------------- */
 
 #if defined(PAWL_OPENCL) && !defined(PAWLI_GPU)
 
@@ -1103,7 +1123,7 @@ static int pawli_find_device(cl_device_type type, const char *part) {
     cl_uint count = 0;
     if (clGetDeviceIDs(platforms[i], type, 16, devices, &count) != CL_SUCCESS) continue;
     for (k = 0; k < count && k < 16; k++) {
-      if (clGetDeviceInfo(devices[k], CL_DEVICE_NAME, sizeof pawli.device_name, pawli.device_name, NULL) != CL_SUCCESS) continue;
+      clGetDeviceInfo(devices[k], CL_DEVICE_NAME, sizeof pawli.device_name, pawli.device_name, NULL);
       if (!strstr(pawli.device_name, part)) continue;
       pawli_cl.device = devices[k];
       clGetPlatformInfo(platforms[i], CL_PLATFORM_VERSION, sizeof pawli.runtime, pawli.runtime, NULL);
@@ -1120,7 +1140,7 @@ static void pawli_open(const char *device) {
   const int gpu_first = !pawli_is(pawli_member(device, "kind"), "cpu");
   const char *const wanted = part ? part : "";
   if (!(gpu_first && pawli_find_device(CL_DEVICE_TYPE_GPU, wanted)) && !pawli_find_device(CL_DEVICE_TYPE_ALL, wanted))
-    pawl_fail_as("no_device", "there is no OpenCL device%s%s; clinfo -l lists them", part ? " whose name contains " : "", wanted);
+    pawl_fail_as("no_device", "there is no OpenCL device with \"%s\" in its name; clinfo -l lists them", wanted);
   clGetDeviceInfo(pawli_cl.device, CL_DEVICE_PROFILING_TIMER_RESOLUTION, sizeof step, &step, NULL);
   pawli.device_quantum_ns = step ? (double)step : 1;
   pawli_cl.context = clCreateContext(NULL, 1, &pawli_cl.device, NULL, NULL, &error);
@@ -1156,7 +1176,8 @@ static void pawli_flush(void) {
     cl_ulong i;
     if (!values) pawl_fail_as("no_memory", "no memory: to sweep the cache");
     for (i = 0; i < count; i++) values[i] = pawl_random(&rng);
-    cl_mem data = clCreateBuffer(pawli_cl.context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, count * sizeof *values, values, &error);
+    cl_mem data = clCreateBuffer(pawli_cl.context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, count * sizeof *values,
+                                 values, &error);
     free(values);
     pawli_check(error, "allocating the sweep of the cache");
     cl_kernel sweep = pawl_kernel(pawli_cl_source, "", "pawl_sweep");
@@ -1164,7 +1185,8 @@ static void pawli_flush(void) {
     pawli_check(clSetKernelArg(sweep, 1, sizeof count, &count), "sweeping the cache");
     pawli_cl.sweep = sweep;
   }
-  pawli_check(clEnqueueNDRangeKernel(pawli.launch.queue, pawli_cl.sweep, 1, NULL, &items, NULL, 0, NULL, NULL), "sweeping the cache");
+  pawli_check(clEnqueueNDRangeKernel(pawli.launch.queue, pawli_cl.sweep, 1, NULL, &items, NULL, 0, NULL, NULL),
+              "sweeping the cache");
   pawli_check(clFinish(pawli.launch.queue), "sweeping the cache");
 }
 
@@ -1194,8 +1216,10 @@ static int pawli_read(pawli_reading *r) {
     cl_ulong first = ~(cl_ulong)0, last = 0, start, end;
     for (; i < pawli_cl.event_count && pawli_cl.event_run[i] == run; i++) {
       if (!pawli_cl.events[i]) pawl_fail("pawl_event(l) was called but its event was not used");
-      pawli_check(clGetEventProfilingInfo(pawli_cl.events[i], CL_PROFILING_COMMAND_START, sizeof start, &start, NULL), "reading an event");
-      pawli_check(clGetEventProfilingInfo(pawli_cl.events[i], CL_PROFILING_COMMAND_END, sizeof end, &end, NULL), "reading an event");
+      pawli_check(clGetEventProfilingInfo(pawli_cl.events[i], CL_PROFILING_COMMAND_START, sizeof start, &start, NULL),
+                  "reading an event");
+      pawli_check(clGetEventProfilingInfo(pawli_cl.events[i], CL_PROFILING_COMMAND_END, sizeof end, &end, NULL),
+                  "reading an event");
       if (start < first) first = start;
       if (end > last) last = end;
     }
@@ -1230,18 +1254,21 @@ static void *pawli_calibration_setup(const pawl_params *p, pawl_rng *rng) {
 
 static void pawli_calibrate(void *state, pawl_launch *l) {
   static const size_t items = 64 * 64, group = 64;
-  pawli_check(clEnqueueNDRangeKernel(l->queue, ((pawli_cl_calibration *)state)->kernel, 1, NULL, &items, &group, 0, NULL, pawl_event(l)),
+  const cl_kernel kernel = ((pawli_cl_calibration *)state)->kernel;
+  pawli_check(clEnqueueNDRangeKernel(l->queue, kernel, 1, NULL, &items, &group, 0, NULL, pawl_event(l)),
               "running the calibration kernel");
 }
 
 #endif
 
-/* ---- a prepared case ------------------------------------------------------------------------------------------------ */
+/* ---- a prepared case ------------------------------------------------------------------------------------------- */
 
 static const pawl_benchmark pawli_calibration = {PAWLI_CALIBRATION, NULL, pawli_calibration_setup, pawli_calibrate,
                                                  pawli_calibration_teardown, NULL, NULL, NULL};
 
-static const char *pawli_implementation(const pawl_benchmark *b) { return b->implementation ? b->implementation : "candidate"; }
+static const char *pawli_implementation(const pawl_benchmark *b) {
+  return b->implementation ? b->implementation : "candidate";
+}
 
 static void pawli_fill(void *with) {
   pawli_set *set = (pawli_set *)with;
@@ -1268,8 +1295,8 @@ static void pawli_release(void) {
   pawli_abandon();
   while (pawli.set_count) {
     pawli_set *set = &pawli.sets[--pawli.set_count];
-    if (pawli.prepared->teardown && pawli_try(pawli_teardown, set->state))
-      fprintf(stderr, "pawl.h: teardown of %s: %s\n", pawli.prepared->name, pawli.message); /* the next case is not to blame */
+    if (pawli.prepared->teardown && pawli_try(pawli_teardown, set->state)) /* the next case is not to blame */
+      fprintf(stderr, "pawl.h: teardown of %s: %s\n", pawli.prepared->name, pawli.message);
     pawli_free_blocks(set);
   }
   pawli.prepared = NULL;
@@ -1334,7 +1361,7 @@ static void pawli_choose_batch(void) {
   }
 }
 
-/* ---- the protocol -------------------------------------------------------------------------------------------------- */
+/* ---- the protocol ---------------------------------------------------------------------------------------------- */
 
 /* Exits when pawl has closed its end of the pipe. */
 static void pawli_look(void) {
@@ -1369,7 +1396,8 @@ static void pawli_answer_hello(const char *request) {
     }
   }
   if (version != 1)
-    pawl_fail_as("unsupported", "this harness speaks protocol [1], pawl speaks %s: update the older of the two", pawli_quote(versions));
+    pawl_fail_as("unsupported", "this harness speaks protocol [1], pawl speaks %s: update the older of the two",
+                 pawli_quote(versions));
   pawli_open_once(pawli_member(request, "device"));
   pawli_begin("hello");
   pawli_put(",\"protocol\":1,\"sdk\":\"pawl.h " PAWL_VERSION "\",\"calibration\":true,\"timers\":");
@@ -1496,7 +1524,7 @@ static void pawli_prepare(const char *request) {
   int i = PAWLI_FIRST_TIMER;
   pawli_release();
   pawli_open_once(NULL);
-  pawli.batch = pawli.next_set = 0;
+  pawli.batch = pawli.next_set = pawli.give_ups = 0;
   pawli.note[0] = 0;
   free(pawli.request);
   pawli.request = (char *)malloc(strlen(request) + 1);
@@ -1530,12 +1558,12 @@ static void pawli_answer_prepare(const char *request) {
   pawli_send();
 }
 
-static void pawli_put_readings(int count) {
+static void pawli_put_readings(int count, int clock) {
   int i;
   pawli_put_numbers("samples", pawli.part[pawli.timer], count);
   for (i = PAWLI_TIMER_WALL; i < PAWLI_TIMERS; i++)
     if (i != (int)pawli.timer) pawli_put_numbers(pawli_timer_names[i], pawli.part[i], count);
-  if (count && pawli.part[PAWLI_TIMERS][0] > 0) pawli_put_numbers("clock_mhz", pawli.part[PAWLI_TIMERS], count);
+  if (clock) pawli_put_numbers("clock_mhz", pawli.part[PAWLI_TIMERS], count);
 }
 
 static void pawli_answer_measure(const char *request) {
@@ -1543,7 +1571,7 @@ static void pawli_answer_measure(const char *request) {
   const char *warmup = pawli_member(request, "warmup");
   pawli_reading r = {{0, 0, 0}, 0};
   double count = 0, now, start, sent, looked;
-  int i, kept = 0;
+  int i, kept = 0, clock = 0;
   if (samples == 0 && busy_ns == 0) pawl_fail_as("bad_params", "measure needs a number of samples, a time, or both");
   if (!pawli.prepared) pawl_fail("nothing is prepared: ask for prepare first");
   if (!pawli.batch) pawli_choose_batch();
@@ -1551,7 +1579,7 @@ static void pawli_answer_measure(const char *request) {
   while (count < samples || now - start < busy_ns) {
     if (kept == PAWLI_PART || now - sent > PAWLI_LIFE_NS) {
       pawli_begin("samples");
-      pawli_put_readings(kept);
+      pawli_put_readings(kept, clock);
       pawli_send();
       kept = 0;
       sent = now;
@@ -1561,12 +1589,12 @@ static void pawli_answer_measure(const char *request) {
     if (!(r.by[pawli.timer] > 0)) pawl_fail("the timer %s did not move during a run", pawli_timer_names[pawli.timer]);
     for (i = 0; i < PAWLI_TIMERS; i++) pawli.part[i][kept] = r.by[i];
     pawli.part[PAWLI_TIMERS][kept++] = r.clock_mhz;
-    count++;
+    if (count++ == 0) clock = r.clock_mhz > 0; /* all parts have it, or none */
     now = pawli_clock(CLOCK_MONOTONIC);
   }
   pawli_begin("measure");
   pawli_put(",\"count\":%.0f,\"batch\":%d", count, pawli.batch);
-  pawli_put_readings(kept);
+  pawli_put_readings(kept, clock);
   if (pawli.note[0]) pawli_put_fact("note", pawli.note);
   pawli_send();
 }
@@ -1656,7 +1684,7 @@ static int pawli_serve(void) {
   }
 }
 
-/* ---- started by hand ----------------------------------------------------------------------------------------------- */
+/* ---- started by hand ------------------------------------------------------------------------------------------- */
 
 static int pawli_order(const void *a, const void *b) {
   const double x = *(const double *)a, y = *(const double *)b;
@@ -1714,7 +1742,8 @@ static void pawli_try_device(void *unused) {
 static int pawli_by_hand(int argc, char **argv) {
   int i;
   if (argc > 1) {
-    printf("usage: %s\n\nA harness for pawl (pawl.h " PAWL_VERSION "). Started by hand it measures its configs briefly.\n"
+    printf("usage: %s\n\n"
+           "A harness for pawl (pawl.h " PAWL_VERSION "). Started by hand it measures its configs briefly.\n"
            "To judge a change, name this program as harness.command in pawl.yaml and run: pawl bench\n", argv[0]);
     return strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ? 0 : 4;
   }
@@ -1732,13 +1761,13 @@ static int pawli_by_hand(int argc, char **argv) {
   return 0;
 }
 
-/* ---- main --------------------------------------------------------------------------------------------------------------- */
+/* ---- main ------------------------------------------------------------------------------------------------------ */
 
 static int pawli_descriptor(const char *variable) {
   const char *text = getenv(variable);
   char *end = NULL;
-  const long fd = text ? strtol(text, &end, 10) : -1;
-  if (fd < 0 || fd > 1 << 20 || !end || *end || fcntl((int)fd, F_SETFD, FD_CLOEXEC) < 0) {
+  const long fd = text && pawli_digit(*text) ? strtol(text, &end, 10) : -1;
+  if (fd < 0 || fd > 1 << 20 || *end || fcntl((int)fd, F_SETFD, FD_CLOEXEC) < 0) {
     fprintf(stderr, "pawl.h: %s=%s is not an open descriptor\n", variable, text ? text : "");
     exit(1);
   }

@@ -1,0 +1,53 @@
+package headertest_test
+
+import (
+	"testing"
+
+	"github.com/goatnote-inc/pawl/sdk/conformance"
+)
+
+var strict = []string{"-Wall", "-Wextra", "-Wpedantic", "-Werror"}
+
+// The header must be clean wherever a user puts it: -Werror is common.
+func TestCompilesWithoutWarnings(t *testing.T) {
+	for _, compiler := range []string{"gcc", "clang", "clang-15", "g++", "clang++", "clang++-15"} {
+		standards := []string{"c99", "c11", "c17", "gnu99"}
+		language := "c"
+		if compiler == "g++" || compiler == "clang++" || compiler == "clang++-15" {
+			standards, language = []string{"c++11", "c++17", "c++20"}, "c++"
+		}
+		for _, standard := range standards {
+			t.Run(compiler+"/"+standard, func(t *testing.T) {
+				t.Parallel()
+				build(t, compiler, "../conformance.c", append(strict, "-x"+language, "-std="+standard, "-O1")...)
+			})
+		}
+	}
+}
+
+// Without optimisation nothing is folded away: what pawl.h needs must be in libc.
+func TestNeedsNoLibrary(t *testing.T) {
+	t.Parallel()
+	build(t, "gcc", "../conformance.c", "-O0")
+}
+
+func TestConformance(t *testing.T) {
+	for name, flags := range map[string][]string{
+		"sanitized":     {"-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"},
+		"C++":           {"-xc++", "-O2"},
+		"no exceptions": {"-xc++", "-O2", "-fno-exceptions"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			conformance.Test(t, harness(build(t, "gcc", "../conformance.c", append(flags, "-lstdc++")...)))
+		})
+	}
+	t.Run("emulated CUDA", func(t *testing.T) {
+		t.Parallel()
+		conformance.Test(t, harness(build(t, "../emulator/nvcc", "../conformance.c", "-O2")))
+	})
+	t.Run("OpenCL", func(t *testing.T) {
+		t.Parallel()
+		conformance.Test(t, harness(buildOpenCL(t, "../conformance.c", "-DPAWL_OPENCL"), openCLEnv(t)...))
+	})
+}

@@ -1,0 +1,107 @@
+package headertest_test
+
+import (
+	"os/exec"
+	"testing"
+)
+
+// Compiling is what can be tested of CUDA without a GPU, and what a program says where there is none.
+func TestCUDACompiles(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nvcc is slow")
+	}
+	nvcc := tool(t, "nvcc")
+	for _, arch := range []string{"sm_80", "sm_89", "sm_90"} {
+		for _, source := range []string{"../conformance.c", "testdata/gpu.cu"} {
+			t.Run(arch+"/"+source, func(t *testing.T) {
+				t.Parallel()
+				program := build(t, nvcc, source, "-xcu", "-arch="+arch, "-Xcompiler=-Wall,-Wextra")
+				if exec.CommandContext(t.Context(), "nvidia-smi").Run() == nil {
+					return // there is a GPU: the harness would use it
+				}
+				play(t, harness(program), `> {"id":1,"op":"hello","protocol":[1]}`,
+					`< {"id":1,"op":"hello","error":{"code":"no_device","message":"<string looking for a CUDA device>"}}`)
+			})
+		}
+	}
+}
+
+func TestHIPCompiles(t *testing.T) {
+	if testing.Short() {
+		t.Skip("hipcc is slow")
+	}
+	build(t, tool(t, "hipcc"), "testdata/gpu.cu", "-xhip", "-Wall", "-Wextra")
+}
+
+// The emulated device runs the CUDA side of pawl.h for real, but for the hardware.
+func TestEmulatedCUDA(t *testing.T) {
+	t.Parallel()
+	h := harness(build(t, "../emulator/nvcc", "testdata/gpu.cu", "-O2", "-Wall", "-Wextra"))
+	prepare := func(benchmark, params, more string) string {
+		return `> {"id":2,"op":"prepare","benchmark":"` + benchmark + `","params":` + params + `,"timer":"device"` + more + `}`
+	}
+	const prepared = `< {"id":2,"op":"prepare","timer":"device","quantum_ns":500}`
+	t.Run("device timer", func(t *testing.T) {
+		t.Parallel()
+		// No sample can be shorter than the kernel; the emulated clock is 2000 MHz.
+		play(t, h, `> {"id":1,"op":"hello","protocol":[1]}`,
+			`< {"id":1,"op":"hello","timers":["device","wall","cpu"],"device":{"name":"emulated GPU 0","runtime":"CUDA 12.4"}}`,
+			prepare("busy", `{"us":100}`, ""), prepared,
+			`> {"id":3,"op":"measure","samples":5,"warmup":true}`,
+			`< {"id":3,"op":"measure","count":5,"batch":1,"samples":"<numbers 5 of 99999..>","clock_mhz":"<numbers 5 of 1500..2500>","note":"<absent>"}`,
+			`> {"id":4,"op":"measure","samples":5}`,
+			`< {"id":4,"op":"measure","count":5,"batch":1,"samples":"<numbers 5 of 99999..>","wall":"<numbers 5 of 99999..>","cpu":"<numbers 5>","clock_mhz":"<numbers 5 of 1500..2500>"}`,
+			`> {"id":5,"op":"bye"}`, `< {"id":5,"op":"bye"}`, `exit 0`)
+	})
+	t.Run("other timers", func(t *testing.T) {
+		t.Parallel()
+		play(t, h, hello,
+			`> {"id":2,"op":"prepare","benchmark":"busy","params":{"us":100},"timer":"wall"}`, `< {"id":2,"op":"prepare","timer":"wall"}`,
+			`> {"id":3,"op":"measure","samples":5}`,
+			`< {"id":3,"op":"measure","count":5,"samples":"<numbers 5 of 99999..>","clock_mhz":"<absent>","wall":"<absent>"}`)
+	})
+	t.Run("cold", func(t *testing.T) {
+		t.Parallel()
+		play(t, h, hello,
+			prepare("busy", `{"us":100}`, `,"cache":"cold"`), prepared,
+			`> {"id":3,"op":"measure","samples":3}`, `< {"id":3,"op":"measure","count":3,"samples":"<numbers 3 of 99999..>"}`)
+	})
+	t.Run("calibration", func(t *testing.T) {
+		t.Parallel()
+		play(t, h, hello, prepare("pawl.calibration", `{}`, ""), prepared,
+			`> {"id":3,"op":"measure","samples":2}`, `< {"id":3,"op":"measure","count":2,"samples":"<numbers 2 of 1..>"}`)
+	})
+	t.Run("a run that synchronises", func(t *testing.T) {
+		t.Parallel()
+		play(t, h, hello,
+			prepare("selfsync", `{"us":100}`, ""), prepared,
+			`> {"id":3,"op":"measure","samples":2}`,
+			`< {"id":3,"op":"measure","count":2,"samples":"<numbers 2 of 99999..>","note":"<string your run function synchronises>"}`,
+			// The next case is held back again.
+			prepare("busy", `{"us":100}`, ""), prepared,
+			`> {"id":4,"op":"measure","samples":2}`, `< {"id":4,"op":"measure","count":2,"note":"<absent>"}`)
+	})
+	t.Run("faults", func(t *testing.T) {
+		t.Parallel()
+		play(t, h, hello,
+			prepare("badlaunch", `{}`, ""), prepared,
+			`> {"id":3,"op":"measure","samples":1}`,
+			`< {"id":3,"op":"measure","error":{"code":"failed","message":"<string launching a run: emulated error (cudaErrorInvalidConfiguration)>"}}`,
+			prepare("greedy", `{}`, ""),
+			`< {"id":2,"op":"prepare","error":{"code":"no_memory","message":"<string out of memory>"}}`,
+			prepare("stumble", `{"us":1}`, ""), prepared,
+			`> {"id":4,"op":"measure","samples":100000}`, `< {"id":4,"op":"measure","error":{"code":"failed","message":"stumbled"}}`,
+			prepare("busy", `{"us":100}`, ""), prepared,
+			`> {"id":5,"op":"measure","samples":2}`, `< {"id":5,"op":"measure","count":2}`)
+	})
+	const second = "GPU-00000000-0000-0000-0000-000000000001"
+	t.Run("the device pawl chose", func(t *testing.T) {
+		t.Parallel()
+		ask := `> {"id":1,"op":"hello","protocol":[1],"device":{"kind":"nvidia","uuid":"` + second + `"}}`
+		play(t, h, ask, `< {"id":1,"op":"hello","device":{"name":"emulated GPU 1"}}`)
+		// The user's own CUDA_VISIBLE_DEVICES stays, so the device must be found among those.
+		play(t, harness(h.Command[0], "CUDA_VISIBLE_DEVICES="+second), ask, `< {"id":1,"op":"hello","device":{"name":"emulated GPU 1"}}`)
+		play(t, harness(h.Command[0], "CUDA_VISIBLE_DEVICES=0"), ask, `< {"id":1,"op":"hello","error":{"code":"no_device","message":"<string `+second+`>"}}`)
+		play(t, harness(h.Command[0], "CUDA_VISIBLE_DEVICES="), ask, `< {"id":1,"op":"hello","error":{"code":"no_device"}}`)
+	})
+}
