@@ -61,5 +61,8 @@ func escape(s string) string {
 			b.WriteRune(r)
 		}
 	}
-	return b.String()
+	return unlink.Replace(b.String())
 }
+
+// unlink breaks what a forge would turn into a link by itself.
+var unlink = strings.NewReplacer("://", ":\u200b//", "www.", "www\u200b.", "WWW.", "WWW\u200b.")

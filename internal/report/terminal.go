@@ -56,15 +56,23 @@ func row(name, unit string, s SideSummary) []string {
 	}
 	return []string{
 		name, s.Implementation, Quantity(s.P50, unit), Quantity(s.P95, unit), Quantity(s.P99, unit), Percent(s.CV),
-		rate(s.GFLOPS), rate(s.GBs), Change(s.Ratio), over,
+		rate(s.GFLOPS), rate(s.GBs), change(s.Ratio), over,
 	}
 }
 
 func rate(v float64) string {
 	if v == 0 {
-		return "-"
+		return ""
 	}
 	return digits(v)
+}
+
+// change is empty for the side that the others are compared with.
+func change(ratio float64) string {
+	if ratio == 0 {
+		return ""
+	}
+	return Change(ratio)
 }
 
 func against(run *measure.Run) string {
@@ -173,41 +181,44 @@ func writeNotes(w io.Writer, run *measure.Run, summaries []Summary, style Style)
 // Warnings are those of the record and those that its numbers give rise to.
 // Many of one kind are told once, with their number.
 func Warnings(run *measure.Run, summaries []Summary) []string {
-	var out []string
-	repeated := map[string]int{}
+	count := map[string]int{}
 	for _, w := range run.Warnings {
-		if repeated[w.Code]++; repeated[w.Code] == 1 {
-			out = append(out, w.Message)
-		}
+		count[w.Code]++
 	}
-	for i, w := range out {
-		for _, rw := range run.Warnings {
-			if rw.Message == w && repeated[rw.Code] > 1 {
-				out[i] = fmt.Sprintf("%s (and %d more like it)", w, repeated[rw.Code]-1)
-				break
-			}
+	var out []string
+	for _, w := range run.Warnings {
+		switch n := count[w.Code]; {
+		case n == 1:
+			out = append(out, w.Message)
+		case n > 1:
+			out = append(out, fmt.Sprintf("%s (and %d more like it)", w.Message, n-1))
+			count[w.Code] = 0
 		}
 	}
 	var noisy []string
 	for _, s := range summaries {
 		for _, side := range s.Sides {
-			if side.CV > spreadLimit {
-				noisy = append(noisy, fmt.Sprintf("%s of %s (%s)", side.Implementation, s.Name, Percent(side.CV)))
-			}
+			who := side.Implementation + " of " + s.Name
 			if side.Error != "" {
-				out = append(out, fmt.Sprintf("%s of %s failed: %s", side.Implementation, s.Name, side.Error))
+				out = append(out, who+" failed: "+side.Error)
+			}
+			if side.CV > spreadLimit {
+				noisy = append(noisy, fmt.Sprintf("%s (%s)", who, Percent(side.CV)))
 			}
 		}
 	}
 	if len(noisy) > 0 {
-		more := ""
-		if len(noisy) > 3 {
-			more = fmt.Sprintf(" and %d more", len(noisy)-3)
-			noisy = noisy[:3]
-		}
-		out = append(out, fmt.Sprintf("samples spread by more than %.0f %%: %s%s; pawl doctor says what disturbs this machine", spreadLimit*100, strings.Join(noisy, ", "), more))
+		out = append(out, fmt.Sprintf("samples spread by more than %.0f %%: %s; pawl doctor says what disturbs this machine", spreadLimit*100, some(noisy, 3)))
 	}
 	return out
+}
+
+// some lists the first few of many.
+func some(list []string, n int) string {
+	if len(list) <= n {
+		return strings.Join(list, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(list[:n], ", "), len(list)-n)
 }
 
 func plural(n int, noun string) string {
