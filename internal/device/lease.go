@@ -70,17 +70,14 @@ func (l *Lease) undoLeftover(ctx context.Context) *Notice {
 	left, err := l.lock.readUndo()
 	if err != nil {
 		l.stuck = true
-		return &Notice{
-			Code:    "restore_unreadable",
-			Message: fmt.Sprintf("the note %s of what to undo on %s was ignored: %v", path, l.dev.Identity().Name, err),
-			Fix:     "check the clocks with nvidia-smi and remove the file",
-		}
+		notice := l.lock.unreadable(l.dev.Identity().Name, err)
+		return &notice
 	}
 	if left == nil {
 		return nil
 	}
 	dev, ok := l.dev.(Controller)
-	if rebooted := left.Boot != "" && l.self.Boot != "" && left.Boot != l.self.Boot; !ok || rebooted || !left.any() {
+	if !ok || left.stale(l.self.Boot) || !left.any() {
 		_ = l.lock.removeUndo() // nothing is left of what it tells
 		return nil
 	}

@@ -51,18 +51,31 @@ type lock struct {
 
 // take opens the lock in the first usable folder and waits until it is ours.
 func take(ctx context.Context, device, name string, opts LockOptions) (*lock, []Notice, error) {
+	l, notices, err := openLock(name, opts)
+	if err != nil {
+		return nil, nil, fmt.Errorf("locking %s: %w", device, err)
+	}
+	if err := l.wait(ctx, device, opts); err != nil {
+		l.close()
+		return nil, nil, err
+	}
+	self(opts.Owner, opts.Now()).write(l.file)
+	return l, notices, nil
+}
+
+// openLock opens the lock file in the first folder that can be used.
+func openLock(name string, opts LockOptions) (*lock, []Notice, error) {
 	var notices []Notice
 	var failed error
 	for i, path := range lockDirs(opts) {
 		dir, err := openLockDir(path)
-		var file *os.File
-		if err == nil {
-			file, err = openReplaced(dir, fileName(name)+".lock")
-		}
 		if err != nil {
-			if dir != nil {
-				dir.Close()
-			}
+			failed = errors.Join(failed, err)
+			continue
+		}
+		file, err := openReplaced(dir, fileName(name)+".lock")
+		if err != nil {
+			dir.Close()
 			failed = errors.Join(failed, err)
 			continue
 		}
@@ -73,15 +86,9 @@ func take(ctx context.Context, device, name string, opts LockOptions) (*lock, []
 				Fix:     fmt.Sprintf("sudo install -d -m 1777 %s", defaultLockDirs[0]),
 			})
 		}
-		l := &lock{dir: dir, name: fileName(name), file: file}
-		if err := l.wait(ctx, device, opts); err != nil {
-			l.close()
-			return nil, nil, err
-		}
-		self(opts.Owner, opts.Now()).write(l.file)
-		return l, notices, nil
+		return &lock{dir: dir, name: fileName(name), file: file}, notices, nil
 	}
-	return nil, nil, fmt.Errorf("locking %s: %w; set %s to a folder you may write and all users of the device share", device, failed, LockDirVar)
+	return nil, nil, fmt.Errorf("%w; set %s to a folder you may write and all users of the device share", failed, LockDirVar)
 }
 
 // openReplaced opens the lock file, again if it was replaced in that moment.

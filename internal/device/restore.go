@@ -35,6 +35,9 @@ type undo struct {
 // any reports whether there is something to undo.
 func (u undo) any() bool { return u.ResetClocks || u.Persistence != "" }
 
+// stale reports whether the machine was started anew since, and with it the device.
+func (u undo) stale(boot string) bool { return u.Boot != "" && boot != "" && u.Boot != boot }
+
 // apply undoes. Clocks come first: with persistence off the driver may unload, and
 // on some machines the device must then be found anew.
 func (u undo) apply(ctx context.Context, dev Controller) error {
@@ -146,6 +149,15 @@ func (l *lock) readUndo() (*undo, error) {
 		return nil, err
 	}
 	return decodeUndo(b)
+}
+
+// unreadable tells that there is a note, and that it does not count.
+func (l *lock) unreadable(device string, err error) Notice {
+	return Notice{
+		Code:    "restore_unreadable",
+		Message: fmt.Sprintf("the note %s/%s of what to undo on %s was ignored: %v", l.dir.path, l.undoFile(), device, err),
+		Fix:     "check the clocks with nvidia-smi and remove the file",
+	}
 }
 
 func decodeUndo(b []byte) (*undo, error) {
