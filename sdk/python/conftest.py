@@ -17,7 +17,7 @@ PATIENCE = 120  # seconds until a test gives up on a harness; only a hang takes 
 class Harness:
     """A started harness. ask() returns the reply, and keeps the parts before it in .parts."""
 
-    def __init__(self, command, output, env=None, cwd=None):
+    def __init__(self, command, output, env=None):
         from_pawl, self.requests = os.pipe()
         self.replies, to_pawl = os.pipe()
         self.output = output
@@ -25,9 +25,8 @@ class Harness:
         env = {**os.environ, "PYTHONPATH": str(SDK), "PYTHONDONTWRITEBYTECODE": "1", **(env or {})}
         env.update(PAWL_IN=str(from_pawl), PAWL_OUT=str(to_pawl), PAWL_PROTOCOL="1")
         with open(output / "stdout", "wb") as stdout, open(output / "stderr", "wb") as stderr:
-            self.process = subprocess.Popen(
-                command, env=env, cwd=cwd, stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr, pass_fds=(from_pawl, to_pawl)
-            )
+            streams = {"stdin": subprocess.DEVNULL, "stdout": stdout, "stderr": stderr}
+            self.process = subprocess.Popen(command, env=env, pass_fds=(from_pawl, to_pawl), **streams)
         os.close(from_pawl)
         os.close(to_pawl)
 

@@ -41,7 +41,7 @@ class Bench:
         return readings["samples"]
 
 
-@pytest.mark.parametrize("kernel_ns, batch", [(2_000_000, 1), (100_000, 1), (21_000, 1), (19_000, 3), (6_000, 7), (1_100, 37)])
+@pytest.mark.parametrize("kernel_ns, batch", [(2_000_000, 1), (21_000, 1), (19_000, 3), (6_000, 7), (1_100, 37)])
 def test_a_sample_is_the_time_of_the_kernel_alone(gpu, kernel_ns, batch):
     """A launch costs the host 10 us. Whether the kernel is longer or shorter, none of that is in a sample."""
     bench = Bench(gpu, kernel_ns)
@@ -226,7 +226,8 @@ def test_without_a_gpu_the_host_is_measured(start):
 
 def test_the_real_torch_has_what_the_simulated_one_promises():
     torch = pytest.importorskip("torch")
-    for name in ("Event", "_sleep", "synchronize", "get_device_properties", "device_count", "set_device", "current_device"):
+    used = "Event _sleep synchronize get_device_properties device_count set_device current_device is_initialized"
+    for name in used.split():
         assert hasattr(torch.cuda, name)
     assert callable(torch.cuda.Event.record) and callable(torch.cuda.Event.elapsed_time)
     assert hasattr(torch.version, "hip") and hasattr(torch.version, "cuda")

@@ -104,7 +104,9 @@ def test_setup_gets_the_parameters_it_names(start):
     )
     harness.prepare("some", {"N": 3, "name": "x", "other": 1}, seed="18446744073709551615")
     harness.prepare("all", {"N": 3, "fast": True, "x": 0.5})
-    assert harness.stdout().splitlines() == ["(3, 2.5, 'x', 18446744073709551615)", "[('N', 3), ('fast', True), ('x', 0.5)]"]
+    some, every = harness.stdout().splitlines()
+    assert some == "(3, 2.5, 'x', 18446744073709551615)"
+    assert every == "[('N', 3), ('fast', True), ('x', 0.5)]"
 
 
 @pytest.mark.parametrize(
@@ -417,12 +419,12 @@ def test_prints_go_to_stdout_untouched(start):
     assert lines[0] == "at the top" and set(lines[1:]) == {'{"id":1}'}
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_other_code_finds_no_trace_of_the_pipes(start):
     harness = start(
         """
         import os, subprocess, sys
-        open_before = set(os.listdir("/proc/self/fd"))
-        program = "import os; print(sorted(k for k in os.environ if k.startswith('PAWL')), len(os.listdir('/proc/self/fd')))"
+        program = "import os; print([k for k in os.environ if 'PAWL' in k], len(os.listdir('/proc/self/fd')))"
         subprocess.run([sys.executable, "-c", program], close_fds=False)
         @pawl.benchmark("forks")
         def forks():
@@ -440,7 +442,6 @@ def test_other_code_finds_no_trace_of_the_pipes(start):
     assert harness.stdout().splitlines() == ["[] 4", "pipes in a fork: 0"]
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 @pytest.mark.parametrize("numbers", [("98", "99"), ("", "1"), ("in", "out"), ("-1", "1")])
 def test_descriptors_that_are_not_open_are_an_error(run_by_hand, monkeypatch, numbers):
     monkeypatch.setenv("PAWL_IN", numbers[0])
@@ -457,7 +458,8 @@ def test_by_hand_it_prints_a_table(run_by_hand):
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
     assert lines[1].split() == ["case", "median", "us", "10", "%", "90", "%", "samples"]
-    assert [line.split()[0] for line in lines[2:6]] == ["spin/us50/candidate", "spin/us50/slow", "spin/us200/candidate", "spin/us200/slow"]
+    spins = ["spin/us50/candidate", "spin/us50/slow", "spin/us200/candidate", "spin/us200/slow"]
+    assert [line.split()[0] for line in lines[2:6]] == spins
     assert float(lines[4].split()[1]) >= 200
     assert lines[6].split(None, 1) == ["broken/candidate", "broken/candidate needs the parameter mode"]
     assert "pawl bench" in lines[7]
@@ -493,7 +495,7 @@ def test_by_hand_a_broken_case_does_not_hide_the_others(run_by_hand, tmp_path):
         ("pawl.benchmark('')", "''"),
         ("pawl.benchmark('pawl.mine')", "pawl's own"),
         ("pawl.benchmark('a')(print); pawl.benchmark('a')(repr)", "a/candidate is declared twice"),
-        ("pawl.benchmark('a', flops='N')(print); pawl.benchmark('a', 'x', flops='2*N')(repr)", "flops of a are declared twice"),
+        ("pawl.benchmark('a', flops=1)(id); pawl.benchmark('a', 'x', flops=2)(repr)", "flops of a are declared twice"),
     ],
 )
 def test_wrong_declarations_end_the_harness_with_a_reason(start, declarations, said):
