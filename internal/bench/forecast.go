@@ -65,7 +65,7 @@ func Forecast(ctx context.Context, o Options) (Plan, error) {
 	if o.Base != "" || o.Again {
 		p.Sides = append(p.Sides, suite.Base)
 	}
-	for _, i := range o.Suite.Implementations[1:] {
+	for _, i := range o.references() {
 		p.Sides = append(p.Sides, i.Name)
 	}
 	for _, c := range o.Suite.Cases() {
@@ -84,10 +84,12 @@ func Forecast(ctx context.Context, o Options) (Plan, error) {
 
 // estimate takes the time of a round from the last record that fits, else guesses.
 func (p *Plan) estimate(o Options) {
-	perSide, basis := secondsPerCase(o)
+	perCase, cases, basis := lastRun(o)
 	p.Basis = basis
-	cases := max(len(p.Cases), 1)
-	round := float64(len(p.Sides)) * (guessStart + perSide*float64(cases))
+	if !p.Open || cases == 0 || o.Case != "" { // what the harness lists is known from the last run only
+		cases = float64(max(len(p.Cases), 1))
+	}
+	round := float64(len(p.Sides)) * (guessStart + perCase*cases)
 	cost := func(rounds int) Cost {
 		s := round * float64(rounds)
 		if p.Budget > 0 {
@@ -99,23 +101,26 @@ func (p *Plan) estimate(o Options) {
 	p.Most = cost(p.Rounds[len(p.Rounds)-1])
 }
 
-func secondsPerCase(o Options) (seconds float64, basis string) {
-	for _, name := range []string{o.Out, filepath.Join(filepath.Dir(o.Out), "previous.json")} {
+// lastRun tells what a case took, and how many a side had, when the suite was
+// last measured here.
+func lastRun(o Options) (seconds, cases float64, basis string) {
+	current := filepath.Join(filepath.Dir(o.Out), "current.json")
+	for _, name := range []string{o.Out, previous(o.Out), current, previous(current)} {
 		run, err := measure.ScanFile(name, func(*measure.Case, measure.CaseRound) error { return nil })
 		if err != nil || run.Suite.Name != o.Suite.Name {
 			continue
 		}
-		var total float64
-		var n int
+		var total, measured, sides float64
 		for _, r := range run.Rounds {
 			for _, s := range r.Sides {
 				total += s.Seconds - guessStart
-				n += max(len(r.Cases), 1)
+				measured += float64(max(len(r.Cases), 1))
+				sides++
 			}
 		}
-		if n > 0 {
-			return max(total/float64(n), 0.01), "the last run, " + name
+		if sides > 0 {
+			return max(total/measured, 0.01), measured / sides, "the last run, " + name
 		}
 	}
-	return guessCase, "a guess: nothing was measured here yet"
+	return guessCase, 0, "a guess: nothing was measured here yet"
 }

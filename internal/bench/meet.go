@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/goatnote-inc/pawl/gpu"
 	"github.com/goatnote-inc/pawl/internal/harness"
 	"github.com/goatnote-inc/pawl/internal/suite"
 	"github.com/goatnote-inc/pawl/internal/trial"
@@ -60,10 +61,11 @@ func (r *run) open(ctx context.Context) (*harness.Session, error) {
 	return harness.Start(ctx, s.command(v.Harness, nil, r.deviceEnv()...), hello(r.Version, r.lease.Device().Identity()))
 }
 
-// deviceEnv makes a harness use the device that was taken, whatever its
-// framework, and load all code before the first launch.
-func (r *run) deviceEnv() []string {
-	id := r.lease.Device().Identity()
+func (r *run) deviceEnv() []string { return DeviceEnv(r.lease.Device().Identity()) }
+
+// DeviceEnv makes a harness use this device, whatever its framework, and load
+// all code before the first launch.
+func DeviceEnv(id gpu.Identity) []string {
 	if id.UUID == "" {
 		return nil
 	}

@@ -56,6 +56,15 @@ func (o Options) budget() time.Duration {
 	return o.Suite.Budget.Time
 }
 
+// references are the implementations measured beside the candidate. Against
+// itself it needs none: they would only make the run longer.
+func (o Options) references() []suite.Implementation {
+	if o.Again {
+		return nil
+	}
+	return o.Suite.Implementations[1:]
+}
+
 // wants tells whether a case is to be measured. A glob without a slash matches
 // the benchmark, one with a slash the whole name.
 func (o Options) wants(name, benchmark string) bool {

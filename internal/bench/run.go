@@ -219,14 +219,21 @@ func (r *run) makeRoom() error {
 		}
 	}
 	for _, suffix := range []string{"", ".zst"} {
-		if err := os.Rename(r.Out+suffix, r.previous()+suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
+		if err := os.Rename(r.Out+suffix, previous(r.Out)+suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return fmt.Errorf("move the last record aside: %w", err)
 		}
 	}
 	return nil
 }
 
-func (r *run) previous() string { return filepath.Join(filepath.Dir(r.Out), "previous.json") }
+// previous is where the last record goes when a new one takes its place.
+func previous(out string) string {
+	dir, name := filepath.Split(out)
+	if name == "current.json" {
+		return filepath.Join(dir, "previous.json")
+	}
+	return filepath.Join(dir, "previous-"+name) // a record of another kind must not replace that one
+}
 
 // recover makes the document of a run that crashed.
 func (r *run) recover(journal string) error {

@@ -40,7 +40,7 @@ func (r *run) prepare(ctx context.Context) error {
 	if r.Again {
 		names = append(names, side{name: suite.Base, from: suite.Candidate, dir: r.Dir})
 	}
-	for _, i := range r.Suite.Implementations[1:] {
+	for _, i := range r.references() {
 		names = append(names, side{name: i.Name, from: i.Name, dir: r.Dir})
 	}
 	var head string
