@@ -15,6 +15,7 @@ type CaseRound struct {
 	// Unsteady says that warm-up ended by its limit, not because the kernel settled.
 	Unsteady bool   `json:"unsteady,omitempty"`
 	Error    string `json:"error,omitempty"` // why there are no samples
+	Note     string `json:"note,omitempty"`  // what the harness says of how they were taken
 
 	Warmup  Samples `json:"warmup,omitempty"` // runs before the kernel was steady, kept and never counted
 	Samples Samples `json:"samples"`
@@ -43,7 +44,8 @@ func (r CaseRound) append(b []byte) ([]byte, error) {
 		Quantum  float64 `json:"quantum_ns,omitempty"`
 		Unsteady bool    `json:"unsteady,omitempty"`
 		Error    string  `json:"error,omitempty"`
-	}{r.Round, r.Batch, r.Quantum, r.Unsteady, r.Error}
+		Note     string  `json:"note,omitempty"`
+	}{r.Round, r.Batch, r.Quantum, r.Unsteady, r.Error, r.Note}
 	head, err := json.Marshal(facts)
 	if err != nil {
 		return nil, fmt.Errorf("write a round: %w", err)
@@ -81,6 +83,8 @@ func decodeCaseRound(d *jsontext.Decoder) (CaseRound, error) {
 			return decodeValue(d, &r.Unsteady)
 		case "error":
 			return decodeValue(d, &r.Error)
+		case "note":
+			return decodeValue(d, &r.Note)
 		default:
 			return d.SkipValue()
 		}

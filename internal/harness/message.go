@@ -85,6 +85,7 @@ type Measured struct {
 	Wall    measure.Samples `json:"wall"`
 	CPU     measure.Samples `json:"cpu"`
 	Clocks  measure.Samples `json:"clock_mhz"`
+	Note    string          `json:"note"` // for people: how these samples were taken
 }
 
 // part adds the samples of a part in front of the reply that follows it.

@@ -99,6 +99,7 @@ func (s *Session) Measure(ctx context.Context, what string, m Measure) (Measured
 		return Measured{}, e
 	}
 	reply.Batch = max(reply.Batch, 1)
+	reply.Note = printable(truncate(reply.Note, 300))
 	return reply, nil
 }
 

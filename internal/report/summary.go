@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -26,6 +27,8 @@ type SideSummary struct {
 	CV             float64 // median over the rounds: drift between rounds is not noise within one
 	GFLOPS, GBs    float64 // from the declared work and the median; 0 when not declared
 	Error          string  // why there is nothing to describe
+	Note           string  // what the harness says of how it measured
+	Unsteady       int     // rounds in which the kernel never settled
 	NoSamples      bool    // the source kept only a summary
 
 	// Ratio is this side over the reference side: the geometric mean of the ratios
@@ -105,6 +108,10 @@ func summariseSide(c measure.Case, dropped map[int]bool) SideSummary {
 			continue
 		}
 		s.Rounds++
+		s.Note = cmp.Or(r.Note, s.Note)
+		if r.Unsteady {
+			s.Unsteady++
+		}
 		all = append(all, r.Samples...)
 		medians = append(medians, stats.Median(r.Samples))
 		if cv := stats.CV(r.Samples); !math.IsNaN(cv) {

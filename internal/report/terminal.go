@@ -202,6 +202,12 @@ func Warnings(run *measure.Run, summaries []Summary) []string {
 			if side.Error != "" {
 				out = append(out, who+" failed: "+side.Error)
 			}
+			if side.Note != "" {
+				out = append(out, who+": "+side.Note)
+			}
+			if side.Unsteady > side.Rounds/2 {
+				out = append(out, fmt.Sprintf("%s was still changing when its warm-up ended, in %d of %d rounds", who, side.Unsteady, side.Rounds))
+			}
 			if side.CV > spreadLimit {
 				noisy = append(noisy, fmt.Sprintf("%s (%s)", who, Percent(side.CV)))
 			}

@@ -111,7 +111,7 @@ func measureCase(ctx context.Context, session *harness.Session, c Case, seed uin
 	}
 	return measure.CaseRound{
 		Batch: m.Batch, Quantum: prepared.Quantum, Warmup: warm, Samples: m.Samples,
-		Wall: m.Wall, CPU: m.CPU, Clocks: m.Clocks, Unsteady: !steady,
+		Wall: m.Wall, CPU: m.CPU, Clocks: m.Clocks, Unsteady: !steady, Note: m.Note,
 	}, nil
 }
 
