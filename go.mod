@@ -6,6 +6,8 @@ toolchain go1.26.8
 
 require github.com/NVIDIA/go-nvml v0.13.4-0
 
+require golang.org/x/tools v0.49.0 // indirect
+
 require (
 	github.com/aclements/go-moremath v0.0.0-20210112150236-f10218a38794 // indirect
 	github.com/bahlo/generic-list-go v0.2.0 // indirect
