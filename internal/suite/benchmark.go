@@ -86,7 +86,7 @@ type plan struct {
 // suite, or, where the suite names none, those the harness lists.
 func (r *resolver) sidesOf(e *entry[benchmarkDoc], b *Benchmark) []*side {
 	b.Implementations = []string{Candidate}
-	switch listed := r.lists(e.name); {
+	switch listed := r.byName[e.name]; {
 	case e.value.Implementations != nil:
 		seen := map[string]bool{}
 		for _, name := range e.value.Implementations {
@@ -184,7 +184,10 @@ func (r *resolver) cases(p *plan, config Config) bool {
 			if i == 0 {
 				r.tryMetrics(c)
 			}
-			side.assign(len(r.suite.cases), config.Params)
+			if !side.assign(len(r.suite.cases), config.Params) {
+				r.add(p.at, "narrow the parameters that stand in commands", "implementation %q has more than %d variants", side.name, maxVariants)
+				return false
+			}
 			r.suite.cases = append(r.suite.cases, c)
 		}
 	}

@@ -63,6 +63,7 @@ type entry[T any] struct {
 	name  string
 	at    *node // of the name
 	value T
+	node  *node // of the value
 	// broken says that something in it could not be read. It was reported; whoever
 	// draws conclusions from the rest would report it again in other words.
 	broken bool
@@ -73,16 +74,14 @@ type entry[T any] struct {
 type named[K namer, T any] []entry[T]
 
 func (m *named[K, T]) read(d *decoder, n *node, f field) {
-	if n.isNull() && f.min == nil {
+	if n.isNull() && f.least == 0 {
 		return
 	}
 	if n.kind != mapNode {
 		d.want(n, f, "a mapping")
 		return
 	}
-	if f.min != nil && len(n.keys) == 0 && !n.lost {
-		d.add(n, "", "%s is empty", f.key)
-	}
+	d.size(n, f)
 	rule := K("").rule()
 	*m = make(named[K, T], 0, len(n.keys))
 	for i, key := range n.keys {
@@ -90,7 +89,7 @@ func (m *named[K, T]) read(d *decoder, n *node, f field) {
 		if problem, hint := rule.check(key.text); problem != "" {
 			d.add(key, hint, "%s", problem)
 		}
-		e := entry[T]{name: key.text, at: key}
+		e := entry[T]{name: key.text, at: key, node: n.items[i]}
 		d.decode(n.items[i], reflect.ValueOf(&e.value).Elem(), field{key: key.text})
 		e.broken = d.found > before || !n.items[i].whole()
 		*m = append(*m, e)
@@ -107,8 +106,11 @@ func (*named[K, T]) schema(s *schemaWriter, f field) object {
 		"type": []string{"object", "null"}, "propertyNames": names,
 		"additionalProperties": s.value(reflect.TypeFor[T](), field{}),
 	}
-	if f.min != nil {
-		out["type"], out["minProperties"] = "object", *f.min
+	if f.least > 0 {
+		out["type"], out["minProperties"] = "object", f.least
+	}
+	if f.most > 0 {
+		out["maxProperties"] = f.most
 	}
 	return out
 }
@@ -142,7 +144,7 @@ func (x *filter) read(d *decoder, n *node, f field) {
 	x.at = n
 	switch {
 	case n.kind == mapNode:
-		f.min = new(1.0) // an empty one would match every config
+		f.least = 1 // an empty one would match every config
 		x.params.read(d, n, f)
 	case n.isText():
 		x.when.read(d, n, f)
@@ -152,7 +154,7 @@ func (x *filter) read(d *decoder, n *node, f field) {
 }
 
 func (*filter) schema(s *schemaWriter, f field) object {
-	f.min = new(1.0)
+	f.least, f.most = 1, 0
 	params := (*named[paramName, scalar])(nil).schema(s, f)
 	return object{"anyOf": []object{params, {"type": "string", "minLength": 1}}}
 }

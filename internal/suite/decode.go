@@ -13,6 +13,7 @@ import (
 type field struct {
 	key, doc, example string
 	min, max          *float64 // of a number, or of each number of a list
+	least, most       int      // entries of a list or mapping; 0 is no limit
 	required          bool
 	index             []int
 	kind              reflect.Type
@@ -44,6 +45,7 @@ func fieldsOf(t reflect.Type) []field {
 		fields = append(fields, field{
 			key: key, doc: sf.Tag.Get("doc"), example: sf.Tag.Get("example"),
 			min: bound(sf.Tag.Get("min")), max: bound(sf.Tag.Get("max")),
+			least: count(sf.Tag.Get("least")), most: count(sf.Tag.Get("most")),
 			required: sf.Tag.Get("require") == "true",
 			index:    sf.Index, kind: sf.Type,
 		})
@@ -56,6 +58,21 @@ func bound(tag string) *float64 {
 		return &x
 	}
 	return nil
+}
+
+func count(tag string) int {
+	n, _ := strconv.Atoi(tag) // without a tag there is no limit
+	return n
+}
+
+// size refuses a list or mapping with too few or too many entries.
+func (d *decoder) size(n *node, f field) {
+	switch entries := len(n.items); {
+	case entries < f.least && !n.lost:
+		d.add(n, "", "%s is empty", f.key)
+	case f.most > 0 && entries > f.most:
+		d.add(n, "", "%s has %d entries, the limit is %d", f.key, entries, f.most)
+	}
 }
 
 // decoder fills the structs of file.go from nodes and refuses everything they
@@ -195,6 +212,8 @@ func (d *decoder) list(n *node, v reflect.Value, f field) {
 		d.add(n, hint, "%s: want a list, found %s", f.key, n.describe())
 		return
 	}
+	d.size(n, f)
+	f.least, f.most = 0, 0 // of the list, not of what is in it
 	list := reflect.MakeSlice(v.Type(), len(n.items), len(n.items))
 	for i, item := range n.items {
 		d.decode(item, list.Index(i), f)

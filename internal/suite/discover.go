@@ -37,6 +37,9 @@ func (s *Suite) Fill(listed []Listed) (*Suite, error) {
 		}
 		seen[l.Name] = true
 	}
+	if len(listed) > maxCases {
+		p.add(at, "", "the harness lists %d benchmarks, the limit is %d", len(listed), maxCases)
+	}
 	if s.Discover && len(listed) == 0 {
 		p.add(at, "name benchmarks in the suite", "the harness lists no benchmarks")
 	}
@@ -44,15 +47,6 @@ func (s *Suite) Fill(listed []Listed) (*Suite, error) {
 		return nil, err
 	}
 	return resolve(s.root, s.doc, listed, p)
-}
-
-// lists returns what the harness says of a benchmark, or nil.
-func (r *resolver) lists(name string) *Listed {
-	i := slices.IndexFunc(r.listed, func(l Listed) bool { return l.Name == name })
-	if i < 0 {
-		return nil
-	}
-	return &r.listed[i]
 }
 
 // declareListed makes room for an implementation that only the harness knows.
@@ -64,6 +58,10 @@ func (r *resolver) declareListed(e *entry[benchmarkDoc], name string) {
 		r.add(e.at, hint, "benchmark %q, as the harness lists it: %s", e.name, problem)
 		return
 	}
+	if len(r.suite.sides) > maxSides {
+		r.add(e.at, "name them in the suite", "the harness lists more than %d implementations", maxSides)
+		return
+	}
 	s := newSide(name, r.suite.sides[0].variantDoc)
 	r.suite.sides = append(r.suite.sides, s)
 	r.suite.Implementations = append(r.suite.Implementations, s.implementation())
@@ -71,7 +69,7 @@ func (r *resolver) declareListed(e *entry[benchmarkDoc], name string) {
 
 // listedConfigs takes the configs of a benchmark from the harness.
 func (r *resolver) listedConfigs(e *entry[benchmarkDoc]) []Config {
-	l := r.lists(e.name)
+	l := r.byName[e.name]
 	if l == nil {
 		var known []string
 		for _, other := range r.listed {
@@ -89,11 +87,17 @@ func (r *resolver) listedConfigs(e *entry[benchmarkDoc]) []Config {
 	}
 	before := r.found
 	order := r.order(e, l.Configs)
+	if r.found > before {
+		return nil
+	}
 	configs := make([]Config, len(l.Configs))
 	for i, c := range l.Configs {
 		configs[i] = Config{Name: c.Name, Params: r.inOrder(e, c.Params, order)}
-		if c.Name == "" {
+		switch problem, hint := benchmarkRule.check(c.Name); {
+		case c.Name == "":
 			configs[i].Name = ConfigName(configs[i].Params)
+		case problem != "":
+			r.add(e.at, hint, "benchmark %q, as the harness lists it, has a config with the name %q", e.name, shorten(c.Name))
 		}
 	}
 	r.knowsAll(e.value, order)
@@ -114,7 +118,10 @@ func (r *resolver) order(e *entry[benchmarkDoc], configs []Config) []string {
 			if problem, hint := paramRule.check(p.Name); problem != "" {
 				r.add(e.at, hint, "benchmark %q, as the harness lists it: %s", e.name, problem)
 			}
-			order = append(order, p.Name)
+			if order = append(order, p.Name); len(order) > maxParams {
+				r.add(e.at, "", "benchmark %q, as the harness lists it, has more than %d parameters", e.name, maxParams)
+				return order
+			}
 		}
 	}
 	return order
@@ -158,7 +165,7 @@ func plainValue(v any) (any, bool) {
 
 // listedWork is the work of a benchmark as the harness declares it.
 func (r *resolver) listedWork(e *entry[benchmarkDoc]) workDoc {
-	l := r.lists(e.name)
+	l := r.byName[e.name]
 	if l == nil {
 		return workDoc{}
 	}

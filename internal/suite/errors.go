@@ -98,6 +98,9 @@ func (p *problems) sorted(list []*Error) []*Error {
 
 // didYouMean is a hint for a misspelt word; without a near one it lists what there is.
 func didYouMean(word string, known []string) string {
+	if len(known) > 1000 { // too many to look through for every mistake
+		return ""
+	}
 	if near := spell.Nearest(word, known); near != "" {
 		return fmt.Sprintf("did you mean %q?", near)
 	}

@@ -15,8 +15,8 @@ type fileDoc struct {
 	Harness         harnessDoc                            `key:"harness" doc:"The program that runs the kernel."`
 	Measure         measureDoc                            `key:"measure" doc:"How a case is measured."`
 	Budget          budgetDoc                             `key:"budget" doc:"Where measuring ends, decided or not. Without it only the rounds do."`
-	Metrics         named[metricName, metricDoc]          `key:"metrics" doc:"What is computed of a case beside its time."`
-	Implementations named[implementationName, variantDoc] `key:"implementations" doc:"References measured beside the candidate. An empty one shares the candidate's build and harness."`
+	Metrics         named[metricName, metricDoc]          `key:"metrics" most:"100" doc:"What is computed of a case beside its time."`
+	Implementations named[implementationName, variantDoc] `key:"implementations" most:"100" doc:"References measured beside the candidate. An empty one shares the candidate's build and harness."`
 	Benchmarks      named[benchmarkName, benchmarkDoc]    `key:"benchmarks" doc:"The kernels or operations to measure. Without it the harness lists them."`
 }
 
@@ -32,14 +32,14 @@ type deviceDoc struct {
 type buildDoc struct {
 	Command text                  `key:"command" example:"make harness BLOCK=${BLOCK}" doc:"Command that builds, run in the folder of the suite. ${NAME} stands for a parameter: one build for each distinct command."`
 	Outputs []text                `key:"outputs" example:"[harness]" doc:"Globs of the files that the build makes. Their digests identify the build."`
-	Env     named[envName, loose] `key:"env" example:"{CFLAGS: -O3}" doc:"Environment variables of the command."`
+	Env     named[envName, loose] `key:"env" most:"1000" example:"{CFLAGS: -O3}" doc:"Environment variables of the command."`
 	Timeout duration              `key:"timeout" doc:"How long a build may take."`
 }
 
 type harnessDoc struct {
 	Command text                  `key:"command" example:"./harness" doc:"Command that starts the harness, run in the folder of the suite. ${NAME} stands for a parameter: one process for each distinct command."`
 	Files   []text                `key:"files" example:"[weights.bin]" doc:"Globs of other files that the result depends on. Their digests identify the harness."`
-	Env     named[envName, loose] `key:"env" example:"{OMP_NUM_THREADS: 1}" doc:"Environment variables of the command."`
+	Env     named[envName, loose] `key:"env" most:"1000" example:"{OMP_NUM_THREADS: 1}" doc:"Environment variables of the command."`
 	Timeout duration              `key:"timeout" doc:"How long a harness may be silent."`
 	Format  format                `key:"format" example:"google-benchmark" doc:"pawl for a harness that speaks the protocol; otherwise the format that a plain command prints, or auto to recognise it."`
 	Output  text                  `key:"output" example:"out.json" doc:"File in which a plain command leaves its result. Without it the result is read from its stdout."`
@@ -55,7 +55,7 @@ type settingsDoc struct {
 
 type measureDoc struct {
 	settingsDoc
-	Rounds []int `key:"rounds" min:"1" max:"10000" example:"[4, 8, 16, 32]" doc:"Rounds after which the verdict is looked at. Undecided cases go on to the next number."`
+	Rounds []int `key:"rounds" least:"1" most:"16" min:"1" max:"10000" example:"[4, 8, 16, 32]" doc:"Rounds after which the verdict is looked at. Undecided cases go on to the next number."`
 }
 
 type budgetDoc struct {
@@ -82,14 +82,14 @@ type workDoc struct {
 }
 
 type benchmarkDoc struct {
-	Matrix  named[paramName, many[scalar]] `key:"matrix" min:"1" example:"{B: [16, 32], S: [128, 512]}" doc:"Parameters with their values; every combination is a config. Without matrix and include the harness lists the configs."`
+	Matrix  named[paramName, many[scalar]] `key:"matrix" least:"1" most:"64" example:"{B: [16, 32], S: [128, 512]}" doc:"Parameters with their values; every combination is a config. Without matrix and include the harness lists the configs."`
 	Include []named[paramName, scalar]     `key:"include" example:"[{B: 1, S: 64}]" doc:"Configs beside those of the matrix."`
-	Exclude []filter                       `key:"exclude" example:"[{B: 16, S: 512}, 'B * S > 100000']" doc:"Configs of the matrix to leave out: parameters that match, or an expression."`
+	Exclude []filter                       `key:"exclude" most:"1000" example:"[{B: 16, S: 512}, 'B * S > 100000']" doc:"Configs of the matrix to leave out: parameters that match, or an expression."`
 	settingsDoc
 	workDoc
 	Gate            *bool         `key:"gate" doc:"Whether its cases may fail a change."`
 	Implementations []text        `key:"implementations" example:"[candidate, sdpa]" doc:"Implementations to measure. Without it all of the suite. The candidate is always there."`
-	Overrides       []overrideDoc `key:"overrides" example:"[{when: S >= 512, samples: 50}]" doc:"Settings of some configs; a later override wins."`
+	Overrides       []overrideDoc `key:"overrides" most:"1000" example:"[{when: S >= 512, samples: 50}]" doc:"Settings of some configs; a later override wins."`
 }
 
 type overrideDoc struct {

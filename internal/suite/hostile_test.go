@@ -1,10 +1,12 @@
 package suite
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -30,6 +32,15 @@ func TestHostile(t *testing.T) {
 		"wide name":     {head + "benchmarks: {a: {matrix: {" + bigMatrix(64, 1) + "}}}", "the limit is 200"},
 		"long key":      {head + strings.Repeat("k", 1000) + ": 1\n", "unknown key \"kkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkk...\""},
 		"long value":    {"version: 1\nharness: {command: x, format: " + strings.Repeat("v", 1<<16) + "}\n", "format cannot be \"vvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvv...\""},
+		"long command":  {"version: 1\nharness: {command: " + strings.Repeat("v", maxText+1) + "}\n", "command has more than 10000 characters (put it into a script)"},
+		"many metrics":  {head + "metrics: {" + entries(200, "m%d: {}") + "}\n", "metrics has 203 entries, the limit is 100"},
+		"references":    {head + "implementations: {" + entries(200, "i%d: {}") + "}\n", "implementations has 200 entries, the limit is 100"},
+		"variables":     {"version: 1\nharness: {command: x, env: {" + entries(2000, "E%d: 1") + "}}\n", "env has 2000 entries, the limit is 1000"},
+		"excludes":      {head + "benchmarks: {a: {matrix: {N: 1}, exclude: [" + entries(2000, "N == %d") + "]}}\n", "exclude has 2000 entries, the limit is 1000"},
+		"overrides":     {head + "benchmarks: {a: {matrix: {N: 1}, overrides: [" + entries(2000, "{when: N == %d}") + "]}}\n", "overrides has 2000 entries, the limit is 1000"},
+		"parameters":    {head + "benchmarks: {a: {include: [{" + entries(100, "P%d: 1") + "}]}}\n", `benchmark "a" has 100 parameters, the limit is 64`},
+		"variants":      {"version: 1\nharness: {command: 'x ${N}'}\nbenchmarks: {a: {matrix: {N: [" + entries(1001, "%d") + "]}}}\n", `implementation "candidate" has more than 1000 variants`},
+		"places":        {"version: 1\nharness: {command: '" + strings.Repeat("${N}", 2000) + "'}\nbenchmarks: {a: {matrix: {M: 1}}}\n", "${N} is not a parameter of benchmark \"a\""},
 		"expression":    {head + "benchmarks: {a: {matrix: {N: 1}, flops: " + strings.Repeat("(", 4000) + "}}", "the expression ends too early"},
 		"long includes": {head + "benchmarks:\n  a:\n    include:\n" + strings.Repeat("      - {N: 1}\n", 10_000), "config N1 of benchmark \"a\" appears twice"},
 	} {
@@ -42,6 +53,42 @@ func TestHostile(t *testing.T) {
 				t.Errorf("the message has %d bytes", len(fmt.Sprint(err)))
 			}
 		})
+	}
+}
+
+func entries(n int, format string) string {
+	list := make([]string, n)
+	for i := range list {
+		list[i] = fmt.Sprintf(format, i)
+	}
+	return strings.Join(list, ", ")
+}
+
+// What a harness lists is as little trusted as a file.
+func TestHostileHarness(t *testing.T) {
+	s := parse(t, "version: 1\nharness: {command: x}\n")
+	var many []Listed
+	for i := range maxCases + 1 {
+		many = append(many, Listed{Name: fmt.Sprint(i)})
+	}
+	var configs []Config
+	for i := range 1000 {
+		configs = append(configs, Config{Params: Params{{fmt.Sprintf("P%d", i), 1.0}}})
+	}
+	var names []string
+	for i := range 1000 {
+		names = append(names, fmt.Sprintf("i%d", i))
+	}
+	for want, list := range map[string][]Listed{
+		"the harness lists 100001 benchmarks, the limit is 100000":        many,
+		"as the harness lists it, has more than 64 parameters":            {{Name: "a", Configs: configs}},
+		"has a config with the name \"a\\nb\" (printable":                 {{Name: "a", Configs: []Config{{Name: "a\nb"}}}},
+		"the harness lists more than 100 implementations":                 {{Name: "a", Implementations: names}},
+		"the harness lists 100001 configs for benchmark \"a\", the limit": {{Name: "a", Configs: make([]Config, maxCases+1)}},
+	} {
+		if _, err := s.Fill(list); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %.300v\nwant %s", err, want)
+		}
 	}
 }
 
@@ -131,6 +178,42 @@ func FuzzParse(f *testing.F) {
 		}
 		if s.NeedsHarness() {
 			_, _ = s.Fill([]Listed{{Name: "a", Flops: "N", Configs: []Config{{Params: Params{{"N", 1.0}}}}}, {Name: "b"}})
+		}
+	})
+}
+
+// FuzzFill reads what a harness lists, and gives it to a suite that has to take it.
+func FuzzFill(f *testing.F) {
+	f.Add([]byte(reply))
+	f.Add([]byte(`[{"name":"a","flops":"N*","configs":[{"N":1e300,"k":true},{"k":false}]}]`))
+	f.Add([]byte(`[{"name":"a","implementations":["candidate","x","base"],"configs":[{}]}]`))
+	s, err := Parse("pawl.yaml", []byte("version: 1\nharness: {command: x}\nmetrics: {r: {expr: N / time, better: higher}}\n"))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var list []Listed
+		if json.Unmarshal(data, &list) != nil {
+			return
+		}
+		full, err := s.Fill(list)
+		if err != nil {
+			if _, ok := errors.AsType[Errors](err); !ok {
+				t.Fatalf("%T: %v", err, err)
+			}
+			return
+		}
+		seen := map[string]bool{}
+		for _, c := range full.Cases() {
+			if seen[c.String()] || c.Flops < 0 {
+				t.Fatalf("%+v", c)
+			}
+			seen[c.String()] = true
+			again := Params{}
+			text, err := json.Marshal(c.Params)
+			if err != nil || json.Unmarshal(text, &again) != nil || !slices.Equal(again, c.Params) {
+				t.Fatalf("%v is written %s and read %v: %v", c.Params, text, again, err)
+			}
 		}
 	})
 }

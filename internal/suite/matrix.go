@@ -17,6 +17,10 @@ func (r *resolver) configs(e *entry[benchmarkDoc]) []Config {
 	if len(b.Matrix) == 0 {
 		names = b.Include[0].names()
 	}
+	if len(names) > maxParams {
+		r.add(e.at, "", "benchmark %q has %d parameters, the limit is %d", e.name, len(names), maxParams)
+		return nil
+	}
 	before := r.found
 	r.knowsAll(b, names)
 	if len(b.Matrix) == 0 && len(b.Exclude) > 0 {
@@ -37,7 +41,7 @@ func (r *resolver) configs(e *entry[benchmarkDoc]) []Config {
 		configs = r.exclude(b.Exclude, product(b.Matrix, size))
 	}
 	for i, include := range b.Include {
-		if params := r.included(include, names, r.itemOf(e, "include", i)); params != nil {
+		if params := r.included(include, names, e.node.get("include").items[i]); params != nil {
 			configs = append(configs, Config{Params: params})
 		}
 	}
@@ -159,12 +163,6 @@ func (r *resolver) included(config named[paramName, scalar], names []string, at 
 	return params
 }
 
-// itemOf is the node of an item in a list of a benchmark.
-func (r *resolver) itemOf(e *entry[benchmarkDoc], key string, i int) *node {
-	list := r.root.get("benchmarks").get(e.name).get(key)
-	return list.items[i]
-}
-
 // distinct refuses two configs with one name, whose numbers would end in one
 // series, and none at all.
 func (r *resolver) distinct(e *entry[benchmarkDoc], configs []Config) []Config {
@@ -176,7 +174,7 @@ func (r *resolver) distinct(e *entry[benchmarkDoc], configs []Config) []Config {
 	for i, c := range configs {
 		at := e.at
 		if included := i - (len(configs) - len(e.value.Include)); included >= 0 && len(e.value.Include) > 0 {
-			at = r.itemOf(e, "include", included)
+			at = e.node.get("include").items[included]
 		}
 		other, twice := first[c.Name]
 		switch {

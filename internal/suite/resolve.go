@@ -21,6 +21,7 @@ type resolver struct {
 	root     *node
 	doc      *fileDoc
 	listed   []Listed // by the harness; nil when it was not asked
+	byName   map[string]*Listed
 	suite    *Suite
 	warnings problems
 	broken   bool // some benchmark was left alone
@@ -32,8 +33,11 @@ type resolver struct {
 func resolve(root *node, doc *fileDoc, listed []Listed, p *problems) (*Suite, error) {
 	r := &resolver{
 		problems: p, root: root, doc: doc, listed: listed,
-		suite:   &Suite{root: root, doc: doc, Files: p.files, Digest: digest(root)},
-		metrics: map[metricsKey][]Metric{}, reported: map[*expr.Expr]bool{},
+		suite:  &Suite{root: root, doc: doc, Files: p.files, Digest: digest(root)},
+		byName: map[string]*Listed{}, metrics: map[metricsKey][]Metric{}, reported: map[*expr.Expr]bool{},
+	}
+	for i, l := range listed {
+		r.byName[l.Name] = &listed[i]
 	}
 	r.sections()
 	r.declareMetrics()
@@ -69,9 +73,6 @@ func (r *resolver) checkRounds() {
 	n := r.section("measure").get("rounds")
 	if n == nil || n.kind != listNode {
 		return
-	}
-	if len(n.items) == 0 || len(n.items) > 16 {
-		r.add(n, "", "rounds: want 1 to 16 numbers, found %d", len(n.items))
 	}
 	for i, rounds := range r.doc.Measure.Rounds {
 		if i == 0 || rounds == 0 { // 0 could not be read

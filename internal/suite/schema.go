@@ -84,7 +84,7 @@ func (s *schemaWriter) value(t reflect.Type, f field) object {
 	case reflect.Struct:
 		return s.structure(t, nil)
 	case reflect.Slice:
-		return object{"type": "array", "items": s.value(t.Elem(), f)}
+		return s.list(t, f)
 	case reflect.Bool:
 		return object{"type": "boolean"}
 	case reflect.Int:
@@ -92,6 +92,19 @@ func (s *schemaWriter) value(t reflect.Type, f field) object {
 	default:
 		return f.limit(object{"type": "number"})
 	}
+}
+
+func (s *schemaWriter) list(t reflect.Type, f field) object {
+	out := object{"type": "array"}
+	if f.least > 0 {
+		out["minItems"] = f.least
+	}
+	if f.most > 0 {
+		out["maxItems"] = f.most
+	}
+	f.least, f.most = 0, 0 // of the list, not of what is in it
+	out["items"] = s.value(t.Elem(), f)
+	return out
 }
 
 func (f field) limit(p object) object {

@@ -16,6 +16,9 @@ type side struct {
 	variants  []Variant
 }
 
+// maxSides bounds the references of a suite, as file.go does for those it names.
+const maxSides = 100
+
 // declareSides makes the candidate and the references. A reference has what it
 // does not say itself from the candidate.
 func (r *resolver) declareSides() {

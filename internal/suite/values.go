@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/goatnote-inc/pawl/gpu"
 	"github.com/goatnote-inc/pawl/internal/suite/expr"
@@ -31,10 +32,19 @@ func (t *text) read(d *decoder, n *node, f field) {
 		d.add(n, hint, "%s: want text, found %s", f.key, n.describe())
 		return
 	}
+	if utf8.RuneCountInString(n.text) > maxText {
+		d.add(n, "put it into a script", "%s has more than %d characters", f.key, maxText)
+		return
+	}
 	*t = text{n.text, n}
 }
 
-func (*text) schema(*schemaWriter, field) object { return object{"type": "string"} }
+// maxText bounds a text, which is repeated for every variant.
+const maxText = 10_000
+
+func (*text) schema(*schemaWriter, field) object {
+	return object{"type": "string", "maxLength": maxText}
+}
 
 // loose is a single value of any kind, taken as it is written: an index or a UUID,
 // the value of an environment variable.
@@ -48,11 +58,15 @@ func (l *loose) read(d *decoder, n *node, f field) {
 		d.want(n, f, "a single value")
 		return
 	}
+	if utf8.RuneCountInString(n.text) > maxText {
+		d.add(n, "put it into a file", "%s has more than %d characters", f.key, maxText)
+		return
+	}
 	*l = loose{n.text, n}
 }
 
 func (*loose) schema(*schemaWriter, field) object {
-	return object{"type": []string{"string", "number", "boolean"}}
+	return object{"type": []string{"string", "number", "boolean"}, "maxLength": maxText}
 }
 
 // scalar is the value of a parameter: a number, text, or true or false.

@@ -35,6 +35,9 @@ func (s *Suite) Variants() []Variant {
 	return list
 }
 
+// maxVariants bounds the builds of an implementation.
+const maxVariants = 1000
+
 // place is a ${NAME} in a command; $${NAME} is how one is kept for the shell.
 var place = regexp.MustCompile(`\$?\$\{([^}]*)\}`)
 
@@ -63,18 +66,23 @@ type template struct {
 	char  int // of the text
 }
 
-// templates lists the places of all texts that are expanded.
+// templates lists the places of all texts that are expanded, the first of each
+// parameter.
 func (v variantDoc) templates() []template {
 	texts := slices.Concat([]text{v.Build.Command, v.Harness.Command, v.Harness.Output}, v.Build.Outputs, v.Harness.Files)
 	for _, e := range slices.Concat(v.Build.Env, v.Harness.Env) {
 		texts = append(texts, text(e.value))
 	}
 	var list []template
+	seen := map[string]bool{}
 	for _, t := range texts {
 		for _, m := range place.FindAllStringSubmatchIndex(t.string, -1) {
-			if !strings.HasPrefix(t.string[m[0]:], "$$") {
-				list = append(list, template{t.string[m[2]:m[3]], t.at, utf8.RuneCountInString(t.string[:m[0]])})
+			param := t.string[m[2]:m[3]]
+			if strings.HasPrefix(t.string[m[0]:], "$$") || seen[param] {
+				continue
 			}
+			seen[param] = true
+			list = append(list, template{param, t.at, utf8.RuneCountInString(t.string[:m[0]])})
 		}
 	}
 	return list
@@ -106,8 +114,9 @@ func listOf(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// assign puts a case into the variant that measures it.
-func (s *side) assign(index int, params Params) {
+// assign puts a case into the variant that measures it; false means that there are
+// too many of them.
+func (s *side) assign(index int, params Params) bool {
 	if params == nil {
 		params = Params{}
 	}
@@ -118,6 +127,9 @@ func (s *side) assign(index int, params Params) {
 	}
 	i, ok := s.known[key.String()]
 	if !ok {
+		if len(s.variants) == maxVariants {
+			return false
+		}
 		i = len(s.variants)
 		s.known[key.String()] = i
 		s.variants = append(s.variants, Variant{
@@ -125,4 +137,5 @@ func (s *side) assign(index int, params Params) {
 		})
 	}
 	s.variants[i].cases = append(s.variants[i].cases, index)
+	return true
 }
