@@ -25,6 +25,8 @@ var tools = []struct{ name, arg string }{
 	{"cc", "--version"},
 	{"c++", "--version"},
 	{"cmake", "--version"},
+	{"ninja", "--version"},
+	{"ccache", "--version"},
 	{"cargo", "--version"},
 	{"rustc", "--version"},
 	{"go", "version"},
@@ -37,9 +39,13 @@ var interpreters = []string{"python3", "python"}
 // recipeFiles are where a build names its compilers.
 var recipeFiles = []string{"Makefile", "makefile", "GNUmakefile", "CMakeLists.txt", "build.ninja", "setup.py", "pyproject.toml", "Cargo.toml"}
 
-// Toolchain tells the version of every known tool that the commands, or the
-// recipe files in dir, name.
-func Toolchain(ctx context.Context, dir string, commands ...string) []measure.Tool {
+// cudaProject is how a CMake file asks for a CUDA compiler without naming it.
+var cudaProject = regexp.MustCompile(`(?s)\b(LANGUAGES|enable_language\s*\()[^)]*\bCUDA\b`)
+
+var word = regexp.MustCompile(`[A-Za-z0-9_+]+`)
+
+// Named lists the known tools that the commands, or the recipe files in dir, name.
+func Named(dir string, commands ...string) []string {
 	text := strings.Join(commands, "\n")
 	for _, name := range recipeFiles {
 		if b, err := os.ReadFile(filepath.Join(dir, name)); err == nil && len(b) < 1<<20 {
@@ -52,10 +58,25 @@ func Toolchain(ctx context.Context, dir string, commands ...string) []measure.To
 	if strings.Contains(text, "$(CXX)") || strings.Contains(text, "CMAKE_CXX") {
 		text += "\nc++"
 	}
-	words := regexp.MustCompile(`[A-Za-z0-9_+]+`).FindAllString(text, -1)
+	if cudaProject.MatchString(text) {
+		text += "\nnvcc"
+	}
+	words := word.FindAllString(text, -1)
+	var names []string
+	for _, t := range tools {
+		if slices.Contains(words, t.name) {
+			names = append(names, t.name)
+		}
+	}
+	return names
+}
+
+// Toolchain tells the version of every tool that Named lists and that is here.
+func Toolchain(ctx context.Context, dir string, commands ...string) []measure.Tool {
+	named := Named(dir, commands...)
 	var found []measure.Tool
 	for _, t := range tools {
-		if !slices.Contains(words, t.name) {
+		if !slices.Contains(named, t.name) {
 			continue
 		}
 		if version := toolVersion(ctx, t.name, t.arg); version != "" {
