@@ -30,7 +30,7 @@ type Case struct {
 type CaseKey struct {
 	Benchmark      string `json:"benchmark"`
 	Config         string `json:"config,omitempty"`
-	Cache          Cache  `json:"cache,omitempty"` // empty means hot
+	Cache          Cache  `json:"cache,omitempty"` // empty means hot, and hot is always left empty
 	Metric         string `json:"metric,omitempty"`
 	Implementation string `json:"implementation"`
 }

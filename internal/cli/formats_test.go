@@ -1,0 +1,20 @@
+package cli
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/goatnote-inc/pawl/internal/harness/adapter"
+	"github.com/goatnote-inc/pawl/internal/suite"
+)
+
+// What a suite may name as harness.format is what an adapter reads.
+func TestSuiteAndAdaptersKnowTheSameFormats(t *testing.T) {
+	want := []string{"pawl", "auto"}
+	for _, f := range adapter.Formats() {
+		want = append(want, f.Name)
+	}
+	if got := suite.Formats(); !slices.Equal(slices.Sorted(slices.Values(got)), slices.Sorted(slices.Values(want))) {
+		t.Errorf("harness.format may be %v, adapters read %v", got, want)
+	}
+}
