@@ -125,6 +125,10 @@ func relative(root, path string) (string, error) {
 // Read reads a source into a run of one round. The run has no ID, and a creation
 // time only where the source tells one: both are the caller's to fill in.
 func Read(ctx context.Context, src Source, opt Options) (*measure.Run, error) {
+	return readWithin(ctx, src, opt, standard)
+}
+
+func readWithin(ctx context.Context, src Source, opt Options, lim limits) (*measure.Run, error) {
 	name := src.Name
 	if name == "" {
 		name = src.Path
@@ -132,7 +136,7 @@ func Read(ctx context.Context, src Source, opt Options) (*measure.Run, error) {
 	if name == "" {
 		name = "input"
 	}
-	in, err := openInput(ctx, src, opt.Timer)
+	in, err := openInput(ctx, src, opt.Timer, lim)
 	if err != nil {
 		return nil, fmt.Errorf("%s: read: %w", name, err)
 	}
@@ -144,7 +148,7 @@ func Read(ctx context.Context, src Source, opt Options) (*measure.Run, error) {
 	if opt.Timer != "" && f.Name != googleBenchmark.Name {
 		return nil, fmt.Errorf("%s: %s: the format carries one clock only, so timer %q cannot be chosen: leave it out", name, f.Name, opt.Timer)
 	}
-	b := newBuilder(f.Name)
+	b := newBuilder(f.Name, lim)
 	if err := f.read(in, b); err != nil {
 		return nil, fmt.Errorf("%s: %s: %w", name, f.Name, err)
 	}

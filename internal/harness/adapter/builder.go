@@ -10,11 +10,6 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-const (
-	maxCases    = 100_000
-	maxWarnings = 1_000
-)
-
 // The codes of the warnings an import can leave; docs/reference/import-formats.md lists them.
 const (
 	warnSkipped   = "import_skipped"   // the tool did not measure it, or measured it and failed
@@ -35,19 +30,21 @@ type builder struct {
 	cases    []measure.Case
 	seen     map[measure.CaseKey]int // how often a key came
 	warnings []measure.Warning
-	unsaid   int // warnings beyond maxWarnings
+	unsaid   int // warnings beyond the limit
+	limits   limits
 }
 
-func newBuilder(format string) *builder {
+func newBuilder(format string, lim limits) *builder {
 	return &builder{
 		header: measure.Header{Schema: measure.SchemaRun, Source: measure.Imported, Format: format},
 		impl:   measure.Implementation{Name: Candidate},
 		seen:   map[measure.CaseKey]int{},
+		limits: lim,
 	}
 }
 
 func (b *builder) warn(code, caseName, message string, args ...any) {
-	if len(b.warnings) >= maxWarnings {
+	if len(b.warnings) >= b.limits.warnings {
 		b.unsaid++
 		return
 	}
@@ -150,8 +147,8 @@ func (b *builder) summary(c measure.Case, s measure.Summary, why string) error {
 
 // name makes a case's key fit to be one: bounded, printable and not taken.
 func (b *builder) name(c measure.Case) (measure.Case, error) {
-	if len(b.cases) >= maxCases {
-		return c, fmt.Errorf("more than %d cases: import fewer benchmarks at a time", maxCases)
+	if len(b.cases) >= b.limits.cases {
+		return c, fmt.Errorf("more than %d cases: import fewer benchmarks at a time", b.limits.cases)
 	}
 	c.Implementation = Candidate
 	c.Benchmark, c.Config, c.Metric = label(c.Benchmark), label(c.Config), label(c.Metric)

@@ -44,7 +44,7 @@ const (
 func readCriterion(in *input, b *builder) error {
 	b.header.Device = gpu.Identity{Kind: gpu.CPU} // the files tell nothing of the machine
 	if !in.dir {
-		data, err := io.ReadAll(&limitedReader{ctx: in.ctx, r: in, left: documentBytes})
+		data, err := io.ReadAll(&limitedReader{ctx: in.ctx, r: in, left: in.limits.document})
 		if err != nil {
 			return err
 		}
@@ -54,9 +54,9 @@ func readCriterion(in *input, b *builder) error {
 	if err != nil {
 		return err
 	}
-	left := int64(streamBytes)
+	left := in.limits.stream
 	for _, name := range files {
-		data, err := in.small(name, min(left, documentBytes))
+		data, err := in.small(name, min(left, in.limits.document))
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
@@ -80,8 +80,8 @@ func criterionFiles(in *input) ([]string, error) {
 		if err := in.ctx.Err(); err != nil {
 			return err
 		}
-		if seen++; seen > 20*maxCases {
-			return fmt.Errorf("the folder holds more than %d files: name a smaller one", 20*maxCases)
+		if seen++; seen > 20*in.limits.cases {
+			return fmt.Errorf("the folder holds more than %d files: name a smaller one", 20*in.limits.cases)
 		}
 		folder := path.Dir(name)
 		if path.Base(name) == criterionFile && entry.Type().IsRegular() && (path.Base(folder) == "new" || folder == in.path) {

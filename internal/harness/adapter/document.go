@@ -20,7 +20,7 @@ var lenient = json.JoinOptions(jsontext.AllowInvalidUTF8(true))
 
 // document reads the whole source as one JSON value.
 func (in *input) document(into any, opts ...json.Options) error {
-	data, err := io.ReadAll(&limitedReader{ctx: in.ctx, r: in, left: documentBytes})
+	data, err := io.ReadAll(&limitedReader{ctx: in.ctx, r: in, left: in.limits.document})
 	if err != nil {
 		return err
 	}

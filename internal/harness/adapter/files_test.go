@@ -145,7 +145,7 @@ func TestRootMustHoldTheFile(t *testing.T) {
 func TestSidecarBudget(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "0.bin"), twoFloats)
-	in := &input{path: "r.json", files: os.DirFS(dir), ctx: t.Context()}
+	in := &input{path: "r.json", files: os.DirFS(dir), limits: standard, ctx: t.Context()}
 	r := sidecarReader{in: in, left: 3 * 8}
 	s := &nvSummary{Data: []nvNamed{{Name: "filename", Value: "0.bin"}, {Name: "size", Value: "2"}}}
 	for i := range 4 {

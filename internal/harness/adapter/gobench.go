@@ -99,8 +99,8 @@ func (r *goReader) add(res *benchfmt.Result) error {
 		}
 		if _, ok := s.values[unit]; !ok {
 			s.units = append(s.units, unit)
-			if r.cases++; r.cases > maxCases {
-				return fmt.Errorf("line %d: more than %d cases: import fewer benchmarks at a time", line, maxCases)
+			if r.cases++; r.cases > r.b.limits.cases {
+				return fmt.Errorf("line %d: more than %d cases: import fewer benchmarks at a time", line, r.b.limits.cases)
 			}
 		}
 		s.values[unit] = append(s.values[unit], value)

@@ -12,28 +12,24 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-const (
-	headBytes     = 64 << 10 // what Detect may look at
-	streamBytes   = 1 << 30  // the most of a source that is read record by record
-	documentBytes = 64 << 20 // the most of a source, or of one record, that is held in memory
-	sidecarBytes  = 256 << 20
-)
+const headBytes = 64 << 10 // what Detect may look at
 
 // input is an opened source: its head for detection, the rest as a stream, and
 // the files beside it.
 type input struct {
 	*bufio.Reader
-	head  []byte
-	dir   bool // the source is a folder: there is no stream
-	path  string
-	files fs.FS
-	timer measure.Timer
-	ctx   context.Context // for the files beside it, which are opened late
-	file  io.Closer
+	head   []byte
+	dir    bool // the source is a folder: there is no stream
+	path   string
+	files  fs.FS
+	timer  measure.Timer
+	limits limits
+	ctx    context.Context // for the files beside it, which are opened late
+	file   io.Closer
 }
 
-func openInput(ctx context.Context, src Source, timer measure.Timer) (*input, error) {
-	in := &input{path: path.Clean(src.Path), files: src.Files, timer: timer, ctx: ctx}
+func openInput(ctx context.Context, src Source, timer measure.Timer, lim limits) (*input, error) {
+	in := &input{path: path.Clean(src.Path), files: src.Files, timer: timer, limits: lim, ctx: ctx}
 	data := src.Data
 	if data == nil {
 		if src.Files == nil {
@@ -49,7 +45,7 @@ func openInput(ctx context.Context, src Source, timer measure.Timer) (*input, er
 		}
 		in.file, data = f, f
 	}
-	in.Reader = bufio.NewReaderSize(&limitedReader{ctx: ctx, r: data, left: streamBytes}, headBytes)
+	in.Reader = bufio.NewReaderSize(&limitedReader{ctx: ctx, r: data, left: lim.stream}, headBytes)
 	head, err := in.Peek(headBytes)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, errors.Join(err, in.Close())
@@ -127,7 +123,7 @@ func (l *limitedReader) Read(p []byte) (int, error) {
 		if n, err := l.r.Read(one[:]); n == 0 {
 			return 0, err
 		}
-		return 0, fmt.Errorf("the file is larger than %d MiB, the most that is read: import fewer benchmarks at a time", l.read>>20)
+		return 0, fmt.Errorf("the file is larger than %s, the most that is read: import fewer benchmarks at a time", size(l.read))
 	}
 	n, err := l.r.Read(p[:min(int64(len(p)), l.left)])
 	l.left -= int64(n)

@@ -72,7 +72,7 @@ func readNVBench(in *input, b *builder) error {
 	b.tool("nvbench", file.Meta.Version.NVBench.String)
 	devices := file.used()
 	file.describe(b, devices)
-	sidecars := sidecarReader{in: in, left: sidecarBytes}
+	sidecars := sidecarReader{in: in, left: in.limits.sidecars}
 	for i := range file.Benchmarks {
 		bench := &file.Benchmarks[i]
 		for j := range bench.States {

@@ -85,29 +85,41 @@ func TestTimerOfGoogleBenchmark(t *testing.T) {
 	}
 }
 
-// TestLimits gives endless and oversized input to the adapters.
+// TestLimits gives endless and oversized input to the adapters, under limits
+// that are small enough to reach.
 func TestLimits(t *testing.T) {
+	small := limits{stream: 1 << 20, document: 100_000, sidecars: 1000, cases: 10, warnings: 5}
 	tests := []struct {
 		name, format string
 		data         io.Reader
 		want         string
 	}{
-		{"a document without end", "hyperfine", io.MultiReader(strings.NewReader(`{"results":[`), endless(' ')), "larger than 64 MiB"},
-		{"a record without end", "triton", io.MultiReader(strings.NewReader(`{"samples":[`), endless('1')), "larger than 64 MiB"},
+		{"a document without end", "hyperfine", io.MultiReader(strings.NewReader(`{"results":[`), endless(' ')), "larger than 100000 bytes"},
+		{"a record without end", "triton", io.MultiReader(strings.NewReader(`{"samples":[`), endless('1')), "larger than 100000 bytes"},
+		{"a stream without end", "triton", endless('\n'), "larger than 1 MiB"},
+		{"a line without end", "go", endless('B'), "larger than 1 MiB"},
 		{"nesting", "sdpa", strings.NewReader(`{"config":` + strings.Repeat("[", 1000)), "nests deeper"},
 		{"nesting in a stream", "triton", strings.NewReader(`{"samples":` + strings.Repeat("[", 100) + strings.Repeat("]", 100) + "}"), "nests deeper"},
-		{"cases", "go", manyBenchmarks(maxCases + 1), "more than 100000 cases"},
-		{"cases in a document", "triton", strings.NewReader(strings.Repeat(`{"name":"x","unit":"ns","samples":[1]}`+"\n", maxCases+1)), "more than 100000 cases"},
+		{"cases", "go", manyBenchmarks(11), "more than 10 cases"},
+		{"cases of one name", "triton", strings.NewReader(strings.Repeat(`{"name":"x","unit":"ns","samples":[1]}`+"\n", 11)), "more than 10 cases"},
 		{"parameters", "triton", strings.NewReader(manyParams(maxParams + 1)), "more than 100 parameters"},
 		{"conditions", "go", manyConditions(maxGoConfig + 1), "more than 1000"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := Read(t.Context(), Source{Name: "input", Data: tt.data}, Options{Format: tt.format})
+			_, err := readWithin(t.Context(), Source{Name: "input", Data: tt.data}, Options{Format: tt.format}, small)
 			if err == nil || !strings.Contains(err.Error(), tt.want) || !strings.HasPrefix(err.Error(), "input: "+tt.format+": ") {
 				t.Errorf("error = %v, want one of input and %s about %q", err, tt.format, tt.want)
 			}
 		})
+	}
+	for format, data := range map[string]io.Reader{
+		"go":     manyBenchmarks(10),
+		"triton": strings.NewReader(strings.Repeat(`{"name":"x","unit":"ns","samples":[1]}`+"\n", 10)),
+	} {
+		if run, err := readWithin(t.Context(), Source{Name: "input", Data: data}, Options{Format: format}, small); err != nil || len(run.Cases) != 10 {
+			t.Errorf("%s: ten cases are within the limit of ten: %v", format, err)
+		}
 	}
 }
 
@@ -169,9 +181,9 @@ func TestCancelled(t *testing.T) {
 
 // TestWarningsAreBounded lets a file warn more often than anyone reads.
 func TestWarningsAreBounded(t *testing.T) {
-	run := mustRead(t, "go", "BenchmarkGood 1 5 ns/op\n"+strings.Repeat("--- FAIL: BenchmarkBad\n", 3*maxWarnings))
+	run := mustRead(t, "go", "BenchmarkGood 1 5 ns/op\n"+strings.Repeat("--- FAIL: BenchmarkBad\n", 3*standard.warnings))
 	last := run.Warnings[len(run.Warnings)-1]
-	if len(run.Warnings) != maxWarnings+1 || !strings.Contains(last.Message, "2000 more") {
+	if len(run.Warnings) != standard.warnings+1 || !strings.Contains(last.Message, "2000 more") {
 		t.Errorf("%d warnings, the last %+v", len(run.Warnings), last)
 	}
 }

@@ -28,7 +28,7 @@ func (r *sidecarReader) read(s *nvSummary) (numbers, error) {
 		return nil, fmt.Errorf("%s has no usable file name and size", label(s.Tag))
 	}
 	if count > r.left/4 {
-		return nil, fmt.Errorf("%s: %d samples go beyond the %d MiB that are read of all such files: import fewer states at a time", label(name), count, sidecarBytes>>20)
+		return nil, fmt.Errorf("%s: %d samples go beyond the %s that are read of all such files: import fewer states at a time", label(name), count, size(r.in.limits.sidecars))
 	}
 	f, err := r.open(name)
 	if err != nil {

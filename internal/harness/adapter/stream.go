@@ -89,36 +89,51 @@ func (in *input) skipLine(line *int) error {
 // value reads one object or list, up to the bracket that closes it.
 func (in *input) value(line *int) ([]byte, error) {
 	var data bytes.Buffer
-	depth := 0
-	quoted, escaped := false, false
+	var scan bracketScan
 	for {
-		c, err := in.ReadByte()
-		if errors.Is(err, io.EOF) {
+		if _, err := in.Peek(1); errors.Is(err, io.EOF) {
 			return nil, errors.New("the JSON that begins here does not end: was the output cut off?")
-		}
-		if err != nil {
+		} else if err != nil {
 			return nil, err
 		}
-		if data.Len() >= documentBytes {
-			return nil, fmt.Errorf("the JSON that begins here is larger than %d MiB: write one record a line", documentBytes>>20)
+		chunk, _ := in.Peek(in.Buffered()) // what is buffered cannot fail
+		n, closed := scan.closes(chunk)
+		data.Write(chunk[:n])
+		*line += bytes.Count(chunk[:n], []byte{'\n'})
+		_, _ = in.Discard(n)
+		if closed {
+			return data.Bytes(), nil
 		}
-		data.WriteByte(c)
-		if c == '\n' {
-			*line++
+		if int64(data.Len()) > in.limits.document {
+			return nil, fmt.Errorf("the JSON that begins here is larger than %s: write one record a line", size(in.limits.document))
 		}
+	}
+}
+
+// bracketScan follows brackets and strings through the chunks of a value.
+type bracketScan struct {
+	depth           int
+	quoted, escaped bool
+}
+
+// closes returns how many bytes of the chunk belong to the value, and whether it
+// ends there.
+func (s *bracketScan) closes(chunk []byte) (n int, closed bool) {
+	for i, c := range chunk {
 		switch {
-		case escaped:
-			escaped = false
-		case quoted:
-			escaped, quoted = c == '\\', c != '"'
+		case s.escaped:
+			s.escaped = false
+		case s.quoted:
+			s.escaped, s.quoted = c == '\\', c != '"'
 		case c == '"':
-			quoted = true
+			s.quoted = true
 		case c == '{' || c == '[':
-			depth++
+			s.depth++
 		case c == '}' || c == ']':
-			if depth--; depth == 0 {
-				return data.Bytes(), nil
+			if s.depth--; s.depth == 0 {
+				return i + 1, true
 			}
 		}
 	}
+	return len(chunk), false
 }
