@@ -22,25 +22,12 @@ func (l *Lease) SetClocks(ctx context.Context, policy gpu.ClockPolicy, persisten
 		return nil, fmt.Errorf("setting the clocks of %s: %w", name, errReleased)
 	}
 	free := policy.Mode == gpu.ClocksFree || policy.Mode == ""
-	dev, ok := l.dev.(Controller)
-	if !ok {
-		if free {
-			return nil, nil
-		}
-		return []Notice{{
-			Code:    "clocks_unsupported",
-			Message: fmt.Sprintf("pawl does not control the clocks of %s; measuring with free clocks", name),
-			Fix:     "for a host CPU: sudo cpupower frequency-set -g performance",
-		}}, nil
-	}
-	if l.stuck {
-		if free {
-			return nil, nil
-		}
-		return []Notice{{
-			Code:    "clocks_denied",
-			Message: fmt.Sprintf("the clocks of %s are not touched: the settings of a process that died could not be undone yet", name),
-		}}, nil
+	dev, obstacle := l.controller()
+	switch {
+	case obstacle != nil && free:
+		return nil, nil
+	case obstacle != nil:
+		return []Notice{*obstacle}, nil
 	}
 	before, err := l.dev.State(ctx)
 	if err != nil && before.At.IsZero() {
@@ -48,26 +35,46 @@ func (l *Lease) SetClocks(ctx context.Context, policy gpu.ClockPolicy, persisten
 	}
 	c := change{lease: l, dev: dev, before: before, start: l.undo, plan: l.undo}
 	persist := persistence && before.Persistence == "off"
-	lock := !free
-	unlock := free && l.undo.ResetClocks
 	if persist && c.plan.Persistence == "" {
 		c.plan.Persistence = "off"
 	}
-	c.plan.ResetClocks = c.plan.ResetClocks || lock
+	c.plan.ResetClocks = c.plan.ResetClocks || !free
 	if err := c.note(); err != nil {
 		return nil, err
 	}
+	err = nil
 	if persist {
 		err = c.persist(ctx)
 	}
-	if lock && err == nil {
+	if err == nil && !free {
 		err = c.lock(ctx, policy)
 	}
-	if unlock && err == nil {
+	if err == nil && free && c.start.ResetClocks {
 		err = c.unlock(ctx)
 	}
 	// Whatever failed, the note now tells what is really to be undone.
 	return c.notices, errors.Join(err, c.note())
+}
+
+// controller is the device if this lease may change it, or what stands against it.
+func (l *Lease) controller() (Controller, *Notice) {
+	name := l.dev.Identity().Name
+	dev, ok := l.dev.(Controller)
+	switch {
+	case !ok:
+		return nil, &Notice{
+			Code:    "clocks_unsupported",
+			Message: fmt.Sprintf("pawl does not control the clocks of %s; measuring with free clocks", name),
+			Fix:     "for a host CPU: sudo cpupower frequency-set -g performance",
+		}
+	case l.stuck:
+		return nil, &Notice{
+			Code:    "clocks_denied",
+			Message: fmt.Sprintf("the clocks of %s are not touched: the settings of a process that died could not be undone yet", name),
+		}
+	default:
+		return dev, nil
+	}
 }
 
 // change is one SetClocks under way.

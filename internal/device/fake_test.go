@@ -69,13 +69,13 @@ func (fakeHost) Identity() gpu.Identity { return gpu.Identity{Kind: gpu.CPU, Nam
 
 func (fakeHost) State(context.Context) (gpu.State, error) { return gpu.State{At: time.Unix(1, 0)}, nil }
 
-func acquire(t testing.TB, dev Device, dir string) *Lease {
-	t.Helper()
-	l, err := Acquire(t.Context(), dev, LockOptions{Dir: dir, Owner: "test"})
+func acquire(tb testing.TB, dev Device, dir string) *Lease {
+	tb.Helper()
+	l, err := Acquire(tb.Context(), dev, LockOptions{Dir: dir, Owner: "test"})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(func() { _ = l.Release(context.Background()) })
+	tb.Cleanup(func() { _ = l.Release(context.Background()) })
 	return l
 }
 

@@ -32,7 +32,7 @@ func tryLock(f *os.File) (bool, error) {
 // links is how many names a file has.
 func links(info fs.FileInfo) uint64 {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
-		return uint64(st.Nlink)
+		return uint64(st.Nlink) //nolint:unconvert // its type differs by system
 	}
 	return 1
 }

@@ -15,11 +15,11 @@ import (
 	"github.com/goatnote-inc/pawl/gpu"
 )
 
-func noteExists(t testing.TB, dir string) bool {
-	t.Helper()
+func noteExists(tb testing.TB, dir string) bool {
+	tb.Helper()
 	_, err := os.Stat(filepath.Join(dir, "GPU-fake.restore"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return err == nil
 }
@@ -108,6 +108,20 @@ func TestSetClocksDenied(t *testing.T) {
 	}
 	if err := l.Release(t.Context()); err != nil {
 		t.Errorf("releasing what was never changed: %v", err)
+	}
+}
+
+// One reading that fails, say of the power draw, does not keep clocks from being set.
+func TestSetClocksWithAPartialState(t *testing.T) {
+	dev := newFakeGPU()
+	dev.stateErr = errors.New("no power reading")
+	l := acquire(t, dev, t.TempDir())
+	if notices, err := l.SetClocks(t.Context(), base, true); err != nil || len(notices) != 0 || dev.locked != "base" {
+		t.Errorf("notices %v, error %v, locked %q", notices, err, dev.locked)
+	}
+	dev.state = gpu.State{}
+	if _, err := l.SetClocks(t.Context(), base, true); !errors.Is(err, dev.stateErr) {
+		t.Errorf("without any state: %v", err)
 	}
 }
 
@@ -242,11 +256,13 @@ func TestNoteThatCannotBeTrusted(t *testing.T) {
 			return os.WriteFile(path, []byte(valid+strings.Repeat(" ", maxRestore)), 0o644)
 		}},
 		{"a symbolic link", func(t *testing.T, path string) error {
-			real := filepath.Join(t.TempDir(), "note")
-			return errors.Join(os.WriteFile(real, []byte(valid), 0o644), os.Symlink(real, path))
+			t.Helper()
+			note := filepath.Join(t.TempDir(), "note")
+			return errors.Join(os.WriteFile(note, []byte(valid), 0o644), os.Symlink(note, path))
 		}},
 		{"a folder", func(_ *testing.T, path string) error { return os.Mkdir(path, 0o755) }},
 		{"of another user", func(t *testing.T, path string) error {
+			t.Helper()
 			if os.Getuid() != 0 {
 				t.Skip("only root can make a file of another user")
 			}
@@ -274,15 +290,23 @@ func TestNoteThatCannotBeTrusted(t *testing.T) {
 	}
 }
 
+// quickDir is a folder in memory where there is such: hundreds of notes are
+// flushed to it, and a busy disk would make the test wait for minutes.
+func quickDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/dev/shm", "pawl-test") //nolint:usetesting // t.TempDir is on disk
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
+}
+
 // Whatever happens between, a device that differs from what it was has a note on
 // disk, and once a lease ends well on a willing device all is as before.
 func TestAlwaysUndone(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		dir, err := os.MkdirTemp(t.TempDir(), "locks")
-		if err != nil {
-			rt.Fatal(err)
-		}
-		dev := newFakeGPU()
+		dir, dev := quickDir(t), newFakeGPU()
 		persistence := rapid.SampledFrom([]string{"on", "off", ""}).Draw(rt, "persistence before")
 		dev.state.Persistence = persistence
 		changed := func() bool { return dev.locked != "" || dev.state.Persistence != persistence }

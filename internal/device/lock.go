@@ -93,12 +93,13 @@ func openLock(name string, opts LockOptions) (*lock, []Notice, error) {
 
 // openReplaced opens the lock file, again if it was replaced in that moment.
 func openReplaced(dir *lockDir, name string) (*os.File, error) {
-	for {
+	for range openAttempts {
 		f, err := dir.openLockFile(name)
 		if !errors.Is(err, errReplaced) {
 			return f, err
 		}
 	}
+	return nil, fmt.Errorf("the lock file %s/%s does not stay the same", dir.path, name)
 }
 
 // wait polls until the lock is ours. Waiting in the kernel instead could not be

@@ -99,7 +99,7 @@ func (d *lockDir) openLockFile(name string) (*os.File, error) {
 }
 
 func (d *lockDir) openOrCreate(name string) (*os.File, error) {
-	for {
+	for range openAttempts {
 		// Not with O_CREATE: kernels refuse that for files of other users in
 		// shared folders, even to root.
 		f, err := d.OpenFile(name, os.O_RDWR|nonBlocking, 0)
@@ -123,7 +123,12 @@ func (d *lockDir) openOrCreate(name string) (*os.File, error) {
 		}
 		return f, nil
 	}
+	return nil, fmt.Errorf("the lock file %s/%s can be neither opened nor made; remove it", d.path, name)
 }
+
+// openAttempts bounds how often a file that comes and goes is tried: someone may
+// play with it, or have put a link to nowhere in its place.
+const openAttempts = 100
 
 // check says what is wrong with an open file, nil if it is what name still names.
 func (d *lockDir) check(f *os.File, name string) error {

@@ -269,7 +269,7 @@ func TestTwoUsers(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("only root can start a process of another user")
 	}
-	open, err := os.MkdirTemp("", "pawl-two-users")
+	open, err := os.MkdirTemp("", "pawl-two-users") //nolint:usetesting // t.TempDir is closed to other users
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -324,8 +324,8 @@ func TestListThisMachine(t *testing.T) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	var got struct {
-		Devices int
-		Missing string
+		Devices int    `json:"devices"`
+		Missing string `json:"missing"`
 	}
 	if err := json.Unmarshal(out, &got); err != nil {
 		t.Fatal(err)

@@ -24,7 +24,7 @@ const (
 
 // Stub is a machine with NVIDIA GPUs that do not exist.
 type Stub struct {
-	t       testing.TB
+	tb      testing.TB
 	library string
 	path    string
 }
@@ -35,14 +35,20 @@ type Stub struct {
 //
 // The dynamic linker binds a library once for the life of a process: a test
 // process must use either BuildStub or BuildOldStub, never both.
-func BuildStub(t testing.TB) *Stub { return build(t, "current") }
+func BuildStub(tb testing.TB) *Stub {
+	tb.Helper()
+	return build(tb, "current")
+}
 
 // BuildOldStub is BuildStub with the functions of an old driver only.
-func BuildOldStub(t testing.TB) *Stub { return build(t, "old", "-DSTUB_OLD") }
+func BuildOldStub(tb testing.TB) *Stub {
+	tb.Helper()
+	return build(tb, "old", "-DSTUB_OLD")
+}
 
-func build(t testing.TB, variant string, flags ...string) *Stub {
-	t.Helper()
-	s := &Stub{t: t, library: compile(t, variant, flags), path: filepath.Join(t.TempDir(), "nvml")}
+func build(tb testing.TB, variant string, flags ...string) *Stub {
+	tb.Helper()
+	s := &Stub{tb: tb, library: compile(tb, variant, flags), path: filepath.Join(tb.TempDir(), "nvml")}
 	s.SetState(State{GPUs: []GPU{L4()}})
 	return s
 }
@@ -54,38 +60,38 @@ func (s *Stub) Env() []string {
 
 // Use shows the GPUs to this process until the test ends.
 func (s *Stub) Use() {
-	s.t.Helper()
-	s.t.Setenv(libraryVar, s.library)
-	s.t.Setenv(stateVar, s.path)
+	s.tb.Helper()
+	s.tb.Setenv(libraryVar, s.library)
+	s.tb.Setenv(stateVar, s.path)
 }
 
 // SetState replaces what the GPUs are and do.
 func (s *Stub) SetState(state State) {
-	s.t.Helper()
+	s.tb.Helper()
 	s.locked(func() {
 		tmp := s.path + ".test"
 		if err := os.WriteFile(tmp, state.encode(), 0o666); err != nil {
-			s.t.Fatalf("writing the state of the NVML stub: %v", err)
+			s.tb.Fatalf("writing the state of the NVML stub: %v", err)
 		}
 		if err := os.Rename(tmp, s.path); err != nil {
-			s.t.Fatalf("writing the state of the NVML stub: %v", err)
+			s.tb.Fatalf("writing the state of the NVML stub: %v", err)
 		}
 	})
 }
 
 // State reads what the GPUs are now: what SetState said, and what setters changed.
 func (s *Stub) State() State {
-	s.t.Helper()
+	s.tb.Helper()
 	b, err := os.ReadFile(s.path)
 	if err != nil {
-		s.t.Fatalf("reading the state of the NVML stub: %v", err)
+		s.tb.Fatalf("reading the state of the NVML stub: %v", err)
 	}
 	return decode(b)
 }
 
 // Update changes the state as it is now.
 func (s *Stub) Update(change func(*State)) {
-	s.t.Helper()
+	s.tb.Helper()
 	state := s.State()
 	change(&state)
 	s.SetState(state)
@@ -93,52 +99,48 @@ func (s *Stub) Update(change func(*State)) {
 
 // locked keeps the stub's setters, in whichever process, away from the file.
 func (s *Stub) locked(f func()) {
-	s.t.Helper()
+	s.tb.Helper()
 	lock, err := os.OpenFile(s.path+".lock", os.O_CREATE|os.O_RDWR, 0o666)
 	if err != nil {
-		s.t.Fatalf("locking the state of the NVML stub: %v", err)
+		s.tb.Fatalf("locking the state of the NVML stub: %v", err)
 	}
 	defer lock.Close()
 	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
-		s.t.Fatalf("locking the state of the NVML stub: %v", err)
+		s.tb.Fatalf("locking the state of the NVML stub: %v", err)
 	}
 	f()
 }
 
 // compile returns the path of the library. Its folder is named after the source,
 // so that every test process of a user shares one and a change makes a new one.
-func compile(t testing.TB, variant string, flags []string) string {
-	t.Helper()
+func compile(tb testing.TB, variant string, flags []string) string {
+	tb.Helper()
 	cc := os.Getenv("CC")
 	if cc == "" {
 		cc = "cc"
 	}
 	if _, err := exec.LookPath(cc); err != nil {
-		t.Skipf("no C compiler (%v): the NVML stub cannot be built, so the NVML path is not tested", err)
+		tb.Skipf("no C compiler (%v): the NVML stub cannot be built, so the NVML path is not tested", err)
 	}
 	dir := filepath.Join(os.TempDir(), fmt.Sprintf("pawl-stubnvml-%d-%.6x-%s", os.Getuid(), sha256.Sum256(source), variant))
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		t.Fatalf("building the NVML stub: %v", err)
+		tb.Fatalf("building the NVML stub: %v", err)
 	}
 	library := filepath.Join(dir, "libnvidia-ml.so.1")
 	if _, err := os.Stat(library); err == nil {
 		return library
 	}
-	work, err := os.MkdirTemp(dir, "build")
-	if err != nil {
-		t.Fatalf("building the NVML stub: %v", err)
-	}
-	defer os.RemoveAll(work)
+	work := tb.TempDir()
 	input, output := filepath.Join(work, "nvml_stub.c"), filepath.Join(work, "stub.so")
 	if err := os.WriteFile(input, source, 0o600); err != nil {
-		t.Fatalf("building the NVML stub: %v", err)
+		tb.Fatalf("building the NVML stub: %v", err)
 	}
 	args := append([]string{"-std=gnu11", "-Wall", "-Wextra", "-O1", "-shared", "-fPIC", "-o", output, input}, flags...)
-	if out, err := exec.Command(cc, args...).CombinedOutput(); err != nil {
-		t.Fatalf("building the NVML stub with %s: %v\n%s", cc, err, out)
+	if out, err := exec.CommandContext(tb.Context(), cc, args...).CombinedOutput(); err != nil {
+		tb.Fatalf("building the NVML stub with %s: %v\n%s", cc, err, out)
 	}
 	if err := os.Rename(output, library); err != nil {
-		t.Fatalf("building the NVML stub: %v", err)
+		tb.Fatalf("building the NVML stub: %v", err)
 	}
 	return library
 }

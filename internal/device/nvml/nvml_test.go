@@ -347,8 +347,8 @@ func TestOldDriver(t *testing.T) {
 	card.Processes = []devicetest.Process{{PID: 1001, MemoryBytes: 7}}
 	stub.SetState(devicetest.State{GPUs: []devicetest.GPU{card}})
 	var got struct {
-		Identity gpu.Identity
-		State    gpu.State
+		Identity gpu.Identity `json:"identity"`
+		State    gpu.State    `json:"state"`
 	}
 	if err := json.Unmarshal([]byte(elsewhere(t, stub.Env()...)), &got); err != nil {
 		t.Fatal(err)
