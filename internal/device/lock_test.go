@@ -51,7 +51,7 @@ func TestWaitGivesUp(t *testing.T) {
 		acquire(t, dev, dir)
 		var told []Holder
 		began := time.Now()
-		_, err := Acquire(t.Context(), dev, LockOptions{Dir: dir, Wait: 5*time.Minute, OnWait: func(h Holder) { told = append(told, h) }})
+		_, err := Acquire(t.Context(), dev, LockOptions{Dir: dir, Wait: 5 * time.Minute, OnWait: func(h Holder) { told = append(told, h) }})
 		held, ok := errors.AsType[*HeldError](err)
 		if !ok || held.Waited != 5*time.Minute || !strings.Contains(err.Error(), "after waiting 5m0s") {
 			t.Errorf("error %v", err)
