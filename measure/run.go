@@ -151,6 +151,7 @@ const (
 	Complete    EndState = "complete"
 	Interrupted EndState = "interrupted" // by the user, or by a crash: made from what the journal holds
 	OverBudget  EndState = "budget"
+	Throttled   EndState = "throttled" // the device slowed itself down again and again
 	Failed      EndState = "failed" // a side broke
 )
 

@@ -94,13 +94,16 @@ func (f *benchFlags) measure(ctx context.Context, s *suite.Suite, path string) e
 			return errors.Join(err, showErr)
 		}
 	}
+	if err == nil && res.Outcome.State == measure.Throttled {
+		return codeError{exitNoAnswer, fmt.Errorf("%s: %s", res.Outcome.State, res.Outcome.Reason)}
+	}
 	return err
 }
 
 func (f *benchFlags) options(s *suite.Suite, path string) bench.Options {
-	dir := f.folder()
+	dir, file := f.folder(), "" // a suite that was found and not written has no file
 	if path != "" {
-		dir = filepath.Dir(path)
+		dir, file = filepath.Dir(path), filepath.Base(path)
 	}
 	out := f.out
 	if out == "" {
@@ -111,7 +114,7 @@ func (f *benchFlags) options(s *suite.Suite, path string) bench.Options {
 		seed = randomSeed()
 	}
 	return bench.Options{
-		Suite: s, Dir: dir, Path: filepath.Base(path), Case: f.cases, Base: f.base, Rounds: f.rounds, Samples: f.samples,
+		Suite: s, Dir: dir, Path: file, Case: f.cases, Base: f.base, Rounds: f.rounds, Samples: f.samples,
 		Budget: f.budget, Seed: seed, Out: out, ForceMeasure: f.force, Wait: f.wait, Version: Version(), Owner: "pawl bench",
 		Now: time.Now,
 	}

@@ -82,8 +82,8 @@ func (t *trial) run(ctx context.Context) error {
 				return err
 			}
 			if !whole {
-				t.out.State = measure.Complete
-				t.out.Reason = fmt.Sprintf("the device slowed itself down %d times in a row", mostDrops+1)
+				t.out.State = measure.Throttled
+				t.out.Reason = fmt.Sprintf("the device slowed itself down %d times in a row: let it cool, or lock lower clocks", mostDrops+1)
 				t.look(true)
 				return nil
 			}

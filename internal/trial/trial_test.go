@@ -216,7 +216,7 @@ func TestThirdSpoiledAttemptEndsTheTrial(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if out.Rounds != 0 || len(b.rounds) != 3 || len(out.Undecided) != 3 || !strings.Contains(out.Reason, "slowed itself down 3 times") {
+	if out.Rounds != 0 || len(b.rounds) != 3 || len(out.Undecided) != 3 || out.State != measure.Throttled || !strings.Contains(out.Reason, "slowed itself down 3 times") {
 		t.Errorf("%d rounds, outcome %+v", len(b.rounds), out)
 	}
 	if codes := warningCodes(out); codes["one_sided_throttling"] != 1 {

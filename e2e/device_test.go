@@ -1,0 +1,266 @@
+package e2e
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/device/devicetest"
+	"github.com/goatnote-inc/pawl/measure"
+)
+
+const spinSuite = `version: 1
+name: spin
+device: {kind: nvidia, clocks: 1200MHz, persistence: true}
+harness: {command: ./harness, files: [harness]}
+measure: {timer: wall, samples: 20, warmup: 5}
+benchmarks:
+  spin: {matrix: {us: [50, 200]}}
+`
+
+// gpuFolder is a suite for a GPU that a test scripts, with a harness that runs
+// on the host: everything but the kernel is real.
+func gpuFolder(t *testing.T) (string, *devicetest.Stub) {
+	t.Helper()
+	dir := t.TempDir()
+	cmd := exec.CommandContext(t.Context(), "cc", "-O2", "-o", filepath.Join(dir, "harness"), "../sdk/cpp/conformance.c", "-lm")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("build the conformance harness: %v\n%s", err, out)
+	}
+	write(t, filepath.Join(dir, "pawl.yaml"), spinSuite)
+	return dir, devicetest.BuildStub(t)
+}
+
+func gpuCommand(t *testing.T, dir string, stub *devicetest.Stub, args ...string) *exec.Cmd {
+	t.Helper()
+	cmd := command(t, dir, args...)
+	cmd.Env = append(cmd.Env, stub.Env()...)
+	return cmd
+}
+
+func TestClocksAreLockedAndRestored(t *testing.T) {
+	needsTime(t)
+	dir, stub := gpuFolder(t)
+	out, err := gpuCommand(t, dir, stub, "bench", "--rounds", "2").CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	run := load(t, filepath.Join(dir, "results/current.json"))
+	if got := run.Testbed.Clocks.String(); got != "1200MHz" {
+		t.Errorf("the testbed's clock policy is %q", got)
+	}
+	if after := run.Rounds[1].Sides[0].After; after == nil || after.Persistence != "on" {
+		t.Errorf("device state of a round: %+v", after)
+	}
+	if g := stub.State().GPUs[0]; g.Locked != 0 || g.Persistence != 0 {
+		t.Errorf("clocks and persistence were not restored: %+v", g)
+	}
+}
+
+// A spoiled round is dropped, kept, and measured again.
+func TestThrottledRoundIsDropped(t *testing.T) {
+	needsTime(t)
+	dir, stub := gpuFolder(t)
+	stub.Update(func(s *devicetest.State) { s.GPUs[0].ReasonsAfter = devicetest.At{N: 0, Bits: int(gpu.HWThermal)} })
+	cmd := gpuCommand(t, dir, stub, "bench", "--rounds", "2")
+	out, _ := cmd.CombinedOutput()
+	run := load(t, filepath.Join(dir, "results/current.json"))
+	if len(run.Rounds) != 3 || run.Rounds[0].Dropped == "" {
+		t.Fatalf("%d rounds, want three attempts at the first, all dropped\n%s", len(run.Rounds), out)
+	}
+	if !strings.Contains(string(out), "slowed itself down") || cmd.ProcessState.ExitCode() != 2 {
+		t.Errorf("exit code %d, want 2, and a word on why\n%s", cmd.ProcessState.ExitCode(), out)
+	}
+}
+
+// Kill -9 at any moment: the record opens and holds every round that was
+// reported as done, and the next start restores the clocks.
+func TestKillNine(t *testing.T) {
+	needsTime(t)
+	dir, stub := gpuFolder(t)
+	rng := rand.New(rand.NewPCG(20, 9))
+	whole := time.Since(measureOnce(t, dir, stub))
+	withRounds, locked := 0, 0
+	for kill := range 20 {
+		cmd := gpuCommand(t, dir, stub, "bench", "--rounds", "8", "--json")
+		stderr, err := cmd.StderrPipe()
+		must(t, err)
+		must(t, cmd.Start())
+		reported := make(chan int)
+		go func() { reported <- countRounds(stderr) }()
+		time.Sleep(time.Duration(rng.Int64N(int64(whole))))
+		must(t, cmd.Process.Kill())
+		done := <-reported
+		_ = cmd.Wait()
+		waitForHarness(t, dir)
+
+		if stub.State().GPUs[0].Locked != 0 {
+			locked++
+		}
+		run, err := measure.Load(filepath.Join(dir, "results/current.json"))
+		switch {
+		case err != nil && done > 0:
+			t.Errorf("kill %d: %d rounds were done, and the record does not open: %v", kill, done, err)
+		case err == nil && len(run.Rounds) < done:
+			t.Errorf("kill %d: the record holds %d rounds, %d were done", kill, len(run.Rounds), done)
+		case err == nil && len(run.Rounds) > 0:
+			withRounds++
+		}
+		out, err := gpuCommand(t, dir, stub, "bench", "--rounds", "1", "--samples", "3").CombinedOutput()
+		if err != nil {
+			t.Fatalf("kill %d: the next start fails: %v\n%s", kill, err, out)
+		}
+		if g := stub.State().GPUs[0]; g.Locked != 0 || g.Persistence != 0 {
+			t.Errorf("kill %d: the next start left the clocks at %+v\n%s", kill, g, out)
+		}
+		if done > 0 && !strings.Contains(string(out), "interrupted run was saved") && run.End.State == measure.Interrupted {
+			t.Errorf("kill %d: nobody says that an interrupted run was saved\n%s", kill, out)
+		}
+	}
+	t.Logf("20 kills: %d left rounds behind, %d left the clocks locked", withRounds, locked)
+	if withRounds < 5 || locked < 5 {
+		t.Errorf("the kills came too early or too late to test anything: %d with rounds, %d with clocks locked", withRounds, locked)
+	}
+}
+
+// measureOnce tells how long a run takes, by when it began.
+func measureOnce(t *testing.T, dir string, stub *devicetest.Stub) time.Time {
+	t.Helper()
+	began := time.Now()
+	if out, err := gpuCommand(t, dir, stub, "bench", "--rounds", "8").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return began
+}
+
+func countRounds(r io.Reader) int {
+	n := 0
+	for s := bufio.NewScanner(r); s.Scan(); {
+		if bytes.Contains(s.Bytes(), []byte(`"event":"round_done"`)) {
+			n++
+		}
+	}
+	return n
+}
+
+// waitForHarness waits until the harness of a killed pawl is gone: it must go
+// by itself.
+func waitForHarness(t *testing.T, dir string) {
+	t.Helper()
+	deadline := time.Now().Add(10 * time.Second)
+	for len(processesIn(dir)) > 0 {
+		if time.Now().After(deadline) {
+			t.Fatalf("harness %v outlives the pawl that started it", processesIn(dir))
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// processesIn lists the processes that run a program from the folder.
+func processesIn(dir string) []string {
+	links, _ := filepath.Glob("/proc/[0-9]*/exe")
+	var pids []string
+	for _, l := range links {
+		if exe, err := os.Readlink(l); err == nil && strings.HasPrefix(exe, dir) {
+			pids = append(pids, l)
+		}
+	}
+	return pids
+}
+
+// Two pawls on one device: one waits and says for whom, and their rounds do
+// not overlap.
+func TestTwoPawlsOneDevice(t *testing.T) {
+	needsTime(t)
+	a, stub := gpuFolder(t)
+	b := t.TempDir()
+	must(t, os.CopyFS(b, os.DirFS(a)))
+	must(t, os.Chmod(filepath.Join(b, "harness"), 0o755))
+	outputs := make([][]byte, 2)
+	var wg sync.WaitGroup
+	for i, dir := range []string{a, b} {
+		wg.Go(func() {
+			cmd := gpuCommand(t, dir, stub, "bench", "--rounds", "3")
+			out, err := cmd.CombinedOutput()
+			if err != nil {
+				t.Errorf("pawl %d: %v\n%s", i, err, out)
+			}
+			outputs[i] = out
+		})
+	}
+	wg.Wait()
+	both := string(outputs[0]) + string(outputs[1])
+	if strings.Count(both, "waiting for NVIDIA L4, which process") != 1 {
+		t.Errorf("one of the two must wait and say for whom:\n%s", both)
+	}
+	first, last := span(t, load(t, filepath.Join(a, "results/current.json"))), span(t, load(t, filepath.Join(b, "results/current.json")))
+	if first[0].After(last[0]) {
+		first, last = last, first
+	}
+	if first[1].After(last[0]) {
+		t.Errorf("the rounds overlap: one ends at %v, the other begins at %v", first[1], last[0])
+	}
+}
+
+func span(t *testing.T, run *measure.Run) [2]time.Time {
+	t.Helper()
+	last := run.Rounds[len(run.Rounds)-1].Sides[0]
+	return [2]time.Time{run.Rounds[0].Sides[0].Started, last.Started.Add(time.Duration(last.Seconds * float64(time.Second)))}
+}
+
+// pawl itself must not disturb what it measures: under 2 % of a core while
+// rounds run, watching the device ten times a second.
+func TestOwnCPU(t *testing.T) {
+	needsTime(t)
+	dir, stub := gpuFolder(t)
+	write(t, filepath.Join(dir, "pawl.yaml"), strings.Replace(spinSuite, "[50, 200]", "[5000]", 1))
+	cmd := gpuCommand(t, dir, stub, "bench", "--rounds", "3", "--samples", "400", "--json")
+	stderr, err := cmd.StderrPipe()
+	must(t, err)
+	must(t, cmd.Start())
+	var wall time.Duration
+	var cpu float64
+	var began time.Time
+	var cpuBegan float64
+	for s := bufio.NewScanner(stderr); s.Scan(); {
+		switch {
+		case strings.Contains(s.Text(), `"event":"side_started"`):
+			began, cpuBegan = time.Now(), cpuSeconds(t, cmd.Process.Pid)
+		case strings.Contains(s.Text(), `"event":"round_done"`):
+			wall += time.Since(began)
+			cpu += cpuSeconds(t, cmd.Process.Pid) - cpuBegan
+		}
+	}
+	must(t, cmd.Wait())
+	share := cpu / wall.Seconds()
+	t.Logf("pawl used %.2f s of CPU in %.1f s of rounds: %.2f %% of one core", cpu, wall.Seconds(), share*100)
+	if share > 0.02 {
+		t.Errorf("pawl used %.1f %% of a core, want at most 2 %%", share*100)
+	}
+}
+
+// cpuSeconds is the CPU time of a process alone, without those it started.
+func cpuSeconds(t *testing.T, pid int) float64 {
+	t.Helper()
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	must(t, err)
+	fields := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+2:]))
+	var ticks float64
+	for _, f := range fields[11:13] { // utime, stime
+		n, err := strconv.ParseFloat(f, 64)
+		must(t, err)
+		ticks += n
+	}
+	return ticks / 100
+}
