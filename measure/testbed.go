@@ -29,19 +29,29 @@ func NewTestbed(id gpu.Identity, s gpu.State, clocks gpu.ClockPolicy) Testbed {
 }
 
 // Differs lists what keeps two testbeds from being compared, in plain words;
-// nil when nothing does.
+// nil when nothing does. What one of them does not tell, as imported files often do
+// not, cannot differ.
 func (t Testbed) Differs(o Testbed) []string {
 	var diffs []string
-	note := func(what string, a, b any) {
-		if a != b {
-			diffs = append(diffs, fmt.Sprintf("%s: %v and %v", what, a, b))
+	note := func(what, a, b string) {
+		if a != b && a != "" && b != "" {
+			diffs = append(diffs, fmt.Sprintf("%s: %s and %s", what, a, b))
 		}
 	}
 	note("device", t.Device, o.Device)
 	note("driver", t.Driver, o.Driver)
-	note("power cap (W)", t.PowerCapW, o.PowerCapW)
+	note("power cap", watts(t.PowerCapW), watts(o.PowerCapW))
 	note("ECC", t.ECC, o.ECC)
 	note("MIG", t.MIG, o.MIG)
-	note("clock policy", t.Clocks.String(), o.Clocks.String())
+	if t.Clocks.Mode != "" && o.Clocks.Mode != "" {
+		note("clock policy", t.Clocks.String(), o.Clocks.String())
+	}
 	return diffs
+}
+
+func watts(w float64) string {
+	if w == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%g W", w)
 }
