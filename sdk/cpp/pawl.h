@@ -113,11 +113,12 @@ PAWL_API void *pawl_alloc(size_t bytes);
 typedef struct pawl_launch pawl_launch;
 #if defined(PAWLI_GPU)
 PAWL_API void *pawl_device_alloc(size_t bytes); /* as pawl_alloc, on the device */
-PAWL_API PAWLI_GPU(Stream_t) pawl_stream(const pawl_launch *l); /* launch everything here, and do not synchronise */
+/* Launch everything here, and do not synchronise in a run. NULL gives the same stream in setup. */
+PAWL_API PAWLI_GPU(Stream_t) pawl_stream(const pawl_launch *l);
 #elif defined(PAWL_OPENCL)
 PAWL_API cl_context pawl_context(void);
 PAWL_API cl_device_id pawl_device(void); /* the first GPU, else the first device; PAWL_OPENCL_DEVICE=part of a name */
-PAWL_API cl_command_queue pawl_queue(const pawl_launch *l); /* enqueue everything here */
+PAWL_API cl_command_queue pawl_queue(const pawl_launch *l); /* enqueue everything here; NULL in setup */
 PAWL_API cl_event *pawl_event(pawl_launch *l); /* pass one to each clEnqueue... of a run: these are timed */
 PAWL_API cl_kernel pawl_kernel(const char *source, const char *options, const char *name); /* the user releases it */
 #endif
@@ -946,7 +947,7 @@ static void pawli_open(const char *device) {
   pawli_gpu.shared_on_device = (pawli_mapped *)on_device;
 }
 
-PAWL_API PAWLI_GPU(Stream_t) pawl_stream(const pawl_launch *l) { return l->stream; }
+PAWL_API PAWLI_GPU(Stream_t) pawl_stream(const pawl_launch *l) { return l ? l->stream : pawli.launch.stream; }
 
 PAWL_API void *pawl_device_alloc(size_t bytes) {
   pawli_block *b = pawli_add_block(0);
@@ -1080,7 +1081,7 @@ static void pawli_check(cl_int error, const char *call) {
 
 PAWL_API cl_context pawl_context(void) { return pawli_cl.context; }
 PAWL_API cl_device_id pawl_device(void) { return pawli_cl.device; }
-PAWL_API cl_command_queue pawl_queue(const pawl_launch *l) { return l->queue; }
+PAWL_API cl_command_queue pawl_queue(const pawl_launch *l) { return l ? l->queue : pawli.launch.queue; }
 
 PAWL_API cl_event *pawl_event(pawl_launch *l) {
   if (pawli.timer != PAWLI_TIMER_DEVICE) return NULL; /* nobody would read it */

@@ -28,6 +28,7 @@
 #define __host__
 #define __forceinline__ inline
 #define __shared__ static /* blocks run one after the other, so one copy is enough */
+#define __align__(bytes) __attribute__((aligned(bytes)))
 #define __launch_bounds__(...)
 
 /* ---- the words of a kernel ------------------------------------------------------------------------------------- */
@@ -48,6 +49,7 @@ static inline unsigned long long emulated_ns() {
 enum { EMULATED_MHZ = 2000, EMULATED_UNITS = 4 };
 static inline long long clock64() { return (long long)(emulated_ns() * EMULATED_MHZ / 1000); }
 #define __expf expf
+static inline float rsqrtf(float x) { return 1 / sqrtf(x); }
 
 /* What pawl.h writes as <<<>>> and as assembly. The global timer moves in steps of 1 us, as on many GPUs. */
 #define PAWLI_LAUNCH(kernel, grid, block, stream) emulated_launch(kernel, grid, block, 0, stream)
