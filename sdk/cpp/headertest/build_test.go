@@ -26,7 +26,16 @@ func tool(t *testing.T, name string) string {
 func build(t *testing.T, compiler, source string, flags ...string) string {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "program")
-	arguments := append([]string{"-I..", "-o", program, source}, flags...)
+	arguments := []string{"-I..", "-o", program}
+	libraries := []string{} // stand after what needs them, the language stands before
+	for _, flag := range flags {
+		if strings.HasPrefix(flag, "-l") {
+			libraries = append(libraries, flag)
+		} else {
+			arguments = append(arguments, flag)
+		}
+	}
+	arguments = append(append(arguments, source), libraries...)
 	out, err := exec.CommandContext(t.Context(), tool(t, compiler), arguments...).CombinedOutput()
 	if err != nil || len(out) > 0 {
 		t.Fatalf("%s %s: %v\n%s", compiler, strings.Join(arguments, " "), err, out)

@@ -15,7 +15,7 @@ func TestCUDACompiles(t *testing.T) {
 		for _, source := range []string{"../conformance.c", "testdata/gpu.cu"} {
 			t.Run(arch+"/"+source, func(t *testing.T) {
 				t.Parallel()
-				program := build(t, nvcc, source, "-xcu", "-arch="+arch, "-Xcompiler=-Wall,-Wextra")
+				program := build(t, nvcc, source, "-x=cu", "-arch="+arch, "-Xcompiler=-Wall,-Wextra")
 				if exec.CommandContext(t.Context(), "nvidia-smi").Run() == nil {
 					return // there is a GPU: the harness would use it
 				}
