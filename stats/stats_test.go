@@ -97,16 +97,3 @@ func TestSteady(t *testing.T) {
 		}
 	}
 }
-
-// The least detectable effect is the one that the test finds with the power asked for.
-func TestLeastDetectableShrinksWithRounds(t *testing.T) {
-	last := math.Inf(1)
-	for _, n := range []int{4, 8, 16, 32} {
-		got := stats.LeastDetectable(0.015, n, 0.001, 0.05)
-		if !(got < last) || got <= 0 {
-			t.Errorf("n=%d: %v, want less than %v", n, got, last)
-		}
-		last = got
-	}
-	near(t, "at 32 rounds", last, (3.374899280415178+1.6955187891366663)*0.015/math.Sqrt(32), 1e-9)
-}
