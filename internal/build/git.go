@@ -53,6 +53,13 @@ func (r *Repository) Head(ctx context.Context) (commit string, dirty bool, err e
 	return commit, changes != "", err
 }
 
+// Has tells whether a commit holds a file, which is named by its place in the
+// working tree.
+func (r *Repository) Has(ctx context.Context, commit, file string) bool {
+	_, err := git(ctx, filepath.Dir(file), "cat-file", "-e", commit+":./"+filepath.Base(file))
+	return err == nil
+}
+
 // MergeBase is where the working tree's branch left the main line: the first of
 // the usual names of that line that exists decides.
 func (r *Repository) MergeBase(ctx context.Context) (commit, with string, err error) {

@@ -3,9 +3,100 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
+	"path"
+	"path/filepath"
+	"time"
+
+	"github.com/goatnote-inc/pawl/internal/build"
+	"github.com/goatnote-inc/pawl/internal/scout"
+	"github.com/goatnote-inc/pawl/internal/suite"
 )
 
-// runBare is pawl without a command.
+// runBare is pawl without a command: it measures the suite, or the one harness that
+// is here, against the merge base.
 func runBare(ctx context.Context, g *globals) error {
-	return errors.New("not yet")
+	bench := benchFlags{globals: g, wait: 30 * time.Minute}
+	survey, err := look(g.folder())
+	if err != nil {
+		return err
+	}
+	var s *suite.Suite
+	var path string
+	if exists(filepath.Join(g.folder(), scout.SuiteFile)) {
+		s, path, err = loadSuite(g.folder(), "")
+	} else {
+		s, err = g.found(survey)
+	}
+	if err != nil {
+		return err
+	}
+	bench.base = g.mergeBase(ctx, survey)
+	return bench.measure(ctx, s, path)
+}
+
+// found makes a suite in memory of the one harness or benchmark in the folder.
+func (g *globals) found(survey scout.Survey) (*suite.Suite, error) {
+	chosen, err := survey.Choose("")
+	if err == nil && chosen.Level == scout.Kernel {
+		err = errors.New("there are kernels here, and nothing that measures them")
+	}
+	if err != nil {
+		fmt.Fprint(g.Err, survey.Explain())
+		return nil, unmeasured(err)
+	}
+	data, err := scout.Compose(folderName(g.folder()), chosen, nil)
+	if err != nil {
+		return nil, err
+	}
+	fmt.Fprintf(g.Err, "no pawl.yaml: measuring %s, %s (pawl init keeps this as a suite)\n", chosen.Source, chosen.What)
+	return suite.Parse(scout.SuiteFile, data)
+}
+
+// unmeasured says how to go on where pawl alone has nothing to measure.
+func unmeasured(err error) error {
+	hint := "pawl init writes a suite and says what is missing"
+	if e, ok := errors.AsType[*scout.AmbiguousError](err); ok {
+		hint = "pawl init " + e.Sources[0] + " takes the first"
+	}
+	return usageError{fmt.Errorf("%w\n  %s; pawl --help shows what else there is", err, hint)}
+}
+
+// mergeBase is the commit to measure against, empty where there is none to be had.
+// Either way a line says so.
+func (g *globals) mergeBase(ctx context.Context, survey scout.Survey) string {
+	alone := func(why any) string {
+		fmt.Fprintf(g.Err, "measuring without a base: %v\n", why)
+		return ""
+	}
+	repo, err := build.Open(ctx, g.folder())
+	if err != nil {
+		return alone(build.ErrNoRepository)
+	}
+	commit, with, err := repo.MergeBase(ctx)
+	if err != nil {
+		return alone(err)
+	}
+	for _, name := range needed(g.folder(), survey) {
+		if !repo.Has(ctx, commit, filepath.Join(g.folder(), name)) {
+			return alone(fmt.Sprintf("%s is not in %.12s (%s)", name, commit, with))
+		}
+	}
+	fmt.Fprintf(g.Err, "measuring against %.12s (%s)\n", commit, with)
+	return commit
+}
+
+// needed are the files without which an older commit could not be measured: the
+// harness, and the SDK's file where it was put beside it.
+func needed(dir string, survey scout.Survey) []string {
+	chosen, err := survey.Choose("")
+	if err != nil || chosen.Level != scout.Harness {
+		return nil
+	}
+	files := []string{chosen.Source}
+	sdk := path.Join(path.Dir(chosen.Source), chosen.SDK)
+	if exists(filepath.Join(dir, filepath.FromSlash(sdk))) {
+		files = append(files, sdk)
+	}
+	return files
 }

@@ -1,9 +1,157 @@
 package cli
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
 	"github.com/spf13/cobra"
+
+	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/build"
+	"github.com/goatnote-inc/pawl/internal/device"
+	"github.com/goatnote-inc/pawl/internal/harness"
+	"github.com/goatnote-inc/pawl/internal/scout"
+	"github.com/goatnote-inc/pawl/internal/suite"
 )
 
+type initFlags struct {
+	*globals
+	force bool
+	json  bool
+}
+
 func newInit(g *globals) *cobra.Command {
-	return &cobra.Command{Use: "init", Short: "Look at this repository and write a suite that runs"}
+	f := initFlags{globals: g}
+	cmd := &cobra.Command{
+		Use:   "init [SOURCE]",
+		Short: "Look at this repository and write a suite that runs",
+		Long: `Looks for a harness, a benchmark of another tool, or kernels, and writes pawl.yaml
+for what it finds. Then it builds the harness and asks it for its cases, so that the
+suite names them. SOURCE says which file to take where there are several.
+
+Besides pawl.yaml it adds results/ and .pawl/ to .gitignore, and puts pawl.h or
+pawl_harness.py beside a harness that needs it and cannot find it. For kernels that
+nothing measures yet it writes a harness to fill in. Nothing else is touched.`,
+		Example: `  pawl init
+  pawl init bench/softmax.cu    # where there are several harnesses
+  pawl init --force             # write pawl.yaml anew`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.run(cmd.Context(), append(args, "")[0])
+		},
+	}
+	cmd.Flags().BoolVar(&f.force, "force", false, "write over a pawl.yaml that is there")
+	cmd.Flags().BoolVar(&f.json, "json", false, "what was seen and written as JSON on stdout")
+	return cmd
+}
+
+func (f *initFlags) run(ctx context.Context, source string) error {
+	if exists(filepath.Join(f.folder(), scout.SuiteFile)) && !f.force {
+		return inTheWay(scout.SuiteFile)
+	}
+	survey, err := look(f.folder())
+	if err != nil {
+		return err
+	}
+	if !f.json {
+		fmt.Fprint(f.Out, survey.Explain())
+	}
+	if source != "" {
+		source = filepath.ToSlash(filepath.Clean(source))
+	}
+	chosen, err := survey.Choose(source)
+	if err != nil {
+		return errors.Join(f.print(initDoc{Seen: seen(survey)}), unchosen(err))
+	}
+	res, err := f.setup(ctx).Run(ctx, chosen)
+	if e, ok := errors.AsType[*scout.ExistsError](err); ok {
+		return inTheWay(e.Path)
+	}
+	if err != nil {
+		return err
+	}
+	doc := f.describe(survey, chosen, res)
+	if err := f.print(doc); err != nil {
+		return err
+	}
+	if res.Problem != nil {
+		return codeError{exitCannot, fmt.Errorf("%s is written, but does not run yet: %w\n  mend that, then pawl bench; pawl doctor says what this machine lacks", scout.SuiteFile, res.Problem)}
+	}
+	return nil
+}
+
+func (f *initFlags) setup(ctx context.Context) scout.Setup {
+	return scout.Setup{
+		Dir: f.folder(), Name: folderName(f.folder()), Force: f.force, Hello: greeting(ctx),
+		Build: func(ctx context.Context, b suite.Build) error {
+			_, err := build.Run(ctx, build.Recipe{Command: b.Command, Dir: f.folder(), Outputs: b.Outputs, Timeout: b.Timeout}, nil)
+			return err
+		},
+		Say: func(line string) {
+			if !f.json {
+				fmt.Fprintln(f.Err, line)
+			}
+		},
+	}
+}
+
+func inTheWay(path string) error {
+	return usageError{fmt.Errorf("%s is there already\n  pawl init --force writes pawl.yaml anew; no other file is ever written over", path)}
+}
+
+// look surveys a folder. Links that lead out of it are not followed.
+func look(dir string) (scout.Survey, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return scout.Survey{}, usageError{fmt.Errorf("look into %s: %w", shortPath(dir), err)}
+	}
+	defer root.Close()
+	return scout.Look(root.FS())
+}
+
+// unchosen says how to go on where there is not exactly one thing to measure.
+func unchosen(err error) error {
+	hint := "write a harness first: docs/how-to shows one of ten lines; or look elsewhere with -C FOLDER"
+	if e, ok := errors.AsType[*scout.AmbiguousError](err); ok {
+		hint = "name the one to take: pawl init " + e.Sources[0]
+	}
+	return usageError{fmt.Errorf("%w\n  %s", err, hint)}
+}
+
+// greeting is what a harness is told of the device that bench would take.
+func greeting(ctx context.Context) harness.Hello {
+	hello := harness.Hello{Pawl: Version(), Device: harness.HelloDevice{Kind: gpu.CPU}}
+	inv, err := device.List(ctx, device.Options{})
+	if err != nil {
+		return hello
+	}
+	if dev, err := inv.Select("", ""); err == nil {
+		hello.Device = harness.HelloDevice{Kind: dev.Identity().Kind, UUID: dev.Identity().UUID}
+	}
+	return hello
+}
+
+// folderName is what a suite is called when nobody has named it.
+func folderName(dir string) string {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return "suite"
+	}
+	name := strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f || r == '/' {
+			return '-'
+		}
+		return r
+	}, filepath.Base(abs))
+	return strings.ToValidUTF8(name, "-")
+}
+
+// exists tells whether something of this name is there.
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
 }

@@ -3,9 +3,12 @@ package harness
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"time"
 )
@@ -47,10 +50,35 @@ func Output(ctx context.Context, c Command) ([]byte, error) {
 // Fresh removes the file a plain command is to leave, so that an old one is
 // never taken for its result.
 func Fresh(dir, file string) error {
-	if err := os.Remove(filepath.Join(dir, file)); err != nil && !os.IsNotExist(err) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return fmt.Errorf("remove the last result: %w", err)
+	}
+	defer root.Close()
+	info, err := root.Lstat(file)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err == nil && info.IsDir():
+		err = freshFolder(root, filepath.ToSlash(filepath.Clean(file)))
+	case err == nil:
+		err = root.Remove(file)
+	}
+	if err != nil {
 		return fmt.Errorf("remove the last result: %w", err)
 	}
 	return nil
+}
+
+// freshFolder removes the samples that criterion left, the only tool whose result
+// is a folder, and nothing else: the suite may name any folder by mistake.
+func freshFolder(root *os.Root, folder string) error {
+	return fs.WalkDir(root.FS(), folder, func(name string, _ fs.DirEntry, err error) error {
+		if err != nil || path.Base(name) != "sample.json" || path.Base(path.Dir(name)) != "new" {
+			return err
+		}
+		return root.Remove(name)
+	})
 }
 
 type boundedBuffer struct {

@@ -1,0 +1,120 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/goatnote-inc/pawl/internal/scout"
+	"github.com/goatnote-inc/pawl/internal/suite"
+)
+
+// initDoc is the answer of pawl init, for programs.
+type initDoc struct {
+	Seen    []seenDoc `json:"seen"`
+	Source  string    `json:"source,omitempty"`
+	Suite   string    `json:"suite,omitempty"`
+	Wrote   []string  `json:"wrote,omitempty"`
+	Cases   []string  `json:"cases,omitempty"`
+	Runs    bool      `json:"runs"`
+	Problem string    `json:"problem,omitempty"`
+	Next    []string  `json:"next,omitempty"`
+
+	name  string
+	plain bool
+	todo  bool
+}
+
+type seenDoc struct {
+	Source   string   `json:"source"`
+	What     string   `json:"what"`
+	Level    string   `json:"level"`
+	Evidence []string `json:"evidence"`
+	Notes    []string `json:"notes,omitempty"`
+}
+
+func seen(s scout.Survey) []seenDoc {
+	list := []seenDoc{}
+	for _, x := range s.Sightings {
+		d := seenDoc{Source: x.Source, What: x.What, Level: x.Level.String(), Notes: x.Doubts}
+		for _, e := range x.Evidence {
+			d.Evidence = append(d.Evidence, e.Place()+": "+e.Says)
+		}
+		list = append(list, d)
+	}
+	return list
+}
+
+func (f *initFlags) describe(s scout.Survey, x scout.Sighting, res scout.Result) initDoc {
+	doc := initDoc{
+		Seen: seen(s), Source: x.Source, Suite: scout.SuiteFile, Wrote: res.Wrote, Runs: res.Problem == nil,
+		name: res.Suite.Name, plain: x.Level == scout.Tool, todo: x.Level == scout.Kernel,
+	}
+	for _, c := range res.Suite.Cases() {
+		if c.Implementation == suite.Candidate {
+			doc.Cases = append(doc.Cases, c.Name())
+		}
+	}
+	if res.Problem != nil {
+		doc.Problem = res.Problem.Error()
+		return doc
+	}
+	doc.Next = []string{"pawl doctor", "pawl bench", "pawl bench --base HEAD"}
+	if doc.todo {
+		doc.Next = slices.Insert(doc.Next, 0, "$EDITOR "+x.Source)
+	}
+	return doc
+}
+
+// print writes the answer; for people, what was written and what to type next.
+func (f *initFlags) print(d initDoc) error {
+	if f.json {
+		e := json.NewEncoder(f.Out)
+		e.SetIndent("", "  ")
+		return e.Encode(d)
+	}
+	if d.Suite == "" {
+		return nil
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "\nwrote %s\n", strings.Join(d.Wrote, ", "))
+	switch {
+	case !d.Runs:
+	case d.plain:
+		fmt.Fprintf(&b, "%s builds; its cases are known once it has run\n", d.name)
+	case d.todo:
+		fmt.Fprintf(&b, "%s builds and runs, and measures a placeholder until %s calls your kernel\n", d.name, d.Source)
+	default:
+		fmt.Fprintf(&b, "%s builds and runs: %s\n", d.name, someOf(d.Cases))
+	}
+	if len(d.Next) > 0 {
+		b.WriteString("\nnext:\n")
+	}
+	about := map[string]string{
+		"pawl doctor": "is this machine fit to measure on?", "pawl bench": "measure the working tree",
+		"pawl bench --base HEAD": "after a change: measure it beside the last commit",
+	}
+	for _, n := range d.Next {
+		line := fmt.Sprintf("  %-24s", n)
+		if about[n] != "" {
+			line += "# " + about[n]
+		}
+		fmt.Fprintln(&b, strings.TrimRight(line, " "))
+	}
+	_, err := fmt.Fprint(f.Out, b.String())
+	return err
+}
+
+// someOf counts names and lists the first of them.
+func someOf(names []string) string {
+	const most = 6
+	if len(names) == 1 {
+		return "1 case, " + names[0]
+	}
+	shown := strings.Join(names[:min(len(names), most)], ", ")
+	if len(names) > most {
+		shown += ", ..."
+	}
+	return fmt.Sprintf("%d cases, %s", len(names), shown)
+}

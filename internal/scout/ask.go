@@ -1,0 +1,41 @@
+package scout
+
+import (
+	"context"
+	"slices"
+
+	"github.com/goatnote-inc/pawl/internal/harness"
+	"github.com/goatnote-inc/pawl/internal/suite"
+	"github.com/goatnote-inc/pawl/measure"
+)
+
+// Answer is what a harness says of itself.
+type Answer struct {
+	Welcome harness.Welcome
+	Listed  []suite.Listed
+}
+
+// Ask starts a harness once, to learn its clocks and its cases.
+func Ask(ctx context.Context, c harness.Command, hello harness.Hello) (*Answer, error) {
+	session, err := harness.Start(ctx, c, hello)
+	if err != nil {
+		return nil, err
+	}
+	defer session.Kill()
+	listed, err := session.Cases(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &Answer{Welcome: session.Welcome, Listed: listed}, session.Bye(ctx)
+}
+
+// timer is the clock to write down: the device's own where there is one, else what
+// the sources suggest, if the harness has it.
+func (a *Answer) timer(suggested measure.Timer) measure.Timer {
+	for _, t := range []measure.Timer{measure.TimerDevice, suggested, measure.TimerWall} {
+		if t != "" && slices.Contains(a.Welcome.Timers, t) {
+			return t
+		}
+	}
+	return ""
+}

@@ -1,0 +1,51 @@
+package scout
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Explain says in words what was seen: each sighting with what it was recognised
+// by, and what had to be assumed.
+func (s Survey) Explain() string {
+	var b strings.Builder
+	for _, x := range s.Sightings {
+		if x.Level == Kernel { // its source is yet to be written
+			fmt.Fprintf(&b, "%s, and nothing that measures them\n", x.What)
+		} else {
+			fmt.Fprintf(&b, "%s: %s\n", x.Source, x.What)
+		}
+		width := 0
+		for _, e := range x.Evidence {
+			width = max(width, len(e.Place()))
+		}
+		for _, e := range x.Evidence {
+			fmt.Fprintf(&b, "  %-*s  %s\n", width, e.Place(), e.Says)
+		}
+		for _, d := range x.Doubts {
+			fmt.Fprintf(&b, "  note: %s\n", d)
+		}
+	}
+	if len(s.Sightings) == 0 {
+		fmt.Fprintf(&b, "files read: %d; no kernel, harness or benchmark among them\n", s.Files)
+	}
+	const most = 10
+	for _, dir := range s.Suites[:min(len(s.Suites), most)] {
+		fmt.Fprintf(&b, "%s/pawl.yaml: a suite of its own (pawl -C %s)\n", dir, dir)
+	}
+	if n := len(s.Suites) - most; n > 0 {
+		fmt.Fprintf(&b, "and %d more suites\n", n)
+	}
+	if s.Cut != "" {
+		fmt.Fprintf(&b, "note: %s\n", s.Cut)
+	}
+	return b.String()
+}
+
+// Place is where it stands, as people and editors write it.
+func (e Evidence) Place() string {
+	if e.Line == 0 {
+		return e.Path
+	}
+	return fmt.Sprintf("%s:%d", e.Path, e.Line)
+}

@@ -1,0 +1,149 @@
+package scout
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/goatnote-inc/pawl/internal/harness"
+	"github.com/goatnote-inc/pawl/internal/suite"
+)
+
+// SuiteFile is the name of the suite in a repository.
+const SuiteFile = "pawl.yaml"
+
+// Setup puts a suite into a repository and sees to it that it runs.
+type Setup struct {
+	Dir   string
+	Name  string // of the suite
+	Force bool   // write over a suite that is there
+	Hello harness.Hello
+	// Build runs a build command in Dir.
+	Build func(context.Context, suite.Build) error
+	// Say is told what is being done; never nil.
+	Say func(string)
+}
+
+// Result is what Setup left behind.
+type Result struct {
+	Wrote  []string // files, from Dir
+	Suite  *suite.Suite
+	Answer *Answer // nil for a plain command, and where the harness did not answer
+	// Problem says why the suite does not run yet: the files are there nevertheless.
+	Problem error
+}
+
+// ExistsError says that a file is in the way.
+type ExistsError struct{ Path string }
+
+func (e *ExistsError) Error() string { return e.Path + " is there already" }
+
+// Run writes the suite and what it needs, builds, asks the harness for its cases
+// and writes them down.
+func (s Setup) Run(ctx context.Context, x Sighting) (res Result, err error) {
+	root, err := os.OpenRoot(s.Dir)
+	if err != nil {
+		return Result{}, fmt.Errorf("set up %s: %w", s.Dir, err)
+	}
+	defer root.Close()
+	w := &writer{root: root}
+	defer func() { res.Wrote = w.wrote }()
+	if err := s.writeFirst(w, x); err != nil {
+		return Result{}, err
+	}
+	res.Answer, res.Problem = s.try(ctx, w, x)
+	if ctx.Err() != nil {
+		return res, context.Cause(ctx)
+	}
+	if res.Problem == nil && res.Answer != nil {
+		if data, err := Compose(s.Name, x, res.Answer); err != nil {
+			res.Problem = fmt.Errorf("the harness runs, but what it lists makes no suite: %w", err)
+		} else if err := w.replace(SuiteFile, data); err != nil {
+			return res, err
+		}
+	}
+	res.Suite, err = suite.Load(filepath.Join(s.Dir, SuiteFile))
+	return res, err
+}
+
+// writeFirst writes everything that can be written without running anything.
+func (s Setup) writeFirst(w *writer, x Sighting) error {
+	if _, err := w.root.Lstat(SuiteFile); !errors.Is(err, fs.ErrNotExist) && !s.Force {
+		return &ExistsError{SuiteFile}
+	}
+	data, err := Compose(s.Name, x, nil)
+	if err != nil {
+		return err
+	}
+	if x.Level == Kernel {
+		if _, err := w.root.Lstat(x.Source); !errors.Is(err, fs.ErrNotExist) {
+			return &ExistsError{x.Source}
+		}
+	}
+	for _, f := range x.Adds {
+		if err := w.create(f); err != nil {
+			return err
+		}
+	}
+	if err := w.replace(SuiteFile, data); err != nil {
+		return err
+	}
+	if err := w.root.MkdirAll(path.Dir(SchemaFile), 0o755); err != nil {
+		return fmt.Errorf("write the schema: %w", err)
+	}
+	if err := w.replace(SchemaFile, suite.Schema()); err != nil {
+		return err
+	}
+	return w.ignore(append([]string{"results/", ".pawl/"}, x.Makes...))
+}
+
+// try builds and asks. Where the SDK's file is what is missing it is put beside the
+// source, which is where both compilers and Python look first, and all is tried again.
+func (s Setup) try(ctx context.Context, w *writer, x Sighting) (*Answer, error) {
+	a, err := s.buildAndAsk(ctx, x)
+	if err == nil || x.SDK == "" {
+		return a, err
+	}
+	file := sdkFile(x.SDK, path.Dir(x.Source))
+	if _, statErr := w.root.Lstat(file.Path); !errors.Is(statErr, fs.ErrNotExist) {
+		return a, err
+	}
+	said := err.Error()
+	named := strings.Contains(said, strings.TrimSuffix(x.SDK, ".py"))
+	// Without the compiler nobody can say whether it would find the header.
+	untried := x.SDK == sdkHeader && (strings.Contains(said, "not found") || strings.Contains(said, "No such file"))
+	if !named && !untried {
+		return a, err
+	}
+	s.Say("writing " + file.Path + ", which " + x.Source + " needs")
+	if createErr := w.create(file); createErr != nil || !named {
+		return a, errors.Join(err, createErr)
+	}
+	return s.buildAndAsk(ctx, x)
+}
+
+func (s Setup) buildAndAsk(ctx context.Context, x Sighting) (*Answer, error) {
+	loaded, err := suite.Load(filepath.Join(s.Dir, SuiteFile))
+	if err != nil {
+		return nil, err
+	}
+	candidate, _ := loaded.Implementation(suite.Candidate)
+	if candidate.Build.Command != "" {
+		s.Say("building: " + candidate.Build.Command)
+		if err := s.Build(ctx, candidate.Build); err != nil {
+			return nil, err
+		}
+	}
+	if x.Level == Tool {
+		return nil, nil // it would measure at once, and lists its cases only then
+	}
+	s.Say("asking " + candidate.Harness.Command + " for its cases")
+	return Ask(ctx, harness.Command{
+		Line: candidate.Harness.Command, Dir: s.Dir, Silence: candidate.Harness.Timeout,
+	}, s.Hello)
+}
