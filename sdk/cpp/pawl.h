@@ -172,11 +172,11 @@ enum {
   PAWLI_PART = 4096,     /* samples a message */
   PAWLI_SETS = 64        /* buffer sets of a cold batch, at most */
 };
-#define PAWLI_SHORT_NS 20e3     /* runs below this are batched ... */
-#define PAWLI_SAMPLE_NS 50e3    /* ... to samples of about this */
-#define PAWLI_SETTLE_NS 10e6    /* running time before the batch is chosen, so that clocks are up */
-#define PAWLI_LIFE_NS 2e9       /* longest silence while measuring */
-#define PAWLI_LOOK_NS 200e6     /* how often a measurement looks whether pawl is still there */
+#define PAWLI_SHORT_NS 20e3  /* runs below this are batched ... */
+#define PAWLI_SAMPLE_NS 50e3 /* ... to samples of about this */
+#define PAWLI_SETTLE_NS 10e6 /* running time before the batch is chosen, so that clocks are up */
+#define PAWLI_LIFE_NS 2e9    /* longest silence while measuring */
+#define PAWLI_LOOK_NS 200e6  /* how often a measurement looks whether pawl is still there */
 #define PAWLI_CALIBRATION "pawl.calibration"
 
 struct pawl_params {
@@ -253,11 +253,6 @@ static struct {
 struct pawli_failure {}; /* thrown; the words are in pawli.code and pawli.message */
 #endif
 
-static void pawli_say(const char *code, const char *format, va_list values) {
-  snprintf(pawli.code, sizeof pawli.code, "%s", code);
-  vsnprintf(pawli.message, sizeof pawli.message, format, values);
-}
-
 static __attribute__((noreturn)) void pawli_raise(void) {
 #if defined(PAWLI_EXCEPTIONS)
   if (pawli.guarded) throw pawli_failure();
@@ -271,8 +266,9 @@ static __attribute__((noreturn)) void pawli_raise(void) {
 PAWL_API void pawl_fail_as(const char *code, const char *format, ...) {
   va_list values;
   va_start(values, format);
-  pawli_say(code, format, values);
+  vsnprintf(pawli.message, sizeof pawli.message, format, values);
   va_end(values);
+  snprintf(pawli.code, sizeof pawli.code, "%s", code);
   pawli_raise();
 }
 
@@ -283,21 +279,21 @@ static int pawli_try(void (*step)(void *), void *with) {
     guard() { pawli.guarded++; }
     ~guard() { pawli.guarded--; }
   } here;
+  const char *code = "failed";
   try {
     step(with);
     return 0;
   } catch (const pawli_failure &) {
     return 1;
   } catch (const std::bad_alloc &) {
-    snprintf(pawli.code, sizeof pawli.code, "no_memory");
+    code = "no_memory";
     snprintf(pawli.message, sizeof pawli.message, "no memory: std::bad_alloc");
   } catch (const std::exception &e) {
-    snprintf(pawli.code, sizeof pawli.code, "failed");
     snprintf(pawli.message, sizeof pawli.message, "%s", e.what());
   } catch (...) {
-    snprintf(pawli.code, sizeof pawli.code, "failed");
     snprintf(pawli.message, sizeof pawli.message, "the harness threw something that is no std::exception");
   }
+  snprintf(pawli.code, sizeof pawli.code, "%s", code);
   return 1;
 }
 #else
@@ -719,8 +715,10 @@ static void pawli_device_free(void *memory) { (void)memory; }
 static void pawli_open(const char *device) {
   (void)device;
   snprintf(pawli.device_name, sizeof pawli.device_name, "host");
-#ifdef __VERSION__
-  snprintf(pawli.runtime, sizeof pawli.runtime, "compiler %s", __VERSION__);
+#if defined(__clang__) /* its version begins with its name */
+  snprintf(pawli.runtime, sizeof pawli.runtime, "%s", __VERSION__);
+#elif defined(__GNUC__)
+  snprintf(pawli.runtime, sizeof pawli.runtime, "gcc %s", __VERSION__);
 #endif
 }
 
@@ -769,7 +767,7 @@ static void pawli_calibrate(void *state, pawl_launch *l) {
   int i;
   (void)state;
   (void)l;
-  for (i = 0; i < 25000; i++) {
+  for (i = 0; i < 34000; i++) {
     x = x * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
     d = 1.0 / (d + 1.0);
   }
@@ -881,7 +879,10 @@ static double pawli_clock_mhz(void) {
 
 static void pawli_choose_device(const char *uuid) {
   int count = 0;
-  pawli_check(cudaGetDeviceCount(&count), "looking for a CUDA device");
+  const cudaError_t error = cudaGetDeviceCount(&count);
+  if (error != cudaSuccess && *uuid)
+    pawl_fail_as("no_device", "CUDA does not see the device %s: %s", uuid, cudaGetErrorString(error));
+  pawli_check(error, "looking for a CUDA device");
   if (strncmp(uuid, "GPU-", 4) != 0) return; /* a MIG slice is chosen by CUDA_VISIBLE_DEVICES alone */
   for (int i = 0;; i++) {
     cudaDeviceProp p;
@@ -909,23 +910,20 @@ static void pawli_open(const char *device) {
   if (json && *json == '"' && pawli_skip_string(json) - json < (ptrdiff_t)sizeof uuid) pawli_decode(json, uuid);
 #if defined(__CUDACC__)
   if (*uuid) setenv("CUDA_VISIBLE_DEVICES", uuid, 0); /* the user's own choice stays */
-  setenv("CUDA_MODULE_LOADING", "EAGER", 0);           /* else the first run of a kernel loads it */
-  typedef cudaDeviceProp properties;
-  const char *const runtime = "CUDA %d.%d";
+  setenv("CUDA_MODULE_LOADING", "EAGER", 0);          /* else the first run of a kernel loads it */
+  cudaDeviceProp p;
 #else
   if (*uuid) setenv("ROCR_VISIBLE_DEVICES", uuid, 0);
-  typedef hipDeviceProp_t properties;
-  const char *const runtime = "HIP %d.%d";
+  hipDeviceProp_t p;
 #endif
-  properties p;
   pawli_choose_device(uuid);
   pawli_check(PAWLI_GPU(GetDevice)(&index), "looking for a device");
   pawli_check(PAWLI_GPU(GetDeviceProperties)(&p, index), "reading the device's properties");
   pawli_check(PAWLI_GPU(RuntimeGetVersion)(&version), "reading the runtime's version");
 #if defined(__CUDACC__)
-  snprintf(pawli.runtime, sizeof pawli.runtime, runtime, version / 1000, version % 1000 / 10);
+  snprintf(pawli.runtime, sizeof pawli.runtime, "CUDA %d.%d", version / 1000, version % 1000 / 10);
 #else
-  snprintf(pawli.runtime, sizeof pawli.runtime, runtime, version / 10000000, version / 100000 % 100);
+  snprintf(pawli.runtime, sizeof pawli.runtime, "HIP %d.%d", version / 10000000, version / 100000 % 100);
 #endif
   snprintf(pawli.device_name, sizeof pawli.device_name, "%s", p.name);
   pawli.device_quantum_ns = 500; /* as documented for event times */

@@ -157,7 +157,7 @@ enum cudaError_t {
   cudaErrorInsufficientDriver = 35,
   cudaErrorNoDevice = 100
 };
-enum cudaMemcpyKind { cudaMemcpyHostToHost, cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice, cudaMemcpyDefault };
+enum cudaMemcpyKind { cudaMemcpyHostToHost, cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice };
 enum { cudaHostAllocMapped = 2 };
 
 typedef struct emulated_stream *cudaStream_t;
@@ -235,7 +235,9 @@ static inline cudaError_t cudaFree(void *memory) { return cudaDeviceSynchronize(
 static inline cudaError_t cudaHostAlloc(void **memory, size_t bytes, unsigned) {
   return (*memory = malloc(bytes)) ? cudaSuccess : emulated_result(cudaErrorMemoryAllocation);
 }
-static inline cudaError_t cudaHostGetDevicePointer(void **device, void *host, unsigned) { return *device = host, cudaSuccess; }
+static inline cudaError_t cudaHostGetDevicePointer(void **device, void *host, unsigned) {
+  return *device = host, cudaSuccess;
+}
 static inline cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, cudaMemcpyKind) {
   cudaDeviceSynchronize();
   memcpy(to, from, bytes);

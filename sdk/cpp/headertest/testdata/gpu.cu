@@ -18,7 +18,7 @@ struct SelfSync : Busy {
   using Busy::Busy;
   void run(pawl_launch *l) {
     Busy::run(l);
-    PAWL_CHECK(cudaStreamSynchronize(pawl_stream(l)));
+    PAWL_CHECK(PAWLI_GPU(StreamSynchronize)(pawl_stream(l)));
   }
 };
 
