@@ -60,25 +60,27 @@ func (r *Repository) Has(ctx context.Context, commit, file string) bool {
 	return err == nil
 }
 
-// MergeBase is where the working tree's branch left the main line: the first of
-// the usual names of that line that exists decides.
+// MergeBase is what the working tree's change began from: where its branch left the
+// main line, of which the first of the usual names that exists decides. On the main
+// line itself that is the last commit, or the one before it when nothing has changed since.
 func (r *Repository) MergeBase(ctx context.Context) (commit, with string, err error) {
-	head, err := r.Commit(ctx, "HEAD")
+	head, dirty, err := r.Head(ctx)
 	if err != nil {
 		return "", "", err
 	}
 	for _, with := range []string{"origin/HEAD", "origin/main", "origin/master", "main", "master"} {
 		commit, err := git(ctx, r.Root, "merge-base", "HEAD", with)
-		if err != nil {
+		switch {
+		case err != nil:
 			continue
+		case commit != head:
+			return commit, with, nil
+		case dirty:
+			return head, "HEAD", nil
 		}
-		if commit == head { // on the main line itself: its last change is what there is to judge
-			if parent, err := r.Commit(ctx, "HEAD~1"); err == nil {
-				return parent, "HEAD~1", nil
-			}
-			continue
+		if parent, err := r.Commit(ctx, "HEAD~1"); err == nil {
+			return parent, "HEAD~1", nil
 		}
-		return commit, with, nil
 	}
 	return "", "", errors.New("no commit to compare with: the branch has no merge base with main, and no parent")
 }
