@@ -1,67 +1,58 @@
-package harness
+package harness_test
 
 import (
-	"io/fs"
+	"errors"
 	"os"
 	"path/filepath"
-	"slices"
+	"strings"
 	"testing"
+	"time"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/goatnote-inc/pawl/internal/harness"
 )
 
-// An old result must not be taken for a new one, and nothing else may go.
-func TestFresh(t *testing.T) {
-	before := []string{
-		"out.json", "src/main.rs", "target/criterion/fib/base/sample.json",
-		"target/criterion/fib/new/benchmark.json", "target/criterion/fib/new/sample.json",
-	}
-	for _, tt := range []struct {
-		output  string
-		removed []string
+func TestOutputOfAPlainCommand(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name, line string
+		kind       harness.Kind // empty when it works
+		want       string
 	}{
-		{"out.json", []string{"out.json"}},
-		{"never.json", nil},
-		{"target/criterion", []string{"target/criterion/fib/new/sample.json"}},
-		{"src", nil},
-		{".", []string{"target/criterion/fib/new/sample.json"}},
-	} {
-		t.Run(tt.output, func(t *testing.T) {
-			dir := t.TempDir()
-			for _, name := range before {
-				path := filepath.Join(dir, filepath.FromSlash(name))
-				if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-					t.Fatal(err)
+		{"prints", "echo result; echo progress >&2", "", "result\n"},
+		{"fails", "echo why >&2; exit 3", harness.Crashed, "why"},
+		{"hangs", "sleep 60", harness.Hung, "no message for 300ms"},
+		{"is not there", "exec ./no-such-program", harness.Crashed, "no-such-program"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			out, err := harness.Output(t.Context(), harness.Command{Line: tt.line, Dir: t.TempDir(), Silence: 300 * time.Millisecond})
+			if tt.kind == "" {
+				if err != nil || string(out) != tt.want {
+					t.Errorf("have %q, %v", out, err)
 				}
-				if err := os.WriteFile(path, nil, 0o666); err != nil {
-					t.Fatal(err)
-				}
+				return
 			}
-			if err := Fresh(dir, tt.output); err != nil {
-				t.Fatal(err)
-			}
-			want := slices.DeleteFunc(slices.Clone(before), func(f string) bool { return slices.Contains(tt.removed, f) })
-			if diff := cmp.Diff(want, files(t, dir)); diff != "" {
-				t.Errorf("left (-want +got):\n%s", diff)
+			e, ok := errors.AsType[*harness.Error](err)
+			if !ok || e.Kind != tt.kind || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("have %v, want %q with %q", err, tt.kind, tt.want)
 			}
 		})
 	}
-	if err := Fresh(t.TempDir(), "../elsewhere"); err == nil {
-		t.Error("a result outside the folder is not refused")
-	}
 }
 
-func files(t *testing.T, dir string) []string {
-	t.Helper()
-	var list []string
-	err := fs.WalkDir(os.DirFS(dir), ".", func(name string, e fs.DirEntry, err error) error {
-		if err == nil && !e.IsDir() {
-			list = append(list, name)
-		}
-		return err
-	})
-	if err != nil {
+func TestAnOldFileIsNeverTakenForAResult(t *testing.T) {
+	dir := t.TempDir()
+	old := filepath.Join(dir, "out.json")
+	if err := os.WriteFile(old, []byte("old"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	return list
+	for range 2 {
+		if err := harness.Fresh(dir, "out.json"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if exists(old) {
+		t.Error("it is still there")
+	}
 }
