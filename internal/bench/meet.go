@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/goatnote-inc/pawl/gpu"
 	"github.com/goatnote-inc/pawl/internal/harness"
@@ -15,7 +16,10 @@ import (
 )
 
 // calibrationSamples of pawl's own kernel open and close a run.
-const calibrationSamples = 50
+const (
+	calibrationSamples = 50
+	calibrationWarm    = 500 * time.Millisecond
+)
 
 // driftLimit is how much pawl's own kernel may change during a run before it
 // is said: the code is the same, so it was the machine.
@@ -119,16 +123,16 @@ func (r *run) calibration(ctx context.Context, when string) (*measure.Calibratio
 	if err != nil {
 		return nil, &trial.SideError{Side: suite.Candidate, Err: err}
 	}
-	for _, warm := range []bool{true, false} {
-		m, err := session.Measure(ctx, harness.CalibrationBenchmark, harness.Measure{Samples: calibrationSamples, Warmup: warm})
-		if err != nil {
-			return nil, &trial.SideError{Side: suite.Candidate, Err: err}
-		}
-		if !warm {
-			return &measure.Calibration{When: when, Kernel: session.Welcome.SDK, Timer: timer, Samples: m.Samples}, session.Bye(ctx)
-		}
+	// The first calibration finds a device that idled: it needs a real warm-up to be comparable with the last.
+	warm := harness.Measure{Samples: calibrationSamples, Busy: calibrationWarm.Nanoseconds(), Warmup: true}
+	if _, err = session.Measure(ctx, "warm-up of "+harness.CalibrationBenchmark, warm); err != nil {
+		return nil, &trial.SideError{Side: suite.Candidate, Err: err}
 	}
-	return nil, nil
+	m, err := session.Measure(ctx, harness.CalibrationBenchmark, harness.Measure{Samples: calibrationSamples})
+	if err != nil {
+		return nil, &trial.SideError{Side: suite.Candidate, Err: err}
+	}
+	return &measure.Calibration{When: when, Kernel: session.Welcome.SDK, Timer: timer, Samples: m.Samples}, session.Bye(ctx)
 }
 
 // calibrationTimer is the clock most cases are gated on, so that the drift is

@@ -98,15 +98,27 @@ measures it against the merge base.`,
 		for _, make := range group.commands {
 			c := make(g)
 			c.GroupID = group.id
-			if c.Args == nil {
-				c.Args = cobra.NoArgs
-			}
+			c.Args = checked(c.Args)
 			root.AddCommand(c)
 		}
 	}
 	root.SetHelpCommandGroupID("other")
 	root.SetCompletionCommandGroupID("other")
 	return root
+}
+
+// checked makes a wrong number of arguments a mistake of the user's, like any
+// other in the command line.
+func checked(args cobra.PositionalArgs) cobra.PositionalArgs {
+	if args == nil {
+		args = cobra.NoArgs
+	}
+	return func(c *cobra.Command, given []string) error {
+		if err := args(c, given); err != nil {
+			return usageError{fmt.Errorf("%w\n  usage: %s", err, c.UseLine())}
+		}
+		return nil
+	}
 }
 
 // commandGroups is the order of pawl --help: what a newcomer needs comes first.

@@ -75,7 +75,7 @@ func (p *progress) describe(e bench.Event) string {
 	case bench.Waiting:
 		return p.style.Warn(fmt.Sprintf("waiting for %s, which %s holds", e.Device, e.Holder))
 	case bench.Ready:
-		return fmt.Sprintf("measuring %d cases, %s, %s rounds a side, on %s", e.Cases, strings.Join(e.Sides, " against "), rounds(e.Rounds), e.Device.Name)
+		return fmt.Sprintf("measuring %s, %s, %s rounds a side, on %s", report.Plural(e.Cases, "case"), strings.Join(e.Sides, " against "), rounds(e.Rounds), e.Device.Name)
 	case bench.Noticed:
 		return p.style.Warn("note: ") + e.Notice.String()
 	case bench.Measuring:
@@ -96,7 +96,7 @@ func (p *progress) describeTrial(e trial.Event) string {
 		return p.style.Warn("warning: ") + e.Warning.Message
 	case trial.Looked:
 		if len(e.Undecided) > 0 {
-			return fmt.Sprintf("%d cases undecided after %d rounds", len(e.Undecided), e.Rounds)
+			return fmt.Sprintf("%s undecided after %s", report.Plural(len(e.Undecided), "case"), report.Plural(e.Rounds, "round"))
 		}
 	}
 	return ""

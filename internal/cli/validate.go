@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/goatnote-inc/pawl/internal/report"
 	"github.com/goatnote-inc/pawl/internal/suite"
 )
 
@@ -46,11 +47,11 @@ func validate(g *globals, name string, asJSON bool) error {
 	for _, w := range s.Warnings {
 		fmt.Fprintln(g.Err, g.style().Warn("warning: ")+w.Error())
 	}
-	cases := fmt.Sprintf("%d cases", len(s.Cases()))
+	cases := report.Plural(len(s.Cases()), "case")
 	if s.NeedsHarness() {
 		cases += ", and those that the harness lists"
 	}
-	_, err = fmt.Fprintf(g.Out, "%s is valid: %d benchmarks, %s\n", path, len(s.Benchmarks), cases)
+	_, err = fmt.Fprintf(g.Out, "%s is valid: %s, %s\n", path, report.Plural(len(s.Benchmarks), "benchmark"), cases)
 	return err
 }
 

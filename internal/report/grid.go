@@ -74,6 +74,12 @@ func (g *grid) write(w io.Writer, style Style) error {
 	return nil
 }
 
+// Table writes rows as a table for a terminal; the first row is its head. Right
+// tells, column by column, which are numbers.
+func Table(w io.Writer, style Style, right []bool, rows [][]string) error {
+	return (&grid{right: right, rows: rows}).write(w, style)
+}
+
 // Style colours text for a terminal; the zero Style leaves it alone.
 type Style struct{ Color bool }
 

@@ -98,7 +98,7 @@ func headline(run *measure.Run, style Style) string {
 	if run.Testbed.Clocks.String() != "free" {
 		parts = append(parts, "clocks "+run.Testbed.Clocks.String())
 	}
-	parts = append(parts, timers(run), plural(counted, "round"))
+	parts = append(parts, timers(run), Plural(counted, "round"))
 	if run.Source == measure.Imported {
 		parts = append(parts, "imported from "+run.Format)
 	}
@@ -227,7 +227,8 @@ func some(list []string, n int) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(list[:n], ", "), len(list)-n)
 }
 
-func plural(n int, noun string) string {
+// Plural counts a noun.
+func Plural(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
