@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/goatnote-inc/pawl/internal/harness"
@@ -99,7 +100,9 @@ func (s Setup) writeFirst(w *writer, x Sighting) error {
 	if err := w.replace(SchemaFile, suite.Schema()); err != nil {
 		return err
 	}
-	return w.ignore(append([]string{"results/", ".pawl/"}, x.Makes...))
+	// A program that is committed by accident would stand in the base's checkout, and
+	// make would take it for built.
+	return w.ignore(slices.Concat([]string{"results/", ".pawl/"}, x.Makes, x.Build.Outputs))
 }
 
 // try builds and asks. Where the SDK's file is what is missing it is put beside the

@@ -104,7 +104,12 @@ var ErrNothing = errors.New("no kernel, harness or benchmark was recognised")
 type AmbiguousError struct{ Sources []string }
 
 func (e *AmbiguousError) Error() string {
-	return fmt.Sprintf("there are %d things to measure: %s", len(e.Sources), strings.Join(e.Sources, ", "))
+	const most = 5
+	shown := strings.Join(e.Sources[:min(len(e.Sources), most)], ", ")
+	if len(e.Sources) > most {
+		shown += ", ..."
+	}
+	return fmt.Sprintf("there are %d things to measure: %s", len(e.Sources), shown)
 }
 
 // Choose returns the sighting to make a suite of: the one with this source or,

@@ -150,7 +150,10 @@ func goSighting(module string, files []file) Sighting {
 	}
 }
 
-var pytestFixture = regexp.MustCompile(`(?m)^[ \t]*(?:async[ \t]+)?def (test_\w+)\([^)]*\bbenchmark\b`)
+var (
+	pytestFixture = regexp.MustCompile(`(?m)^[ \t]*(?:async[ \t]+)?def (test_\w+)\([^)]*\bbenchmark\b`)
+	pytestCall    = regexp.MustCompile(`(?m)(?:^|[\s(=])benchmark(?:\.pedantic)?\(`) // a parameter of this name alone may be anything
+)
 
 // pytest is one sighting for all tests that take the benchmark fixture.
 func (t *tree) pytest() []Sighting {
@@ -159,7 +162,7 @@ func (t *tree) pytest() []Sighting {
 	var paths []string
 	for _, f := range t.files {
 		m := pytestFixture.FindStringSubmatch(f.text)
-		if m == nil || !pythonTest(f.base()) {
+		if m == nil || !pythonTest(f.base()) || !pytestCall.MatchString(f.text) {
 			continue
 		}
 		paths = append(paths, f.path)

@@ -72,7 +72,8 @@ func (w *writer) ignore(paths []string) error {
 	}
 	before := add.Len()
 	for _, p := range paths {
-		if bare := strings.Trim(p, "/"); !slices.Contains(known, bare) {
+		bare := strings.Trim(p, "/")
+		if !slices.ContainsFunc(known, func(k string) bool { return k == bare || k != "" && strings.HasPrefix(bare, k+"/") }) {
 			known = append(known, bare)
 			fmt.Fprintln(&add, "/"+p)
 		}
