@@ -1,9 +1,195 @@
 package cli
 
 import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/goatnote-inc/pawl/internal/bench"
+	"github.com/goatnote-inc/pawl/internal/doctor"
+	"github.com/goatnote-inc/pawl/internal/report"
+	"github.com/goatnote-inc/pawl/internal/suite"
+	"github.com/goatnote-inc/pawl/internal/trial"
+	"github.com/goatnote-inc/pawl/measure"
 )
 
+// doctorFlags are the flags of pawl doctor; those of bench say how noise is measured.
+type doctorFlags struct {
+	benchFlags
+	noise bool
+}
+
+// noiseRounds are enough to see the spread to about a quarter of itself.
+const noiseRounds = 8
+
 func newDoctor(g *globals) *cobra.Command {
-	return &cobra.Command{Use: "doctor", Short: "What is here, what is missing, how to fix it"}
+	f := doctorFlags{benchFlags: benchFlags{globals: g}}
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "What is here, what is missing, how to fix it",
+		Long: `Looks at the machine, the device, the toolchain, the suite and the harness, and
+says of each what is wrong and how to mend it. It changes nothing. A harness that
+is built is started once, to hear whether it speaks the protocol.
+
+With --noise it also measures the suite against itself: how much the same code
+differs on this machine, and so how small a slowdown can be found here. It says
+first how long that takes. The record is results/noise.json.
+
+It exits with 0 when pawl bench can run here, and with 3 when something is missing.`,
+		Example: `  pawl doctor                        # what is here, what is missing
+  pawl doctor --noise                # how small a change can be found here
+  pawl doctor --noise --rounds 32    # the same, told more exactly
+  pawl doctor --json | jq '.findings[] | select(.state != "ok")'`,
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), cmd.Flags()) },
+	}
+	fl := cmd.Flags()
+	fl.StringVarP(&f.suite, "suite", "f", "", "suite `file` (default pawl.yaml)")
+	fl.BoolVar(&f.json, "json", false, "the answer as JSON on stdout, events as JSON lines on stderr")
+	fl.BoolVar(&f.noise, "noise", false, "measure the suite against itself")
+	fl.IntVar(&f.rounds, "rounds", noiseRounds, "with --noise: `rounds` to measure, 2 or more")
+	fl.IntVar(&f.samples, "samples", 0, "with --noise: `samples` a round (default: the suite's, 100)")
+	fl.StringVar(&f.cases, "case", "", "with --noise: only cases whose name, or benchmark, matches this `glob`")
+	fl.DurationVar(&f.budget, "budget", 0, "with --noise: stop before this much `time` was spent on the device")
+	fl.Uint64Var(&f.seed, "seed", 0, "with --noise: seed of order and inputs (default: a new one, kept in the record)")
+	fl.DurationVar(&f.wait, "wait", 30*time.Minute, "with --noise: how long to wait while another pawl has the device")
+	return cmd
+}
+
+func (f *doctorFlags) run(ctx context.Context, given *pflag.FlagSet) error {
+	if err := f.check(given); err != nil {
+		return usageError{err}
+	}
+	path := f.suite
+	if path == "" {
+		path = filepath.Join(f.folder(), "pawl.yaml")
+	}
+	found, err := doctor.Examine(ctx, doctor.Options{
+		SuiteFile: path, Results: filepath.Join(filepath.Dir(path), "results"), Version: Version(),
+	})
+	if err != nil {
+		return err
+	}
+	if !f.json {
+		if err := writeFindings(f.Out, f.style(), found); err != nil {
+			return err
+		}
+	}
+	var n *noiseDocument
+	if f.noise && found.Usable() {
+		if n, err = f.measureNoise(ctx, path, found); n == nil && err != nil {
+			return err
+		}
+	}
+	return errors.Join(err, f.answer(found, n))
+}
+
+// check finds flags that mean nothing.
+func (f *doctorFlags) check(given *pflag.FlagSet) error {
+	var err error
+	given.Visit(func(flag *pflag.Flag) {
+		if !f.noise && slices.Contains([]string{"rounds", "samples", "case", "budget", "seed", "wait"}, flag.Name) {
+			err = fmt.Errorf("--%s says how to measure noise: add --noise", flag.Name)
+		}
+	})
+	if f.rounds < 2 {
+		err = fmt.Errorf("--rounds %d: one round shows no spread, take 2 or more", f.rounds)
+	}
+	if info, statErr := os.Stat(f.folder()); statErr != nil || !info.IsDir() {
+		err = fmt.Errorf("-C %s: there is no such folder", f.dir)
+	}
+	return err
+}
+
+// noiseDocument is what --noise found, for programs.
+type noiseDocument struct {
+	Record string `json:"record"`
+	doctor.Noise
+	Words []string `json:"words"`
+	Help  []string `json:"help,omitempty"`
+}
+
+// measureNoise measures the suite against itself. With an error comes what can
+// be said of the rounds before it.
+func (f *doctorFlags) measureNoise(ctx context.Context, path string, found doctor.Report) (*noiseDocument, error) {
+	s, err := suite.Load(path)
+	if err != nil {
+		return nil, err
+	}
+	f.out = filepath.Join(filepath.Dir(path), "results", "noise.json")
+	o := f.options(s, path)
+	o.Again, o.Owner = true, "pawl doctor --noise"
+	plan, err := bench.Forecast(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.announce(plan); err != nil {
+		return nil, err
+	}
+	progress := newProgress(f.IO, f.style(), f.json)
+	o.Emit = progress.event
+	res, runErr := bench.Run(ctx, o)
+	progress.close()
+	if _, broken := errors.AsType[*trial.SideError](runErr); broken && ctx.Err() == nil {
+		runErr = codeError{exitCannot, runErr} // nothing is judged here: a side that breaks is one that cannot be measured
+	}
+	if res.Path == "" {
+		return nil, runErr
+	}
+	run, err := measure.Load(res.Path)
+	if err != nil {
+		return nil, errors.Join(runErr, err)
+	}
+	n := doctor.NewNoise(run, slices.Max(s.Measure.Rounds))
+	doc := &noiseDocument{Record: res.Path, Noise: n, Words: n.Words(), Help: n.Help(found)}
+	if !f.json {
+		err = writeNoise(f.Out, f.style(), run, doc)
+	}
+	return doc, errors.Join(runErr, err)
+}
+
+// announce says what the measurement takes before it begins.
+func (f *doctorFlags) announce(p bench.Plan) error {
+	if f.json {
+		body, err := json.Marshal(p)
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(f.Err, "{\"event\":\"plan\",%s\n", body[1:])
+		return err
+	}
+	cost := seconds(p.Most.Seconds)
+	if p.Most.Dollars > 0 {
+		cost += ", " + report.Dollars(p.Most.Dollars)
+	}
+	_, err := fmt.Fprintf(f.Err, "\nmeasuring the same code against itself: %d rounds, about %s on %s (from %s)\n", p.Rounds[0], cost, p.Device, p.Basis)
+	return err
+}
+
+// answer ends the command: with the document for programs, and the exit code.
+func (f *doctorFlags) answer(found doctor.Report, n *noiseDocument) error {
+	if f.json {
+		doc := struct {
+			Usable   bool             `json:"usable"`
+			First    *doctor.Finding  `json:"first,omitempty"` // what to mend first
+			Findings []doctor.Finding `json:"findings"`
+			Noise    *noiseDocument   `json:"noise,omitempty"`
+		}{found.Usable(), found.First(), found.Findings, n}
+		e := json.NewEncoder(f.Out)
+		e.SetIndent("", "  ")
+		if err := e.Encode(doc); err != nil {
+			return err
+		}
+	}
+	if !found.Usable() {
+		return codeError{exitCannot, errSaid}
+	}
+	return nil
 }

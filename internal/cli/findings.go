@@ -1,0 +1,132 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/goatnote-inc/pawl/internal/doctor"
+	"github.com/goatnote-inc/pawl/internal/report"
+	"github.com/goatnote-inc/pawl/measure"
+)
+
+// writeFindings shows what the doctor found, group by group, and last whether
+// pawl bench can run.
+func writeFindings(w io.Writer, style report.Style, r doctor.Report) error {
+	width := 0
+	for _, f := range r.Findings {
+		width = max(width, len(f.Name))
+	}
+	var b strings.Builder
+	var group doctor.Group
+	for _, f := range r.Findings {
+		if f.Group != group {
+			group = f.Group
+			b.WriteString(style.Bold(string(group)) + "\n")
+		}
+		writeFinding(&b, style, f, width)
+	}
+	b.WriteString(conclusion(style, r) + "\n")
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// stateWidth is that of the longest state.
+const stateWidth = len(doctor.Missing)
+
+func writeFinding(b *strings.Builder, style report.Style, f doctor.Finding, width int) {
+	colour := map[doctor.State]func(string) string{
+		doctor.OK: style.Good, doctor.Note: style.Faint, doctor.Warn: style.Warn, doctor.Missing: style.Bad,
+	}[f.State]
+	indent := strings.Repeat(" ", 2+stateWidth+2+width+2)
+	text := strings.ReplaceAll(f.Message, "\n", "\n"+indent)
+	if f.State == doctor.Note {
+		text = style.Faint(text)
+	}
+	fmt.Fprintf(b, "  %s%s  %-*s  %s\n", colour(string(f.State)), strings.Repeat(" ", stateWidth-len(f.State)), width, f.Name, text)
+	if f.Fix != "" {
+		fmt.Fprintf(b, "%s%s\n", indent, style.Faint("fix: ")+f.Fix)
+	}
+}
+
+func conclusion(style report.Style, r doctor.Report) string {
+	if f := r.First(); f != nil {
+		line, _, _ := strings.Cut(f.Message, "\n")
+		text := style.Bad("not usable: ") + f.Name + ": " + line
+		if f.Fix != "" {
+			text += "\n  " + style.Faint("fix this first: ") + f.Fix
+		}
+		return text
+	}
+	text := style.Good("usable: ") + "pawl bench can run here"
+	switch n := r.Count(doctor.Warn); n {
+	case 0:
+		return text
+	case 1:
+		return text + ", with 1 warning"
+	default:
+		return text + fmt.Sprintf(", with %d warnings", n)
+	}
+}
+
+// writeNoise shows how much the same code differs from itself.
+func writeNoise(w io.Writer, style report.Style, run *measure.Run, n *noiseDocument) error {
+	if _, err := fmt.Fprintf(w, "\n%s of %s on %s, %d rounds\n", style.Bold("noise"), run.Suite.Name, run.Device.Name, n.Rounds); err != nil {
+		return err
+	}
+	rows := [][]string{{"case", "timer", "within", "between", "paired"}}
+	for _, c := range n.Cases {
+		if len(c.Least) > 0 {
+			for _, d := range c.Least {
+				rows[0] = append(rows[0], fmt.Sprintf("%d rounds", d.Rounds))
+			}
+			break
+		}
+	}
+	right := make([]bool, len(rows[0]))
+	for i := range right {
+		right[i] = i > 1
+	}
+	for _, c := range n.Cases {
+		row := []string{c.Case, string(c.Timer)}
+		if len(c.Least) > 0 {
+			row = append(row, report.Percent(c.Within), report.Percent(c.Between), report.Percent(c.Paired))
+			for _, d := range c.Least {
+				row = append(row, report.Percent(d.Slowdown))
+			}
+		} else {
+			row = append(row, "-")
+		}
+		rows = append(rows, row)
+	}
+	if err := report.Table(w, style, right, rows); err != nil {
+		return err
+	}
+	return writeLines(w, n.lines(style))
+}
+
+// lines is what stands below the table.
+func (n *noiseDocument) lines(style report.Style) []string {
+	lines := []string{
+		style.Faint("within a round: the spread of samples. between rounds: of their medians. paired: of the ratio of the"),
+		style.Faint("two sides of a round, both of the same code. N rounds: the least slowdown that so many find."),
+	}
+	for _, c := range n.Cases {
+		if c.Noisy {
+			lines = append(lines, style.Warn("warning: ")+fmt.Sprintf("the samples of %s spread by %s within a round", c.Case, report.Percent(c.Within)))
+		}
+	}
+	lines = append(lines, n.Words...)
+	if len(n.Help) > 0 {
+		lines = append(lines, style.Bold("what would help"))
+		for _, h := range n.Help {
+			lines = append(lines, "  "+h)
+		}
+	}
+	return append(lines, style.Faint("record: "+n.Record))
+}
+
+func writeLines(w io.Writer, lines []string) error {
+	_, err := io.WriteString(w, strings.Join(lines, "\n")+"\n")
+	return err
+}

@@ -1,0 +1,145 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/goatnote-inc/pawl/internal/suite"
+	"github.com/goatnote-inc/pawl/measure"
+)
+
+// threads counts the CPUs that the kernel schedules on.
+func (e *exam) threads() int {
+	return max(strings.Count("\n"+e.sys.text("proc/cpuinfo"), "\nprocessor"), 1)
+}
+
+// processor names the host's CPU, and tells whether threads share its cores.
+func processor(_ context.Context, e *exam) []Finding {
+	cores, threads := e.cpu.id.Units, e.threads()
+	f := ok("cpu", "%s, %s", e.cpu.id.Name, plural(cores, "core"))
+	if e.sys.text("sys/devices/system/cpu/smt/active") != "1" {
+		return []Finding{f}
+	}
+	f.Message += fmt.Sprintf(", %d threads", threads)
+	return append([]Finding{f}, note("smt", "two threads share a core: a neighbour on the same core takes part of its speed").
+		mend("keep the machine idle while measuring, or: echo off | sudo tee /sys/devices/system/cpu/smt/control"))
+}
+
+const nameVirtual = "virtual"
+
+// stealLimit is the share of time taken by the hypervisor that is worth a word.
+const stealLimit = 0.005
+
+// virtual tells of a hypervisor: on a shared machine the CPU is taken away in the
+// middle of a sample, which CPU time does not count and wall time does.
+func virtual(_ context.Context, e *exam) []Finding {
+	info := e.sys.text("proc/cpuinfo")
+	if !slices.Contains(strings.Fields(field(info, "flags")), "hypervisor") {
+		return nil
+	}
+	text := "this is a virtual machine: its CPUs may be shared with others"
+	if share := e.stolen(); share >= stealLimit {
+		text += fmt.Sprintf(", and the hypervisor took %.1f %% of their time since the start", share*100)
+	}
+	const fix = "write into the suite: measure: {timer: cpu}"
+	switch wall := e.wallTimed(); {
+	case !e.onHost():
+		return []Finding{note(nameVirtual, "%s", text)}
+	case e.suite == nil:
+		return []Finding{note(nameVirtual, "%s; CPU time does not count what others take", text).mend(fix)}
+	case wall == "":
+		return []Finding{note(nameVirtual, "%s; the suite goes by CPU time, which does not count what others take", text)}
+	default:
+		return []Finding{warn(nameVirtual, "%s; %s goes by wall time, which counts what others take", text, wall).mend(fix)}
+	}
+}
+
+// stolen is the share of CPU time that the hypervisor gave to others since boot.
+func (e *exam) stolen() float64 {
+	line, _, _ := strings.Cut(e.sys.text("proc/stat"), "\n")
+	n := counts(strings.TrimPrefix(line, "cpu"))
+	const steal = 7 // user nice system idle iowait irq softirq steal
+	if len(n) <= steal {
+		return 0
+	}
+	var total float64
+	for _, v := range n[:steal+1] { // guest time is counted within user time
+		total += v
+	}
+	if total == 0 {
+		return 0
+	}
+	return n[steal] / total
+}
+
+// wallTimed names something of the suite that is measured by the wall clock;
+// empty when nothing is. A timer that is not known yet counts, because most
+// harnesses begin with that one.
+func (e *exam) wallTimed() string {
+	if e.suite == nil {
+		return ""
+	}
+	best := measure.TimerWall
+	for _, m := range e.meetings {
+		if m.implementation == suite.Candidate && len(m.welcome.Timers) > 0 {
+			best = m.welcome.Timers[0]
+		}
+	}
+	for _, c := range e.suite.Cases() {
+		timer := c.Timer
+		if timer == "" {
+			timer = best
+		}
+		if timer == measure.TimerWall && c.Implementation == suite.Candidate {
+			return c.Name()
+		}
+	}
+	if e.suite.NeedsHarness() && best == measure.TimerWall {
+		return "the harness"
+	}
+	return ""
+}
+
+// cpuLimit tells of a quota: whoever has used it up stands still until the next
+// period begins, in the middle of a sample too.
+func cpuLimit(_ context.Context, e *exam) []Finding {
+	_, group, found := strings.Cut("\n"+e.sys.text("proc/self/cgroup"), "\n0::")
+	if !found {
+		return nil
+	}
+	group, _, _ = strings.Cut(group, "\n")
+	for group = path.Clean("/" + group); ; group = path.Dir(group) {
+		n := counts(e.sys.text(path.Join("sys/fs/cgroup", group, "cpu.max")))
+		if len(n) == 2 && n[1] > 0 {
+			return e.hostOnly(warn("cpu limit", "this process may use %.1f CPUs: above that it stands still for up to %.0f ms at a time", n[0]/n[1], n[1]/1000).
+				mend("start the container without a CPU quota; pin it to CPUs instead (--cpuset-cpus)"))
+		}
+		if group == "/" {
+			return nil
+		}
+	}
+}
+
+// load tells whether something else runs.
+func load(_ context.Context, e *exam) []Finding {
+	load, threads := e.cpu.state.Load1, e.threads()
+	if load <= float64(threads)/2 {
+		return []Finding{ok("load", "%.1f on %s", load, plural(threads, "CPU"))}
+	}
+	f := warn("load", "the machine is busy: load %.1f on %s", load, plural(threads, "CPU")).
+		mend("stop what else runs here (top shows it), or measure elsewhere")
+	if e.onHost() && e.wallTimed() != "" {
+		f.Fix += "; CPU time suffers less: measure: {timer: cpu}"
+	}
+	return e.hostOnly(f)
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

@@ -1,0 +1,180 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/device"
+	"github.com/goatnote-inc/pawl/internal/suite"
+)
+
+// Options say what to examine.
+type Options struct {
+	SuiteFile string // commands run in its folder; the file need not be there
+	Results   string // the folder of the records
+	Version   string // of pawl
+
+	// The machine. Zero values mean this one.
+	Root    fs.FS                                           // its files
+	Path    string                                          // where programs are searched
+	Devices func(context.Context) (device.Inventory, error) // what it has to measure on
+	Free    func(folder string) (bytes int64, err error)    // space left on a disk
+	LockDir string                                          // see device.LockOptions
+	Now     func() time.Time
+}
+
+func (o Options) filled() Options {
+	if o.Root == nil {
+		o.Root = os.DirFS("/")
+	}
+	if o.Path == "" {
+		o.Path = os.Getenv("PATH")
+	}
+	if o.Devices == nil {
+		o.Devices = func(ctx context.Context) (device.Inventory, error) { return device.List(ctx, device.Options{}) }
+	}
+	if o.Free == nil {
+		o.Free = freeBytes
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return o
+}
+
+// Examine asks every question. An error means that the asking failed, not the machine.
+func Examine(ctx context.Context, o Options) (Report, error) {
+	e := &exam{Options: o.filled()}
+	if err := e.gather(ctx); err != nil {
+		return Report{}, fmt.Errorf("examine this machine: %w", err)
+	}
+	var r Report
+	for _, c := range checks {
+		for _, f := range c.ask(ctx, e) {
+			f.Group, f.Message = c.group, printable(f.Message)
+			r.Findings = append(r.Findings, f)
+		}
+		if err := ctx.Err(); err != nil {
+			return Report{}, fmt.Errorf("examine this machine: %w", context.Cause(ctx))
+		}
+	}
+	return r, nil
+}
+
+// checks is every question. A check answers with no finding where its question
+// does not arise.
+var checks = []struct {
+	group Group
+	ask   func(context.Context, *exam) []Finding
+}{
+	{Machine, processor},
+	{Machine, virtual},
+	{Machine, governor},
+	{Machine, turbo},
+	{Machine, cpuLimit},
+	{Machine, load},
+	{Machine, clockSource},
+
+	{Device, driver},
+	{Device, gpus},
+	{Device, selected},
+	{Device, clocks},
+	{Device, persistence},
+	{Device, settings},
+	{Device, company},
+	{Device, temperature},
+	{Device, lock},
+
+	{Toolchain, git},
+	{Toolchain, tools},
+	{Toolchain, profiler},
+
+	{Suite, suiteFile},
+	{Suite, results},
+	{Suite, interrupted},
+
+	{Harness, programs},
+	{Harness, protocol},
+}
+
+// exam is what the checks look at: everything that costs an effect to learn is
+// learnt once.
+type exam struct {
+	Options
+	sys system
+
+	suite    *suite.Suite // nil when it cannot be read; with what the harness lists, where it was asked
+	suiteErr error
+
+	inv      device.Inventory
+	cpu      reading       // the host
+	dev      device.Device // the one to measure on; nil when there is none
+	devErr   error         // why
+	chosen   reading       // of dev
+	standing device.Standing
+	lockErr  error
+
+	meetings []meeting
+}
+
+// reading is a device as it is now.
+type reading struct {
+	id    gpu.Identity
+	state gpu.State
+	err   error // what could not be read
+}
+
+func read(ctx context.Context, d device.Device) reading {
+	r := reading{id: d.Identity()}
+	r.state, r.err = d.State(ctx)
+	return r
+}
+
+// gather learns the facts.
+func (e *exam) gather(ctx context.Context) (err error) {
+	e.sys = system{e.Root}
+	e.suite, e.suiteErr = suite.Load(e.SuiteFile)
+	if e.inv, err = e.Devices(ctx); err != nil {
+		return err
+	}
+	for _, d := range e.inv.Devices {
+		if d.Identity().Kind == gpu.CPU {
+			e.cpu = read(ctx, d)
+		}
+	}
+	want := e.wanted()
+	if e.dev, e.devErr = e.inv.Select(want.Kind, want.Select); e.dev != nil {
+		e.chosen = read(ctx, e.dev)
+		e.standing, e.lockErr = device.Inspect(e.dev, device.LockOptions{Dir: e.LockDir})
+		e.meet(ctx)
+	}
+	return nil
+}
+
+// wanted is what the suite asks of the device; without a suite, nothing special.
+func (e *exam) wanted() suite.Device {
+	if e.suite == nil {
+		return suite.Device{}
+	}
+	return e.suite.Device
+}
+
+// dir is where the suite's commands run.
+func (e *exam) dir() string { return filepath.Dir(e.SuiteFile) }
+
+// onHost tells whether the kernels run on the host's CPU.
+func (e *exam) onHost() bool { return e.dev != nil && e.chosen.id.Kind == gpu.CPU }
+
+// hostOnly lowers a warning about the host where kernels run on a GPU: there the
+// host only starts them.
+func (e *exam) hostOnly(f Finding) []Finding {
+	if f.State == Warn && !e.onHost() {
+		f.State = Note
+	}
+	return []Finding{f}
+}

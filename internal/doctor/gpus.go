@@ -1,0 +1,103 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/device"
+)
+
+// driver says whether NVIDIA GPUs can be read and, if not, why. That there are
+// none matters only to a suite that wants one.
+func driver(_ context.Context, e *exam) []Finding {
+	var list []Finding
+	switch {
+	case e.inv.NoNVIDIA != "" && e.devErr != nil:
+		list = append(list, missing("nvidia", "the suite wants an NVIDIA GPU, and there is none: %s", e.inv.NoNVIDIA).
+			mend("mend the driver, or measure on the CPU: device: {kind: cpu}"))
+	case e.inv.NoNVIDIA != "":
+		return append(list, note("nvidia", "no NVIDIA GPU: %s", e.inv.NoNVIDIA))
+	default:
+		id := e.cards()[0].Identity()
+		text := "driver " + id.Driver
+		if id.CUDA != "" {
+			text += ", for CUDA up to " + id.CUDA
+		}
+		list = append(list, ok("nvidia", "%s, read through %s", text, e.inv.Reader))
+		list = append(list, e.smi())
+	}
+	for _, n := range e.inv.Notices {
+		list = append(list, warned("nvidia", n))
+	}
+	return list
+}
+
+// smi tells of the program that people set clocks with; pawl reads the library.
+func (e *exam) smi() Finding {
+	if at, found := (search{path: e.Path}).find("nvidia-smi"); found {
+		return ok("nvidia-smi", "%s", at)
+	}
+	return note("nvidia-smi", "not found; pawl does not need it, the fixes below do")
+}
+
+// cards lists the GPUs and their slices.
+func (e *exam) cards() []device.Device {
+	var list []device.Device
+	for _, d := range e.inv.Devices {
+		if d.Identity().Kind != gpu.CPU {
+			list = append(list, d)
+		}
+	}
+	return list
+}
+
+// gpus names each GPU and slice, as the suite can select it.
+func gpus(_ context.Context, e *exam) []Finding {
+	var list []Finding
+	card := 0
+	for _, d := range e.cards() {
+		id := d.Identity()
+		name := fmt.Sprintf("gpu %d", id.Index)
+		if id.Parent == "" {
+			card = id.Index
+		} else {
+			name = fmt.Sprintf("gpu %d:%d", card, id.Index)
+		}
+		list = append(list, ok(name, "%s", describe(id)))
+	}
+	return list
+}
+
+func describe(id gpu.Identity) string {
+	parts := []string{id.Name}
+	if id.ComputeCapability != "" {
+		parts = append(parts, "compute capability "+id.ComputeCapability)
+	}
+	if id.MemoryBytes > 0 {
+		parts = append(parts, fmt.Sprintf("%.1f GiB", float64(id.MemoryBytes)/(1<<30)))
+	}
+	return strings.Join(append(parts, id.UUID), ", ")
+}
+
+// selected says which device pawl bench would measure on.
+func selected(_ context.Context, e *exam) []Finding {
+	switch {
+	case e.devErr != nil && e.inv.NoNVIDIA != "":
+		return nil // driver has said it
+	case e.devErr != nil:
+		return []Finding{missing("measures on", "%v", e.devErr).mend("change device.kind or device.select in the suite")}
+	case e.chosen.err != nil:
+		return []Finding{warn("measures on", "%s, which cannot be read completely: %v", e.chosen.id.Name, e.chosen.err)}
+	case e.onHost():
+		return []Finding{ok("measures on", "the CPU of this machine")}
+	default:
+		return []Finding{ok("measures on", "%s, %s", e.chosen.id.Name, e.chosen.id.UUID)}
+	}
+}
+
+// warned passes on what the device package has to say.
+func warned(name string, n device.Notice) Finding {
+	return Finding{Name: name, State: Warn, Message: n.Message, Fix: n.Fix}
+}

@@ -1,0 +1,127 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/device"
+)
+
+// controlled tells whether the device is one whose clocks pawl can hold.
+func (e *exam) controlled() bool {
+	_, ok := e.dev.(device.Controller)
+	return ok
+}
+
+// clocks tells whether the SM clock is held still, and whether pawl may do that.
+func clocks(_ context.Context, e *exam) []Finding {
+	if !e.controlled() {
+		return nil
+	}
+	policy := e.wanted().Clocks
+	free := policy.Mode == "" || policy.Mode == gpu.ClocksFree
+	byHand := fmt.Sprintf("have root lock them: sudo nvidia-smi -i %s -lgc MHZ,MHZ", e.chosen.id.LockName())
+	switch may := e.sys.admin(); {
+	case may && !free:
+		return []Finding{ok("clocks", "pawl may hold them at %s, as the suite asks", policy)}
+	case !free:
+		return []Finding{warn("clocks", "the suite asks for %s, and pawl may not set clocks here (it has no CAP_SYS_ADMIN): it would measure with free ones", policy).
+			mend("run pawl as root, in a container with --cap-add SYS_ADMIN; or %s", byHand)}
+	case e.chosen.state.Reasons&gpu.ClocksSetting != 0:
+		return []Finding{ok("clocks", "held by a setting that was made before; the suite leaves it alone")}
+	case may:
+		return []Finding{note("clocks", "free: they follow power and heat").mend("write into the suite: device: {clocks: base}")}
+	default:
+		return []Finding{note("clocks", "free: they follow power and heat, and pawl may not set them here (it has no CAP_SYS_ADMIN)").
+			mend("%s", byHand)}
+	}
+}
+
+// persistence tells whether the driver stays loaded between two processes.
+func persistence(_ context.Context, e *exam) []Finding {
+	if !e.controlled() {
+		return nil
+	}
+	switch e.chosen.state.Persistence {
+	case "on":
+		return []Finding{ok("persistence", "on")}
+	case "off":
+		if e.wanted().Persistence && e.sys.admin() {
+			return []Finding{ok("persistence", "off; pawl switches it on while it measures, as the suite asks")}
+		}
+		return []Finding{warn("persistence", "off: between two processes the driver may unload, which makes each round begin anew and forgets locked clocks").
+			mend("sudo nvidia-smi -i %s -pm 1", e.chosen.id.LockName())}
+	default:
+		return nil
+	}
+}
+
+// settings tells of what makes numbers of this card incomparable with others.
+func settings(_ context.Context, e *exam) []Finding {
+	var list []Finding
+	if e.chosen.state.MIG == "on" {
+		text := "on: slices share clocks and power, so work on another slice shows in the numbers; pawl locks the whole card"
+		if e.chosen.id.Parent == "" {
+			text = "on: kernels run on slices only"
+		}
+		list = append(list, note("mig", "%s", text))
+	}
+	if ecc := e.chosen.state.ECC; ecc != "" {
+		list = append(list, ok("ecc", "%s (part of the testbed: numbers with and without are not compared)", ecc))
+	}
+	return list
+}
+
+// company tells of other processes on the GPU.
+func company(_ context.Context, e *exam) []Finding {
+	if e.dev == nil || e.onHost() {
+		return nil
+	}
+	processes := e.chosen.state.Processes
+	if len(processes) == 0 {
+		return []Finding{ok("company", "no other process is seen on it")}
+	}
+	var names []string
+	for _, p := range processes[:min(len(processes), 3)] {
+		name := p.Name
+		if name == "" {
+			name = "a process that is not visible here"
+		}
+		names = append(names, fmt.Sprintf("%s (pid %d)", name, p.PID))
+	}
+	if more := len(processes) - len(names); more > 0 {
+		names = append(names, fmt.Sprintf("and %d more", more))
+	}
+	return []Finding{warn("company", "others are on it: %s", strings.Join(names, ", ")).
+		mend("stop them while measuring, or choose another device with device.select")}
+}
+
+// defaultMaxTemperature is that of a suite which does not say.
+const defaultMaxTemperature = 80
+
+// temperature tells whether the device is hot, or slows itself down already.
+func temperature(_ context.Context, e *exam) []Finding {
+	if e.dev == nil {
+		return nil
+	}
+	var list []Finding
+	limit := e.wanted().MaxTemperature
+	if limit == 0 {
+		limit = defaultMaxTemperature
+	}
+	switch t := e.chosen.state.TemperatureC; {
+	case t == 0:
+	case t > limit:
+		list = append(list, warn("temperature", "%.0f degrees C, above the limit of %.0f", t, limit).
+			mend("let it cool, see to its fans, or hold lower clocks"))
+	default:
+		list = append(list, ok("temperature", "%.0f degrees C", t))
+	}
+	if spoiling := e.chosen.state.Reasons.Spoiling(); spoiling != 0 {
+		list = append(list, warn("slowdown", "the device slows itself down at this moment: %s; such rounds do not count", spoiling).
+			mend("let it cool, see to its fans and its power supply"))
+	}
+	return list
+}

@@ -1,0 +1,186 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/goatnote-inc/pawl/internal/bench"
+	"github.com/goatnote-inc/pawl/internal/harness"
+	"github.com/goatnote-inc/pawl/internal/suite"
+)
+
+// local tells that a program is one of the folder, or has a place of its own.
+func local(program string) bool { return strings.Contains(program, "/") }
+
+// programs tells whether the harness is there; what is not built yet is no fault.
+func programs(_ context.Context, e *exam) []Finding {
+	var list []Finding
+	told := map[string]bool{}
+	for _, v := range e.variants() {
+		for _, name := range commandPrograms(v.Harness.Command) {
+			if !local(name) || told[name] {
+				continue
+			}
+			told[name] = true
+			switch at, runs := e.search(nil).find(name); {
+			case runs:
+				list = append(list, ok("program", "%s", name))
+			case at != "" && v.Build.Command == "":
+				list = append(list, missing("program", "%s may not be run", name).mend("chmod +x %s", at))
+			case v.Build.Command != "":
+				list = append(list, note("program", "%s is not built yet: pawl bench builds it with %q", name, v.Build.Command))
+			default:
+				list = append(list, missing("program", "%s is not there, and the suite does not say how to build it", name).
+					mend("correct harness.command, or write build.command into the suite"))
+			}
+		}
+	}
+	return list
+}
+
+// meeting is what came of starting a harness.
+type meeting struct {
+	implementation string
+	command        string
+	builds         bool // pawl bench builds it anew first
+	welcome        harness.Welcome
+	listed         []suite.Listed
+	skipped        string // why it was not started
+	err            error
+}
+
+// meet starts the harness of every implementation that is built, lets it say what
+// it is and brings, and fills the suite in with that.
+func (e *exam) meet(ctx context.Context) {
+	met := map[string]bool{}
+	for _, v := range e.variants() {
+		if met[v.Implementation] || met[v.Harness.Key()] {
+			continue // one of each is enough, as for pawl bench
+		}
+		met[v.Implementation], met[v.Harness.Key()] = true, true
+		m := meeting{implementation: v.Implementation, command: v.Harness.Command, builds: v.Build.Command != ""}
+		if m.skipped = e.notNow(v); m.skipped == "" {
+			e.greet(ctx, v, &m)
+		}
+		e.meetings = append(e.meetings, m)
+	}
+	if len(e.meetings) == 0 {
+		return
+	}
+	if first := &e.meetings[0]; first.skipped == "" && first.err == nil && e.suite.NeedsHarness() {
+		filled, err := e.suite.Fill(first.listed)
+		if err != nil {
+			first.err = err
+			return
+		}
+		e.suite = filled
+	}
+}
+
+// notNow says why a harness is not started; empty when it can be.
+func (e *exam) notNow(v suite.Variant) string {
+	switch {
+	case v.Harness.Format != "pawl":
+		return fmt.Sprintf("it is a command whose output is read (%s): pawl bench runs it", v.Harness.Format)
+	case e.standing.Holder != nil:
+		return "another pawl measures on the device, and would be disturbed"
+	case !e.built(v):
+		return "it is not built yet; pawl bench builds it and says what it answers"
+	default:
+		return ""
+	}
+}
+
+// built tells whether there is something to start: everything the suite says that
+// the build makes is there. Where it says nothing of that, nobody knows.
+func (e *exam) built(v suite.Variant) bool {
+	var outputs int
+	for _, glob := range v.Build.Outputs {
+		found, _ := fs.Glob(os.DirFS(e.dir()), filepath.ToSlash(filepath.Clean(glob)))
+		if len(found) == 0 {
+			return false
+		}
+		outputs++
+	}
+	for _, name := range commandPrograms(v.Harness.Command) {
+		if _, runs := e.search(v.Harness.Env).find(name); !runs {
+			return false
+		}
+		if local(name) {
+			outputs++
+		}
+	}
+	return v.Build.Command == "" || outputs > 0
+}
+
+func (e *exam) greet(ctx context.Context, v suite.Variant, m *meeting) {
+	session, err := harness.Start(ctx, harness.Command{
+		Line: v.Harness.Command, Dir: e.dir(), Silence: v.Harness.Timeout,
+		Env: append(environ(v.Harness.Env), bench.DeviceEnv(e.chosen.id)...),
+	}, harness.Hello{Pawl: e.Version, Device: harness.HelloDevice{Kind: e.chosen.id.Kind, UUID: e.chosen.id.UUID}})
+	if err != nil {
+		m.err = err
+		return
+	}
+	defer session.Kill()
+	m.welcome = session.Welcome
+	if m.listed, m.err = session.Cases(ctx); m.err == nil {
+		m.err = session.Bye(ctx)
+	}
+}
+
+// protocol tells what each harness answered.
+func protocol(_ context.Context, e *exam) []Finding {
+	var list []Finding
+	for _, m := range e.meetings {
+		name := m.implementation
+		switch {
+		case m.skipped != "":
+			list = append(list, note(name, "not started: %s", m.skipped))
+		case m.err != nil && m.builds:
+			list = append(list, warn(name, "as it is built now: %v", m.err).mend("pawl bench builds it anew; if it fails then too, it says why"))
+		case m.err != nil:
+			list = append(list, missing(name, "%v", m.err).mend("run it by hand in the suite's folder: %s", m.command))
+		default:
+			list = append(list, m.answered())
+			list = append(list, e.mismatches(m)...)
+		}
+	}
+	return list
+}
+
+func (m meeting) answered() Finding {
+	var timers []string
+	for _, t := range m.welcome.Timers {
+		timers = append(timers, string(t))
+	}
+	brings := fmt.Sprintf("brings %s", plural(len(m.listed), "benchmark"))
+	if m.welcome.Device.Name != "" {
+		brings += " on " + m.welcome.Device.Name
+	}
+	return ok(m.implementation, "%s answers and %s; timers: %s", m.welcome.SDK, brings, strings.Join(timers, ", "))
+}
+
+// mismatches tells of cases that the harness cannot measure as the suite asks.
+func (e *exam) mismatches(m meeting) []Finding {
+	var list []Finding
+	cases := slices.DeleteFunc(e.suite.Cases(), func(c suite.Case) bool { return c.Implementation != m.implementation })
+	known := func(c suite.Case) bool {
+		return slices.ContainsFunc(m.listed, func(l suite.Listed) bool { return l.Name == c.Benchmark })
+	}
+	if i := slices.IndexFunc(cases, func(c suite.Case) bool { return !known(c) }); i >= 0 && len(m.listed) > 0 {
+		list = append(list, warn(m.implementation, "the harness does not list benchmark %q of the suite, so its cases would fail", cases[i].Benchmark).
+			mend("correct its name in the suite or in the harness"))
+	}
+	timers := m.welcome.Timers
+	if i := slices.IndexFunc(cases, func(c suite.Case) bool { return c.Timer != "" && !slices.Contains(timers, c.Timer) }); i >= 0 && len(timers) > 0 {
+		list = append(list, warn(m.implementation, "the suite asks for the timer %s, which this harness does not have: %s would fail", cases[i].Timer, cases[i].Name()).
+			mend("write into the suite: measure: {timer: %s}", timers[0]))
+	}
+	return list
+}

@@ -1,0 +1,94 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/goatnote-inc/pawl/measure"
+)
+
+// Space on the disk of the results. A run of a thousand cases with the default
+// settings takes a few hundred megabytes while it is written.
+const (
+	littleSpace = 1 << 30
+	noSpace     = 16 << 20
+)
+
+// results tells whether records can be written.
+func results(_ context.Context, e *exam) []Finding {
+	folder := e.Results
+	for {
+		info, err := os.Stat(folder)
+		if err == nil && !info.IsDir() {
+			return []Finding{missing("results", "%s is a file, and records need a folder there", folder).mend("move it away: mv %s %s.old", folder, folder)}
+		}
+		if !errors.Is(err, fs.ErrNotExist) || folder == filepath.Dir(folder) {
+			break
+		}
+		folder = filepath.Dir(folder) // pawl bench makes what is missing
+	}
+	if err := unix.Access(folder, unix.W_OK|unix.X_OK); err != nil {
+		return []Finding{missing("results", "no record can be written to %s: %v", e.Results, err).mend("sudo chown $USER %s, or choose another place with --out", folder)}
+	}
+	free, err := e.Free(folder)
+	switch {
+	case err != nil:
+		return []Finding{note("results", "%s can be written; the space on its disk is not told: %v", e.Results, err)}
+	case free < noSpace:
+		return []Finding{missing("results", "the disk of %s is full: %s left", e.Results, mebibytes(free)).mend("make room, or choose another place with --out")}
+	case free < littleSpace:
+		return []Finding{warn("results", "the disk of %s is nearly full: %s left", e.Results, mebibytes(free)).mend("make room, or choose another place with --out")}
+	default:
+		return []Finding{ok("results", "%s can be written, %.0f GiB free", e.Results, float64(free)/(1<<30))}
+	}
+}
+
+func mebibytes(n int64) string { return fmt.Sprintf("%d MiB", n>>20) }
+
+// freeBytes is the space that this user may still fill.
+func freeBytes(folder string) (int64, error) {
+	var s unix.Statfs_t
+	if err := unix.Statfs(folder, &s); err != nil {
+		return 0, fmt.Errorf("ask for the space of %s: %w", folder, err)
+	}
+	return int64(s.Bavail) * s.Bsize, nil
+}
+
+// interrupted tells of runs that ended in the middle, and what becomes of them.
+func interrupted(_ context.Context, e *exam) []Finding {
+	journals, _ := filepath.Glob(filepath.Join(e.Results, "*.journal")) // it fails only on a bad pattern
+	var list []Finding
+	for _, journal := range journals {
+		if e.standing.Holder != nil {
+			list = append(list, note("interrupted", "%s is being written, or is of a run that ended in the middle: %s has the device", journal, *e.standing.Holder))
+			continue
+		}
+		list = append(list, leftJournal(journal))
+	}
+	return list
+}
+
+func leftJournal(journal string) Finding {
+	next := map[string]string{"current": "pawl bench", "noise": "pawl doctor --noise"}[strings.TrimSuffix(filepath.Base(journal), ".journal")]
+	if next == "" {
+		next = "run with the same --out"
+	}
+	run, err := measure.ScanFile(journal, func(*measure.Case, measure.CaseRound) error { return nil })
+	switch {
+	case errors.Is(err, measure.ErrNotRecord):
+		return note("interrupted", "%s is of a run that ended before its first round: the next %s removes it", journal, next)
+	case err != nil:
+		// bench refuses to go on rather than lose what a person measured.
+		return missing("interrupted", "a run that ended in the middle cannot be saved: %v", err).mend("move it away: mv %s %s.damaged", journal, journal)
+	default:
+		return note("interrupted", "a run ended in the middle, after %s: the next %s saves it as %s", plural(len(run.Rounds), "round"), next,
+			filepath.Join(filepath.Dir(journal), "interrupted-TIME.json"))
+	}
+}

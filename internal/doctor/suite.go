@@ -1,0 +1,27 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+)
+
+// suiteFile tells whether the suite can be read, and what is wrong with it.
+func suiteFile(_ context.Context, e *exam) []Finding {
+	if errors.Is(e.suiteErr, fs.ErrNotExist) {
+		return []Finding{missing("suite", "there is no %s", e.SuiteFile).mend("pawl init writes one")}
+	}
+	if e.suiteErr != nil {
+		return []Finding{missing("suite", "%v", e.suiteErr).mend("correct %s; pawl validate checks it", e.SuiteFile)}
+	}
+	cases := plural(len(e.suite.Cases()), "case")
+	if e.suite.NeedsHarness() {
+		cases += ", and those that the harness lists"
+	}
+	list := []Finding{ok("suite", "%s is valid: %s", e.SuiteFile, cases)}
+	for _, w := range e.suite.Warnings {
+		list = append(list, warn("suite", "%s", fmt.Sprintf("%s:%d:%d: %s", w.File, w.Line, w.Col, w.Msg)).mend("%s", w.Hint))
+	}
+	return list
+}
