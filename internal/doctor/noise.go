@@ -1,8 +1,6 @@
 package doctor
 
 import (
-	"maps"
-	"math"
 	"slices"
 
 	"github.com/goatnote-inc/pawl/gpu"
@@ -96,60 +94,6 @@ func NewNoise(run *measure.Run, planned int) Noise {
 	return n
 }
 
-// pairs are the two sides of a case.
-type pairs struct {
-	base, candidate measure.Case
-	dropped         map[int]bool
-	onHost          bool // the kernel runs on the host's CPU
-}
-
-func (p pairs) noise(looks []look) CaseNoise {
-	n := CaseNoise{Case: p.candidate.Name(), Timer: p.candidate.Timer}
-	var within []float64
-	var step float64
-	for _, c := range []measure.Case{p.base, p.candidate} {
-		for _, r := range p.counted(c) {
-			if r.Error != "" {
-				n.Error = r.Error
-			}
-			if r.Unsteady {
-				n.Unsteady++
-			}
-			if cv := stats.CV(r.Samples); !math.IsNaN(cv) { // of a single sample
-				within = append(within, bounded(cv))
-			}
-			step = max(step, timerStep(r))
-		}
-	}
-	ratios := p.ratios(bySamples)
-	if n.Rounds = len(ratios); n.Rounds < 2 {
-		if n.Error == "" {
-			n.Error = "fewer than two rounds were measured on both sides"
-		}
-		return n
-	}
-	if len(within) > 0 {
-		n.Within = stats.Median(within)
-	}
-	n.Noisy = n.Within > noisy
-	n.Between = p.between()
-	n.Paired = stats.StdDev(ratios)
-	n.Offset = bounded(math.Expm1(stats.Mean(ratios)))
-	if se := n.Paired / math.Sqrt(float64(n.Rounds)); se > 0 {
-		n.Biased = math.Abs(stats.Mean(ratios))/se > stats.TQuantile(1-falseAlarms/2, float64(n.Rounds-1))
-	}
-	for _, l := range looks {
-		n.Least = append(n.Least, Detectable{Rounds: l.rounds, Slowdown: bounded(max(math.Expm1(n.Paired*l.perSpread), step))})
-	}
-	if p.onHost {
-		n.Other = p.onCPU()
-	}
-	return n
-}
-
-// bounded keeps a share finite: a hundredfold change is as good as any.
-func bounded(share float64) float64 { return min(share, 100) }
-
 // look is a number of rounds and what it finds, in units of the paired spread:
 // costly to compute, and the same for all cases.
 type look struct {
@@ -169,80 +113,4 @@ func newLooks(planned int) []look {
 		list = append(list, look{n, stats.LeastDetectable(1, n, falseAlarms, misses)})
 	}
 	return list
-}
-
-func (p pairs) counted(c measure.Case) []measure.CaseRound {
-	return slices.DeleteFunc(slices.Clone(c.Rounds), func(r measure.CaseRound) bool { return p.dropped[r.Round] })
-}
-
-func bySamples(r measure.CaseRound) measure.Samples { return r.Samples }
-
-// medians are the logarithms of a side's medians, by round.
-func (p pairs) medians(c measure.Case, clock func(measure.CaseRound) measure.Samples) map[int]float64 {
-	m := map[int]float64{}
-	for _, r := range p.counted(c) {
-		if s := clock(r); len(s) > 0 && stats.Median(s) > 0 {
-			m[r.Round] = math.Log(stats.Median(s))
-		}
-	}
-	return m
-}
-
-// ratios are the logarithms of candidate over base, in the order of rounds.
-func (p pairs) ratios(clock func(measure.CaseRound) measure.Samples) []float64 {
-	base, candidate := p.medians(p.base, clock), p.medians(p.candidate, clock)
-	var list []float64
-	for _, round := range slices.Sorted(maps.Keys(candidate)) {
-		if b, both := base[round]; both {
-			list = append(list, candidate[round]-b)
-		}
-	}
-	return list
-}
-
-// between is the spread of medians over rounds, of both sides together: each
-// around its own mean.
-func (p pairs) between() float64 {
-	var squares, sides float64
-	for _, c := range []measure.Case{p.base, p.candidate} {
-		m := p.medians(c, bySamples)
-		var list []float64
-		for _, round := range slices.Sorted(maps.Keys(m)) {
-			list = append(list, m[round])
-		}
-		if sd := stats.StdDev(list); !math.IsNaN(sd) {
-			squares += sd * sd
-			sides++
-		}
-	}
-	return math.Sqrt(squares / max(sides, 1))
-}
-
-// workShare is how much of a sample's time the measuring thread must have worked for
-// its CPU time to mean something: a thread that only waits for others uses none.
-const workShare = 0.25
-
-// onCPU tells how the same runs spread in CPU time, where that was read beside and
-// is time of the kernel.
-func (p pairs) onCPU() *OtherClock {
-	clock := func(r measure.CaseRound) measure.Samples { return r.CPU }
-	ratios := p.ratios(clock)
-	if p.candidate.Timer == measure.TimerCPU || len(ratios) < 2 {
-		return nil
-	}
-	own, other := p.medians(p.candidate, bySamples), p.medians(p.candidate, clock)
-	for round, m := range other {
-		if m-own[round] < math.Log(workShare) {
-			return nil
-		}
-	}
-	return &OtherClock{Timer: measure.TimerCPU, Paired: stats.StdDev(ratios)}
-}
-
-// timerStep is the smallest change that the timer can show, as a share of the time.
-func timerStep(r measure.CaseRound) float64 {
-	if len(r.Samples) == 0 || r.Quantum <= 0 {
-		return 0
-	}
-	return r.Quantum / float64(max(r.Batch, 1)) / stats.Median(r.Samples)
 }
