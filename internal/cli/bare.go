@@ -31,7 +31,7 @@ func runBare(ctx context.Context, g *globals) error {
 	if err != nil {
 		return err
 	}
-	bench.base = g.mergeBase(ctx, survey)
+	bench.base = g.mergeBase(ctx, needed(g.folder(), s, survey))
 	return bench.measure(ctx, s, path)
 }
 
@@ -64,7 +64,7 @@ func unmeasured(err error) error {
 
 // mergeBase is the commit to measure against, empty where there is none to be had.
 // Either way a line says so.
-func (g *globals) mergeBase(ctx context.Context, survey scout.Survey) string {
+func (g *globals) mergeBase(ctx context.Context, needed []string) string {
 	alone := func(why any) string {
 		fmt.Fprintf(g.Err, "measuring without a base: %v\n", why)
 		return ""
@@ -77,7 +77,7 @@ func (g *globals) mergeBase(ctx context.Context, survey scout.Survey) string {
 	if err != nil {
 		return alone(err)
 	}
-	for _, name := range needed(g.folder(), survey) {
+	for _, name := range needed {
 		if !repo.Has(ctx, commit, filepath.Join(g.folder(), name)) {
 			return alone(fmt.Sprintf("%s is not in %.12s (%s)", name, commit, with))
 		}
@@ -88,9 +88,10 @@ func (g *globals) mergeBase(ctx context.Context, survey scout.Survey) string {
 
 // needed are the files without which an older commit could not be measured: the
 // harness, and the SDK's file where it was put beside it.
-func needed(dir string, survey scout.Survey) []string {
+func needed(dir string, s *suite.Suite, survey scout.Survey) []string {
 	chosen, err := survey.Choose("")
-	if err != nil || chosen.Level != scout.Harness {
+	candidate, _ := s.Implementation(suite.Candidate)
+	if err != nil || chosen.Level != scout.Harness || candidate.Harness.Format != "pawl" {
 		return nil
 	}
 	files := []string{chosen.Source}

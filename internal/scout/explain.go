@@ -36,6 +36,9 @@ func (s Survey) Explain() string {
 	if n := len(s.Suites) - most; n > 0 {
 		fmt.Fprintf(&b, "and %d more suites\n", n)
 	}
+	if s.Odd > 0 {
+		fmt.Fprintf(&b, "note: left out for their names, which a shell could misread: %d\n", s.Odd)
+	}
 	if s.Cut != "" {
 		fmt.Fprintf(&b, "note: %s\n", s.Cut)
 	}

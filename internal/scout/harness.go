@@ -83,6 +83,7 @@ func (t *tree) pythonHarness(f file) Sighting {
 	s := Sighting{
 		Level: Harness, What: "a harness in Python", Source: f.path, SDK: sdkPython,
 		Harness:  suite.Harness{Command: "python3 " + f.path},
+		Makes:    []string{path.Join(f.dir(), "__pycache__") + "/"},
 		Evidence: []Evidence{{f.path, line(f.text, importsPawl), "imports pawl_harness and calls its main"}},
 	}
 	timer, why := pythonTimer(f)

@@ -81,6 +81,7 @@ func (t *tree) skeleton(k kernelKind, found []Evidence) Sighting {
 	if k.ext == ".py" {
 		s.SDK = sdkPython
 		s.Harness = suite.Harness{Command: "python3 " + source}
+		s.Makes = []string{"__pycache__/"}
 		if _, ok := t.moduleSetup("."); ok {
 			s.Build.Command = "python3 setup.py build_ext --inplace"
 		}

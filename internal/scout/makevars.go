@@ -83,7 +83,7 @@ func (m *makefile) value(body string, depth int) string {
 func substitute(text, from, to string) string {
 	before, after, _ := strings.Cut(from, "%")
 	var out []string
-	for _, w := range strings.Fields(text) {
+	for w := range strings.FieldsSeq(text) {
 		if len(w) >= len(before)+len(after) && strings.HasPrefix(w, before) && strings.HasSuffix(w, after) {
 			w = strings.Replace(to, "%", w[len(before):len(w)-len(after)], 1)
 		}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -105,6 +106,9 @@ func (s Setup) writeFirst(w *writer, x Sighting) error {
 	return w.ignore(slices.Concat([]string{"results/", ".pawl/"}, x.Makes, x.Build.Outputs))
 }
 
+// noProgram is how make and shells say that a program is not installed.
+var noProgram = regexp.MustCompile(`(?m)^\s*make(?:\[\d+\])?: \S+: No such file or directory$|: (?:command )?not found$`)
+
 // try builds and asks. Where the SDK's file is what is missing it is put beside the
 // source, which is where both compilers and Python look first, and all is tried again.
 func (s Setup) try(ctx context.Context, w *writer, x Sighting) (*Answer, error) {
@@ -116,11 +120,9 @@ func (s Setup) try(ctx context.Context, w *writer, x Sighting) (*Answer, error) 
 	if _, statErr := w.root.Lstat(file.Path); !errors.Is(statErr, fs.ErrNotExist) {
 		return a, err
 	}
-	said := err.Error()
-	named := strings.Contains(said, strings.TrimSuffix(x.SDK, ".py"))
+	named := strings.Contains(err.Error(), strings.TrimSuffix(x.SDK, ".py"))
 	// Without the compiler nobody can say whether it would find the header.
-	untried := x.SDK == sdkHeader && (strings.Contains(said, "not found") || strings.Contains(said, "No such file"))
-	if !named && !untried {
+	if untried := x.SDK == sdkHeader && noProgram.MatchString(err.Error()); !named && !untried {
 		return a, err
 	}
 	s.Say("writing " + file.Path + ", which " + x.Source + " needs")

@@ -122,7 +122,7 @@ benchmarks:
 	if got := read(t, dir, "bench/pawl_harness.py"); got != string(sdk.Python) {
 		t.Error("pawl_harness.py is not the SDK's")
 	}
-	if got, want := read(t, dir, ".gitignore"), "results\n*.o\n/.pawl/\n"; got != want {
+	if got, want := read(t, dir, ".gitignore"), "results\n*.o\n/.pawl/\n/bench/__pycache__/\n"; got != want {
 		t.Errorf(".gitignore is %q, want %q", got, want)
 	}
 	if got := read(t, dir, SchemaFile); got != string(suite.Schema()) {
@@ -170,6 +170,12 @@ func TestSetupWithProblems(t *testing.T) {
 			map[string]string{"harness.c": harnessC, "Makefile": "harness: harness.c\n\tno-such-compiler -o $@ $<"},
 			"no-such-compiler",
 			[]string{"pawl.yaml", ".pawl/suite.schema.json", ".gitignore", "pawl.h"},
+		},
+		{
+			"another header is missing",
+			map[string]string{"harness.c": harnessC, "Makefile": "harness: harness.c\n\t@echo 'harness.c:3: x.h: No such file or directory'; false"},
+			"x.h",
+			[]string{"pawl.yaml", ".pawl/suite.schema.json", ".gitignore"},
 		},
 		{
 			"the program is no harness",

@@ -28,6 +28,7 @@ type Survey struct {
 	Sightings []Sighting // the most specific first, then by path
 	Suites    []string   // folders further down that have a pawl.yaml of their own
 	Files     int        // how many were read
+	Odd       int        // files and folders that were left out for their names
 	Cut       string     // why not all of them, empty when all were
 }
 
@@ -68,7 +69,7 @@ func Look(fsys fs.FS) (Survey, error) {
 	if err != nil {
 		return Survey{}, fmt.Errorf("look for kernels: %w", err)
 	}
-	s := Survey{Suites: t.suites, Files: len(t.files), Cut: t.cut}
+	s := Survey{Suites: t.suites, Files: len(t.files), Odd: t.odd, Cut: t.cut}
 	s.Sightings = merge(slices.Concat(t.harnesses(), t.tools()))
 	if len(s.Sightings) == 0 {
 		s.Sightings = t.kernels()

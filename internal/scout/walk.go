@@ -23,6 +23,7 @@ const (
 type tree struct {
 	files  []file // by path
 	suites []string
+	odd    int // names that were left out
 	cut    string
 
 	makefiles map[string]*makefile // read once each
@@ -61,6 +62,9 @@ func walk(fsys fs.FS) (*tree, error) {
 				name := path.Join(dir, e.Name())
 				switch {
 				case !safeName.MatchString(name):
+					if e.IsDir() || telling(e.Name()) {
+						t.odd++
+					}
 				case e.IsDir() && !skipped(e.Name()) && strings.Count(name, "/") < maxDepth:
 					next = append(next, name)
 				case e.Type().IsRegular() && telling(e.Name()):

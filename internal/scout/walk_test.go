@@ -36,6 +36,9 @@ func TestNamesThatAShellWouldUnderstandAreNotLookedAt(t *testing.T) {
 	if got := sources(t, s); !slices.Equal(got, []string{"harness.c"}) {
 		t.Errorf("looked at %q", got)
 	}
+	if !strings.Contains(s.Explain(), "note: left out for their names, which a shell could misread: 16\n") {
+		t.Errorf("it is not said that names were left out:\n%s", s.Explain())
+	}
 }
 
 func TestWhatIsLeftOut(t *testing.T) {
