@@ -152,7 +152,7 @@ const (
 	Interrupted EndState = "interrupted" // by the user, or by a crash: made from what the journal holds
 	OverBudget  EndState = "budget"
 	Throttled   EndState = "throttled" // the device slowed itself down again and again
-	Failed      EndState = "failed" // a side broke
+	Failed      EndState = "failed"    // a side broke
 )
 
 // Warning is a caveat that travels with the numbers.

@@ -23,7 +23,10 @@ func TestTestbedsThatDiffer(t *testing.T) {
 	}{
 		{"itself", l4, nil},
 		{"another driver", other(func(t *measure.Testbed) { t.Driver = "575" }), []string{"driver: 570 and 575"}},
-		{"another cap and policy", other(func(t *measure.Testbed) { t.PowerCapW = 60; t.Clocks = gpu.ClockPolicy{Mode: gpu.ClocksFixed, MHz: 1200} }), []string{"power cap: 72 W and 60 W", "clock policy: base and 1200MHz"}},
+		{"another cap and policy", other(func(t *measure.Testbed) {
+			t.PowerCapW = 60
+			t.Clocks = gpu.ClockPolicy{Mode: gpu.ClocksFixed, MHz: 1200}
+		}), []string{"power cap: 72 W and 60 W", "clock policy: base and 1200MHz"}},
 		{"a file that tells only the name", measure.Testbed{Device: "NVIDIA L4"}, nil},
 		{"a file of another card", measure.Testbed{Device: "NVIDIA A100"}, []string{"device: NVIDIA L4 and NVIDIA A100"}},
 	}

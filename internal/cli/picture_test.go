@@ -47,7 +47,7 @@ round 2 of 4  ########............   44 %  12 s left  base  61 C, 1500 MHz
 	if diff := cmp.Diff(want, show(9*time.Second, 100)); diff != "" {
 		t.Error(diff)
 	}
-	for _, line := range strings.Split(show(9*time.Second, 30), "\n") {
+	for line := range strings.SplitSeq(show(9*time.Second, 30), "\n") {
 		if len([]rune(line)) > 30 {
 			t.Errorf("%q is wider than the terminal", line)
 		}

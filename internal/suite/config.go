@@ -132,7 +132,7 @@ func (p *Params) UnmarshalJSON(data []byte) error {
 		if err != nil {
 			return fmt.Errorf("parameters: %w", err)
 		}
-		name := t.(string) // the decoder gives nothing else for a key
+		name, _ := t.(string) // the decoder gives nothing else for a key
 		v, err := d.Token()
 		if err != nil {
 			return fmt.Errorf("parameter %q: %w", name, err)

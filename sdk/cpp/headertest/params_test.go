@@ -6,8 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goatnote-inc/pawl/sdk/conformance"
 	"pgregory.net/rapid"
+
+	"github.com/goatnote-inc/pawl/sdk/conformance"
 )
 
 // question is a parameter, how the harness is to read it, and the failure it must answer with:
