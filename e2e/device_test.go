@@ -190,8 +190,8 @@ func TestTwoPawlsOneDevice(t *testing.T) {
 	outputs := make([][]byte, 2)
 	var wg sync.WaitGroup
 	for i, dir := range []string{a, b} {
+		cmd := gpuCommand(t, dir, stub, "bench", "--rounds", "3")
 		wg.Go(func() {
-			cmd := gpuCommand(t, dir, stub, "bench", "--rounds", "3")
 			out, err := cmd.CombinedOutput()
 			if err != nil {
 				t.Errorf("pawl %d: %v\n%s", i, err, out)

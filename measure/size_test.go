@@ -16,7 +16,8 @@ import (
 )
 
 // The format is made for runs of ten million samples: written and read back
-// within 256 MiB, at 100 MB/s of JSON or more.
+// within 256 MiB, at 100 MB/s of JSON or more. Speed is judged only where PAWL_ALONE
+// says that nothing else runs, as CI does in a step of its own.
 const (
 	bigCases, bigRounds, bigSamples = 1000, 10, 1000
 	memoryLimit                     = 256 << 20
@@ -63,6 +64,9 @@ func bigRecord(t *testing.T, dir string) {
 	// A shared machine has bad seconds: the best of three tries says what the code can do.
 	best := func(what string, floor float64, f func()) {
 		var top float64
+		if os.Getenv("PAWL_ALONE") == "" {
+			floor = 0 // other tests run beside this one: the speed is shown, not judged
+		}
 		for range 3 {
 			began := time.Now()
 			f()
