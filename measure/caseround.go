@@ -11,6 +11,7 @@ import (
 type CaseRound struct {
 	Round   int     `json:"round"`
 	Batch   int     `json:"batch,omitempty"`      // runs averaged in one sample; 0 means 1
+	Turn    int     `json:"turn,omitempty"`       // samples taken before the next side had its turn; 0 means all
 	Quantum float64 `json:"quantum_ns,omitempty"` // the timer's step
 	// Unsteady says that warm-up ended by its limit, not because the kernel settled.
 	Unsteady bool   `json:"unsteady,omitempty"`
@@ -41,11 +42,12 @@ func (r CaseRound) append(b []byte) ([]byte, error) {
 	facts := struct { // the fields that are not series; a compile error tells when CaseRound gains one
 		Round    int     `json:"round"`
 		Batch    int     `json:"batch,omitempty"`
+		Turn     int     `json:"turn,omitempty"`
 		Quantum  float64 `json:"quantum_ns,omitempty"`
 		Unsteady bool    `json:"unsteady,omitempty"`
 		Error    string  `json:"error,omitempty"`
 		Note     string  `json:"note,omitempty"`
-	}{r.Round, r.Batch, r.Quantum, r.Unsteady, r.Error, r.Note}
+	}{r.Round, r.Batch, r.Turn, r.Quantum, r.Unsteady, r.Error, r.Note}
 	head, err := json.Marshal(facts)
 	if err != nil {
 		return nil, fmt.Errorf("write a round: %w", err)
@@ -77,6 +79,8 @@ func decodeCaseRound(d *jsontext.Decoder) (CaseRound, error) {
 			return decodeValue(d, &r.Round)
 		case "batch":
 			return decodeValue(d, &r.Batch)
+		case "turn":
+			return decodeValue(d, &r.Turn)
 		case "quantum_ns":
 			return decodeValue(d, &r.Quantum)
 		case "unsteady":

@@ -55,7 +55,7 @@ func example() *measure.Run {
 				},
 				{Name: "base", Commit: "beef", Ref: "HEAD~1", Digest: "sha256:ee"},
 			},
-			Plan: measure.Plan{Seed: 1<<64 - 1, Growth: []int{4, 8}, Samples: 3, Warmup: 2, Seconds: 600, Dollars: 0.1, PricePerHour: 0.8},
+			Plan: measure.Plan{Seed: 1<<64 - 1, Growth: []int{4, 8}, Turns: true, Samples: 3, Warmup: 2, Seconds: 600, Dollars: 0.1, PricePerHour: 0.8},
 		},
 		Calibration: []measure.Calibration{{When: "open", Kernel: "pawl.calibration", Timer: measure.TimerDevice, Samples: measure.Samples{200, 201.5}}},
 		Rounds: []measure.Round{
@@ -70,7 +70,7 @@ func example() *measure.Run {
 				CaseKey: measure.CaseKey{Benchmark: "attention", Config: "B32", Cache: measure.Cold, Implementation: "candidate"},
 				Params:  map[string]any{"B": 32.0, "dtype": "fp16"}, Unit: "ns", Gate: true, Timer: measure.TimerDevice, Flops: 1e9, Bytes: 1e6,
 				Rounds: []measure.CaseRound{
-					{Round: 0, Batch: 4, Quantum: 500, Warmup: measure.Samples{300, 250}, Samples: measure.Samples{60416, 60416.001826524734, 59392}, Wall: measure.Samples{70000, 70001, 70002}, CPU: measure.Samples{1, 2, 3}, Clocks: measure.Samples{1500, 1495, 1500}},
+					{Round: 0, Batch: 4, Turn: 3, Quantum: 500, Warmup: measure.Samples{300, 250}, Samples: measure.Samples{60416, 60416.001826524734, 59392}, Wall: measure.Samples{70000, 70001, 70002}, CPU: measure.Samples{1, 2, 3}, Clocks: measure.Samples{1500, 1495, 1500}},
 					{Round: 1, Unsteady: true, Note: "launches were not held back", Samples: measure.Samples{1e-7, 1e22, 3}},
 				},
 			},

@@ -73,6 +73,7 @@ type Environment struct {
 type Plan struct {
 	Seed         uint64  `json:"seed,string"`
 	Growth       []int   `json:"growth,omitempty"` // rounds a side after each look: 4, 8, 16, 32
+	Turns        bool    `json:"turns,omitempty"`  // sides took turns inside a round
 	Samples      int     `json:"samples,omitempty"`
 	Warmup       int     `json:"warmup,omitempty"` // the least number of warm-up samples
 	Seconds      float64 `json:"budget_seconds,omitempty"`

@@ -33,7 +33,7 @@ func (r *run) describe(ctx context.Context, w harness.Welcome) (gpu.State, error
 		Testbed:     measure.NewTestbed(dev.Identity(), state, r.lease.Clocks()),
 		Environment: environment(r.Now),
 		Plan: measure.Plan{
-			Seed: r.Seed, Growth: r.growth(), Samples: r.Suite.Measure.Samples, Warmup: r.Suite.Measure.Warmup,
+			Seed: r.Seed, Growth: r.growth(), Turns: r.turns(), Samples: r.Suite.Measure.Samples, Warmup: r.Suite.Measure.Warmup,
 			Seconds: r.budget().Seconds(), Dollars: r.Suite.Budget.Dollars, PricePerHour: r.Suite.Device.PricePerHour,
 		},
 	}

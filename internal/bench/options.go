@@ -5,6 +5,7 @@ import (
 	"path"
 	"time"
 
+	"github.com/goatnote-inc/pawl/gpu"
 	"github.com/goatnote-inc/pawl/internal/suite"
 	"github.com/goatnote-inc/pawl/internal/trial"
 )
@@ -46,6 +47,19 @@ func (o Options) growth() []int {
 		return o.Suite.Measure.Rounds[:1]
 	default:
 		return o.Suite.Measure.Rounds
+	}
+}
+
+// turns tells whether sides take turns inside a round. On a GPU two processes
+// would hold its memory at once, so there it has to be asked for.
+func (r *run) turns() bool {
+	switch r.Suite.Measure.Turns {
+	case "always":
+		return true
+	case "never":
+		return false
+	default:
+		return r.lease.Device().Identity().Kind == gpu.CPU
 	}
 }
 

@@ -179,7 +179,7 @@ func (r *run) finish() (string, error) {
 func (r *run) plan() trial.Plan {
 	p := r.header.Plan
 	plan := trial.Plan{
-		Seed: p.Seed, Growth: p.Growth, Budget: r.budget(), Dollars: p.Dollars, PricePerHour: p.PricePerHour,
+		Seed: p.Seed, Growth: p.Growth, Turns: p.Turns, Budget: r.budget(), Dollars: p.Dollars, PricePerHour: p.PricePerHour,
 		MaxTemperatureC: r.Suite.Device.MaxTemperature, Decide: r.Decide, Now: r.Now,
 		Record: r.journal.AddRound,
 		Emit:   func(e trial.Event) { r.Emit(Measuring{e}) },

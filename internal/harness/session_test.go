@@ -31,7 +31,7 @@ func command(t *testing.T, mode string) harness.Command {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return harness.Command{Line: "exec " + self, Dir: t.TempDir(), Env: []string{"PAWL_TEST_HARNESS=" + mode}, Silence: 10 * time.Second}
+	return harness.Command{Line: "exec " + self, Dir: t.TempDir(), Env: []string{"PAWL_TEST_HARNESS=" + mode, "GORACE=atexit_sleep_ms=0"}, Silence: 10 * time.Second}
 }
 
 var hello = harness.Hello{Pawl: "test", Device: harness.HelloDevice{Kind: gpu.CPU}}

@@ -62,7 +62,7 @@ func (r *resolver) sections() {
 	if d.Kind != auto {
 		r.suite.Device.Kind = gpu.Kind(d.Kind)
 	}
-	r.suite.Measure = Measure{Samples: value(m.Samples), Warmup: value(m.Warmup), Rounds: m.Rounds}
+	r.suite.Measure = Measure{Samples: value(m.Samples), Warmup: value(m.Warmup), Rounds: m.Rounds, Turns: string(m.Turns)}
 	r.suite.Budget = Budget{Time: b.Time.Duration, Dollars: value(b.Dollars)}
 
 	r.checkRounds()

@@ -50,7 +50,8 @@ type Device struct {
 // with the case.
 type Measure struct {
 	Samples, Warmup int
-	Rounds          []int // after which to look, rising
+	Rounds          []int  // after which to look, rising
+	Turns           string // "always", "never" or "auto": whether sides take turns inside a round
 }
 
 // Budget says when to stop. Zero is no limit.

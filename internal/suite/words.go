@@ -14,6 +14,7 @@ type (
 	deviceKind string
 	format     string
 	timer      string
+	turns      string
 	cacheMode  string
 	better     string
 )
@@ -23,6 +24,7 @@ const auto = "auto"
 func (deviceKind) words() []string { return []string{auto, "nvidia", "cpu"} }
 func (format) words() []string     { return Formats() }
 func (timer) words() []string      { return []string{auto, "device", "wall", "cpu"} }
+func (turns) words() []string      { return []string{auto, "always", "never"} }
 func (cacheMode) words() []string  { return []string{"hot", "cold"} }
 func (better) words() []string     { return []string{"lower", "higher"} }
 

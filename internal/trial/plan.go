@@ -12,6 +12,7 @@ import (
 type Plan struct {
 	Sides  []Side
 	Seed   uint64
+	Turns  bool  // let the sides take turns inside a round, where their harnesses can
 	Growth []int // rounds a side at each look, ascending; the first look comes after Growth[0]
 
 	Budget       time.Duration // wall time on the device; 0 is no limit

@@ -20,17 +20,22 @@ func (t *trial) measure(ctx context.Context, order []int, attempt int) (measure.
 	rng := rand.New(rand.NewPCG(round.Seed, streamOrder))
 	rng.Shuffle(len(round.Cases), func(i, j int) { round.Cases[i], round.Cases[j] = round.Cases[j], round.Cases[i] })
 
-	var results []measure.Result
+	run := t.oneByOne
+	if t.canTakeTurns() {
+		run = t.together
+	}
+	results, err := run(ctx, order, &round)
+	if err != nil {
+		return round, results, err
+	}
 	spoiled := map[string]gpu.Reasons{}
-	for _, n := range order {
-		side, got, err := t.side(ctx, t.Sides[n], round)
-		round.Sides = append(round.Sides, side)
-		results = append(results, got...)
-		if err != nil {
-			return round, results, err
+	for _, side := range round.Sides {
+		if side.After == nil {
+			continue
 		}
-		if side.After != nil && side.After.Reasons.Spoiling() != 0 {
-			spoiled[side.Implementation] = side.After.Reasons.Spoiling()
+		t.warnHot(side.Implementation, index, *side.After)
+		if reasons := side.After.Reasons.Spoiling(); reasons != 0 {
+			spoiled[side.Implementation] = reasons
 		}
 	}
 	if len(spoiled) > 0 {
@@ -39,31 +44,61 @@ func (t *trial) measure(ctx context.Context, order []int, attempt int) (measure.
 	return round, results, nil
 }
 
-func (t *trial) side(ctx context.Context, s Side, round measure.Round) (measure.Side, []measure.Result, error) {
-	out := measure.Side{Implementation: s.Name, Started: t.Now()}
-	stop := func() gpu.State { return gpu.State{} }
-	if t.Watch != nil {
-		before, end, err := t.Watch(ctx)
+// oneByOne runs the sides one after the other: each has the device for itself.
+func (t *trial) oneByOne(ctx context.Context, order []int, round *measure.Round) ([]measure.Result, error) {
+	var results []measure.Result
+	for _, n := range order {
+		s := t.Sides[n]
+		out := measure.Side{Implementation: s.Name, Started: t.Now()}
+		var got []measure.Result
+		err := t.watched(ctx, s.Name, round.Index, &out, func() (err error) {
+			got, err = s.Runner.Round(ctx, Request{
+				Round: round.Index, Seed: round.Seed, Cases: inOrder(s.Cases, round.Cases),
+				Measured: func(r measure.Result) { t.Emit(CaseMeasured{Round: round.Index, Side: s.Name, Result: r}) },
+			})
+			return err
+		})
+		out.Seconds = t.Now().Sub(out.Started).Seconds()
+		results = append(results, got...)
 		if err != nil {
-			return out, nil, fmt.Errorf("read the device before %s: %w", s.Name, err)
+			out.Error = firstLine(err.Error())
+			err = &SideError{Side: s.Name, Err: err}
 		}
-		out.Before, stop = &before, end
-		t.Emit(SideStarted{Round: round.Index, Side: s.Name, State: before})
+		round.Sides = append(round.Sides, out)
+		if err != nil {
+			return results, err
+		}
 	}
-	results, err := s.Runner.Round(ctx, Request{
-		Round: round.Index, Seed: round.Seed, Cases: inOrder(s.Cases, round.Cases),
-		Measured: func(r measure.Result) { t.Emit(CaseMeasured{Round: round.Index, Side: s.Name, Result: r}) },
+	return results, nil
+}
+
+// together runs the sides in turns; what the device did meanwhile it did to all.
+func (t *trial) together(ctx context.Context, order []int, round *measure.Round) (results []measure.Result, err error) {
+	var state measure.Side
+	err = t.watched(ctx, strings.Join(round.Order, " and "), round.Index, &state, func() (err error) {
+		results, err = t.turns(ctx, order, round)
+		return err
 	})
-	out.Seconds = t.Now().Sub(out.Started).Seconds()
-	if after := stop(); t.Watch != nil {
-		out.After = &after
-		t.warnHot(s.Name, round.Index, after)
+	for i := range round.Sides {
+		round.Sides[i].Before, round.Sides[i].After = state.Before, state.After
 	}
+	return results, err
+}
+
+// watched reads the device while f runs.
+func (t *trial) watched(ctx context.Context, who string, round int, out *measure.Side, f func() error) error {
+	if t.Watch == nil {
+		return f()
+	}
+	before, stop, err := t.Watch(ctx)
 	if err != nil {
-		out.Error = firstLine(err.Error())
-		return out, results, &SideError{Side: s.Name, Err: err}
+		return fmt.Errorf("read the device before %s: %w", who, err)
 	}
-	return out, results, nil
+	t.Emit(SideStarted{Round: round, Side: who, State: before})
+	err = f()
+	after := stop()
+	out.Before, out.After = &before, &after
+	return err
 }
 
 // SideError says which side broke.

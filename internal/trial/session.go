@@ -24,115 +24,162 @@ const (
 type Sessions struct {
 	Command func(Case) harness.Command
 	Hello   harness.Hello
-	// Met is told what each harness says of itself; may be nil.
-	Met func(harness.Welcome)
 }
 
 // Round measures the cases of one side in fresh processes.
 func (s Sessions) Round(ctx context.Context, r Request) ([]measure.Result, error) {
+	p := s.open(r.Seed)
+	defer p.kill()
 	var results []measure.Result
-	for _, group := range groupByCommand(r.Cases, s.Command) {
-		got, err := s.process(ctx, r, group)
-		results = append(results, got...)
-		if err != nil {
-			return results, err
-		}
-	}
-	return results, nil
-}
-
-type commandGroup struct {
-	command harness.Command
-	cases   []Case
-}
-
-func groupByCommand(cases []Case, command func(Case) harness.Command) []commandGroup {
-	var groups []commandGroup
-	index := map[string]int{}
-	for _, c := range cases {
-		cmd := command(c)
-		key := cmd.Dir + "\x00" + cmd.Line
-		i, ok := index[key]
-		if !ok {
-			i = len(groups)
-			index[key] = i
-			groups = append(groups, commandGroup{command: cmd})
-		}
-		groups[i].cases = append(groups[i].cases, c)
-	}
-	return groups
-}
-
-func (s Sessions) process(ctx context.Context, r Request, g commandGroup) ([]measure.Result, error) {
-	session, err := harness.Start(ctx, g.command, s.Hello)
-	if err != nil {
-		return nil, err
-	}
-	defer session.Kill()
-	if s.Met != nil {
-		s.Met(session.Welcome)
-	}
-	var results []measure.Result
-	for i, c := range g.cases {
-		busy := warmBusy
-		if i > 0 {
-			busy = 0 // the device is warm already; whether the kernel is, is detected
-		}
-		cr, err := measureCase(ctx, session, c, r.Seed, busy)
-		if e, ok := errors.AsType[*harness.Error](err); ok && !e.Broken() {
-			cr, err = measure.CaseRound{Error: e.Detail, Samples: measure.Samples{}}, nil
+	for _, c := range byCommand(r.Cases, s.Command) {
+		cr, err := p.ready(ctx, c)
+		if err == nil && cr.Error == "" {
+			err = p.take(ctx, c, &cr, c.Samples)
 		}
 		if err != nil {
 			return results, err
 		}
-		cr.Round = r.Round
 		result := measure.Result{Case: c.Key, Round: cr}
 		results = append(results, result)
 		r.Measured(result)
 	}
-	return results, session.Bye(ctx)
+	return results, p.bye(ctx)
 }
 
-func measureCase(ctx context.Context, session *harness.Session, c Case, seed uint64, busy time.Duration) (measure.CaseRound, error) {
-	prepared, err := session.Prepare(ctx, harness.Prepare{
+// byCommand puts cases with the same command next to each other, so that a
+// process is started once a round.
+func byCommand(cases []Case, command func(Case) harness.Command) []Case {
+	var order []string
+	groups := map[string][]Case{}
+	for _, c := range cases {
+		key := commandKey(command(c))
+		if groups[key] == nil {
+			order = append(order, key)
+		}
+		groups[key] = append(groups[key], c)
+	}
+	var out []Case
+	for _, key := range order {
+		out = append(out, groups[key]...)
+	}
+	return out
+}
+
+func commandKey(c harness.Command) string { return c.Dir + "\x00" + c.Line }
+
+// process is the fresh process of one side in one round, asked case by case.
+type process struct {
+	Sessions
+	seed    uint64
+	session *harness.Session // nil before the first case
+	key     string           // of the command that runs
+	cases   int              // how many it has prepared
+}
+
+func (s Sessions) open(seed uint64) *process { return &process{Sessions: s, seed: seed} }
+
+// ready prepares a case and warms it up. A case that the harness refuses has
+// its reason in Error; an error means that the process is lost.
+func (p *process) ready(ctx context.Context, c Case) (measure.CaseRound, error) {
+	if err := p.start(ctx, p.Command(c)); err != nil {
+		return measure.CaseRound{}, err
+	}
+	prepared, err := p.session.Prepare(ctx, harness.Prepare{
 		Benchmark: c.Key.Benchmark, Implementation: c.Implementation, Params: c.Params,
-		Cache: cacheOf(c.Key), Timer: c.Timer, Seed: seed, Bytes: c.Bytes,
+		Cache: cacheOf(c.Key), Timer: c.Timer, Seed: p.seed, Bytes: c.Bytes,
 	})
 	if err != nil {
-		return measure.CaseRound{}, err
+		return refused(err)
 	}
-	warm, steady, err := warmUp(ctx, session, c, prepared.Quantum, busy)
+	busy := warmBusy
+	if p.cases++; p.cases > 1 {
+		busy = 0 // the device is warm already; whether the kernel is, is detected
+	}
+	cr := measure.CaseRound{Quantum: prepared.Quantum, Samples: measure.Samples{}}
+	if err := p.warmUp(ctx, c, &cr, busy); err != nil {
+		return refused(err)
+	}
+	return cr, nil
+}
+
+// start starts the command unless it is the one that runs.
+func (p *process) start(ctx context.Context, c harness.Command) error {
+	if p.session != nil {
+		if p.key == commandKey(c) {
+			return nil
+		}
+		if err := p.bye(ctx); err != nil {
+			return err
+		}
+	}
+	session, err := harness.Start(ctx, c, p.Hello)
 	if err != nil {
-		return measure.CaseRound{}, err
+		return err
 	}
-	m, err := session.Measure(ctx, c.Key.Name(), harness.Measure{Samples: c.Samples})
+	p.session, p.key, p.cases = session, commandKey(c), 0
+	return nil
+}
+
+// take adds samples of the case that is ready.
+func (p *process) take(ctx context.Context, c Case, cr *measure.CaseRound, samples int) error {
+	m, err := p.session.Measure(ctx, c.Key.Name(), harness.Measure{Samples: samples})
 	if err != nil {
-		return measure.CaseRound{}, err
+		failed, err := refused(err)
+		cr.Error = failed.Error
+		return err
 	}
-	return measure.CaseRound{
-		Batch: m.Batch, Quantum: prepared.Quantum, Warmup: warm, Samples: m.Samples,
-		Wall: m.Wall, CPU: m.CPU, Clocks: m.Clocks, Unsteady: !steady, Note: m.Note,
-	}, nil
+	cr.Batch, cr.Note = m.Batch, m.Note
+	cr.Samples = append(cr.Samples, m.Samples...)
+	cr.Wall = append(cr.Wall, m.Wall...)
+	cr.CPU = append(cr.CPU, m.CPU...)
+	cr.Clocks = append(cr.Clocks, m.Clocks...)
+	return nil
+}
+
+// bye ends the process in good order.
+func (p *process) bye(ctx context.Context) error {
+	if p.session == nil {
+		return nil
+	}
+	err := p.session.Bye(ctx)
+	p.session = nil
+	return err
+}
+
+func (p *process) kill() {
+	if p.session != nil {
+		p.session.Kill()
+	}
+}
+
+// refused turns an error reply into a case without samples; a lost process
+// stays an error.
+func refused(err error) (measure.CaseRound, error) {
+	if e, ok := errors.AsType[*harness.Error](err); ok && !e.Broken() {
+		return measure.CaseRound{Error: e.Detail, Samples: measure.Samples{}}, nil
+	}
+	return measure.CaseRound{}, err
 }
 
 // warmUp runs a case until it is steady, at least as often as the plan says.
-func warmUp(ctx context.Context, session *harness.Session, c Case, quantum float64, busy time.Duration) (measure.Samples, bool, error) {
-	var warm measure.Samples
-	for len(warm) < warmMost*max(c.Warmup, warmChunk) {
+func (p *process) warmUp(ctx context.Context, c Case, cr *measure.CaseRound, busy time.Duration) error {
+	for len(cr.Warmup) < warmMost*max(c.Warmup, warmChunk) {
 		ask := harness.Measure{Samples: warmChunk, Warmup: true}
-		if len(warm) == 0 {
+		if len(cr.Warmup) == 0 {
 			ask.Samples, ask.Busy = max(c.Warmup, 1), busy.Nanoseconds()
 		}
-		m, err := session.Measure(ctx, "warm-up of "+c.Key.Name(), ask)
+		m, err := p.session.Measure(ctx, "warm-up of "+c.Key.Name(), ask)
 		if err != nil {
-			return nil, false, err
+			return err
 		}
-		warm = append(warm, m.Samples...)
-		if stats.Steady(warm, warmChunk, warmTolerance, quantum) {
-			return warm, true, nil
+		cr.Batch = m.Batch
+		cr.Warmup = append(cr.Warmup, m.Samples...)
+		if stats.Steady(cr.Warmup, warmChunk, warmTolerance, cr.Quantum) {
+			return nil
 		}
 	}
-	return warm, false, nil
+	cr.Unsteady = true
+	return nil
 }
 
 func cacheOf(k measure.CaseKey) measure.Cache {

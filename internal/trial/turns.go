@@ -1,0 +1,167 @@
+package trial
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/goatnote-inc/pawl/measure"
+	"github.com/goatnote-inc/pawl/stats"
+)
+
+// turn is how long a side measures before the next has its turn. A shared
+// machine changes its speed every tenth of a second; sides that take turns faster than
+// that see the same machine.
+const turn = 25 * time.Millisecond
+
+// canTakeTurns tells whether the sides of a round may run at the same time and
+// be asked in turns: only harnesses that speak the protocol can.
+func (t *trial) canTakeTurns() bool {
+	if !t.Turns || len(t.Sides) < 2 {
+		return false
+	}
+	for _, s := range t.Sides {
+		if _, ok := s.Runner.(Sessions); !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// turns measures a round with all sides' fresh processes alive at once. For
+// each case every side is prepared and warmed up, then they measure in turns, AB BA AB
+// BA, while the others wait for their next request.
+func (t *trial) turns(ctx context.Context, order []int, round *measure.Round) ([]measure.Result, error) {
+	table := make([]*seat, len(order))
+	for i, n := range order {
+		side := t.Sides[n]
+		sessions, _ := side.Runner.(Sessions)
+		table[i] = &seat{side: side, process: sessions.open(round.Seed), cases: casesByName(side.Cases)}
+		defer table[i].process.kill()
+	}
+	results, err := t.play(ctx, table, round)
+	for _, s := range table {
+		if err == nil {
+			err = s.broke(s.process.bye(ctx))
+		}
+		round.Sides = append(round.Sides, measure.Side{
+			Implementation: s.side.Name, Started: s.began, Seconds: s.spent.Seconds(), Error: s.failure,
+		})
+	}
+	return results, err
+}
+
+// seat is a side that takes part in a round of turns.
+type seat struct {
+	side    Side
+	process *process
+	cases   map[string]Case
+	began   time.Time
+	spent   time.Duration
+	failure string
+}
+
+// broke names the side in an error.
+func (s *seat) broke(err error) error {
+	if err == nil {
+		return nil
+	}
+	s.failure = firstLine(err.Error())
+	return &SideError{Side: s.side.Name, Err: err}
+}
+
+func casesByName(cases []Case) map[string]Case {
+	m := map[string]Case{}
+	for _, c := range cases {
+		m[c.Key.Name()] = c
+	}
+	return m
+}
+
+func (t *trial) play(ctx context.Context, table []*seat, round *measure.Round) ([]measure.Result, error) {
+	var results []measure.Result
+	first := table[0]
+	for _, c := range byCommand(inOrder(first.side.Cases, round.Cases), first.process.Command) {
+		got, err := t.playCase(ctx, table, c.Key.Name(), round.Index)
+		results = append(results, got...)
+		if err != nil {
+			return results, err
+		}
+	}
+	return results, nil
+}
+
+// playCase measures one case on every side that has it.
+func (t *trial) playCase(ctx context.Context, table []*seat, name string, round int) ([]measure.Result, error) {
+	var playing []*seat
+	states := map[*seat]*measure.CaseRound{}
+	longest := 0.0
+	for _, s := range table {
+		c, ok := s.cases[name]
+		if !ok {
+			continue
+		}
+		if s.began.IsZero() {
+			s.began = t.Now()
+		}
+		var cr measure.CaseRound
+		err := s.timed(t.Now, func() (err error) { cr, err = s.process.ready(ctx, c); return err })
+		if err != nil {
+			return nil, err
+		}
+		states[s] = &cr
+		if cr.Error == "" {
+			playing = append(playing, s)
+			longest = max(longest, stats.Median(cr.Warmup)*float64(max(cr.Batch, 1)))
+		}
+	}
+	if err := t.takeTurns(ctx, playing, states, name, longest); err != nil {
+		return nil, err
+	}
+	var results []measure.Result
+	for _, s := range table {
+		if cr := states[s]; cr != nil {
+			cr.Round = round
+			result := measure.Result{Case: s.cases[name].Key, Round: *cr}
+			results = append(results, result)
+			t.Emit(CaseMeasured{Round: round, Side: s.side.Name, Result: result})
+		}
+	}
+	return results, nil
+}
+
+// takeTurns lets the sides measure a few samples at a time, in an order that
+// turns around every time.
+func (t *trial) takeTurns(ctx context.Context, playing []*seat, states map[*seat]*measure.CaseRound, name string, longest float64) error {
+	for len(playing) > 0 {
+		for _, s := range playing {
+			c, cr := s.cases[name], states[s]
+			n := min(turnSamples(longest), c.Samples-len(cr.Samples))
+			cr.Turn = max(cr.Turn, n)
+			if err := s.timed(t.Now, func() error { return s.process.take(ctx, c, cr, n) }); err != nil {
+				return err
+			}
+		}
+		playing = slices.DeleteFunc(playing, func(s *seat) bool {
+			return states[s].Error != "" || len(states[s].Samples) >= s.cases[name].Samples
+		})
+		slices.Reverse(playing)
+	}
+	return nil
+}
+
+// turnSamples is how many samples fit in a turn. All sides take the same
+// number, so that the turns of a round can be paired.
+func turnSamples(sample float64) int {
+	if sample <= 0 {
+		return 1
+	}
+	return max(1, int(float64(turn.Nanoseconds())/sample))
+}
+
+func (s *seat) timed(now func() time.Time, f func() error) error {
+	began := now()
+	err := f()
+	s.spent += now().Sub(began)
+	return s.broke(err)
+}
