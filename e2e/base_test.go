@@ -130,7 +130,8 @@ func candidateOverBase(t *testing.T, run *measure.Run) float64 {
 
 // TestSixPercent is the lab's proof that a slowdown of 6 % is seen: ten tries,
 // each a whole pawl bench, nine within 1.5 points. It takes minutes: only with
-// PAWL_LAB, which names the file for the table.
+// PAWL_LAB, which names the file for the table. PAWL_LAB_TURNS=never shows what the
+// machine does to sides that run one after the other, and is not judged.
 func TestSixPercent(t *testing.T) {
 	out := os.Getenv("PAWL_LAB")
 	if out == "" {
@@ -138,6 +139,10 @@ func TestSixPercent(t *testing.T) {
 	}
 	const tries, rounds = 10, 16
 	dir := slowRepository(t)
+	turns := os.Getenv("PAWL_LAB_TURNS")
+	if turns != "" {
+		write(t, filepath.Join(dir, "pawl.yaml"), strings.Replace(slowSuite, "timer: cpu", "turns: "+turns+", timer: cpu", 1))
+	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "| try | seed | candidate over base | lowest round | highest round | off by |\n| ---: | ---: | ---: | ---: | ---: | ---: |\n")
 	good := 0
@@ -154,7 +159,7 @@ func TestSixPercent(t *testing.T) {
 		t.Logf("try %d: %+.2f %%", try+1, (s.Ratio-1)*100)
 		must(t, os.WriteFile(out, []byte(b.String()), 0o644))
 	}
-	if good < tries-1 {
+	if good < tries-1 && turns == "" {
 		t.Errorf("%d of %d tries within 1.5 points of 6 %%, want %d", good, tries, tries-1)
 	}
 }

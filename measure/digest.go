@@ -8,66 +8,92 @@ import (
 	"io"
 )
 
-// digestTail is more than the last line of a document can be long.
-const digestTail = 256
-
-// digestReader passes a document through and hashes all but its last line,
-// which holds the digest itself. Hashing is as much work as parsing, so it is
-// done beside it.
-type digestReader struct {
-	r      io.Reader
+// asyncSum hashes beside whoever produces the bytes: hashing is as much work as
+// reading or writing a record, and there is another core.
+type asyncSum struct {
 	chunks chan []byte
-	result chan digestResult
+	result chan asyncResult
+	hold   int // how many of the last bytes are not hashed but handed out at the end
 }
 
-type digestResult struct {
+type asyncResult struct {
 	sum  [sha256.Size]byte
 	last []byte
 }
 
-// newDigestReader starts the hashing; result must be called, also after an error.
-func newDigestReader(r io.Reader) *digestReader {
-	d := &digestReader{r: r, chunks: make(chan []byte, 16), result: make(chan digestResult, 1)}
-	go d.hash()
-	return d
+func newAsyncSum(hold int) *asyncSum {
+	s := &asyncSum{chunks: make(chan []byte, 16), result: make(chan asyncResult, 1), hold: hold}
+	go s.run()
+	return s
 }
 
-func (d *digestReader) Read(p []byte) (int, error) {
-	n, err := d.r.Read(p)
-	if n > 0 {
-		d.chunks <- bytes.Clone(p[:n])
+// add hashes a copy of the bytes.
+func (s *asyncSum) add(b []byte) {
+	if len(b) > 0 {
+		s.chunks <- bytes.Clone(b)
 	}
-	return n, err
 }
 
-func (d *digestReader) hash() {
+// finish ends the hashing. It must be called once, also after an error.
+func (s *asyncSum) finish() asyncResult {
+	close(s.chunks)
+	return <-s.result
+}
+
+func (s *asyncSum) run() {
 	sum := sha256.New()
-	var tail []byte // the last bytes seen, not hashed yet
-	for chunk := range d.chunks {
+	var tail []byte
+	for chunk := range s.chunks {
+		if s.hold == 0 {
+			sum.Write(chunk)
+			continue
+		}
 		tail = append(tail, chunk...)
-		if over := len(tail) - digestTail; over > 0 {
+		if over := len(tail) - s.hold; over > 0 {
 			sum.Write(tail[:over])
 			tail = append(tail[:0], tail[over:]...)
 		}
 	}
-	// The digest covers everything up to the last line.
+	// A document's digest covers everything up to its last line.
 	begin := bytes.LastIndexByte(bytes.TrimRight(tail, "\n"), '\n') + 1
 	sum.Write(tail[:begin])
-	res := digestResult{last: tail[begin:]}
+	res := asyncResult{last: tail[begin:]}
 	sum.Sum(res.sum[:0])
-	d.result <- res
+	s.result <- res
+}
+
+func (r asyncResult) String() string { return "sha256:" + hex.EncodeToString(r.sum[:]) }
+
+// digestTail is more than the last line of a document can be long.
+const digestTail = 256
+
+// digestReader passes a document through and hashes all but its last line,
+// which holds the digest itself.
+type digestReader struct {
+	r   io.Reader
+	sum *asyncSum
+}
+
+// newDigestReader starts the hashing; check must be called, also after an error.
+func newDigestReader(r io.Reader) *digestReader {
+	return &digestReader{r: r, sum: newAsyncSum(digestTail)}
+}
+
+func (d *digestReader) Read(p []byte) (int, error) {
+	n, err := d.r.Read(p)
+	d.sum.add(p[:n])
+	return n, err
 }
 
 // check ends the hashing and compares the digest a document states with that
 // of its bytes. A file that was laid out anew (by jq, say) cannot be checked: ok
 // is false.
 func (d *digestReader) check(stated string) (ok bool, err error) {
-	close(d.chunks)
-	res := <-d.result
+	res := d.sum.finish()
 	if string(res.last) != fmt.Sprintf("\"digest\":%q}\n", stated) {
 		return false, nil
 	}
-	if have := "sha256:" + hex.EncodeToString(res.sum[:]); have != stated {
+	if have := res.String(); have != stated {
 		return false, fmt.Errorf("%w: it says %s, its content is %s", ErrDigest, stated, have)
 	}
 	return true, nil

@@ -2,11 +2,8 @@ package measure
 
 import (
 	"bufio"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"hash"
 	"io"
 )
 
@@ -65,13 +62,13 @@ func WriteJournal(w io.Writer, journal io.ReadSeeker) (*Run, error) {
 // documentWriter remembers the first error, so that the layout reads as layout.
 type documentWriter struct {
 	out  *bufio.Writer
-	sum  hash.Hash
+	sum  *asyncSum
 	err  error
 	rest io.Writer
 }
 
 func (d *documentWriter) Write(b []byte) (int, error) {
-	d.sum.Write(b)
+	d.sum.add(b)
 	return d.rest.Write(b)
 }
 
@@ -107,8 +104,8 @@ func (d *documentWriter) value(v any) {
 }
 
 func writeDocument(w io.Writer, run *Run, rounds func(i int, emit func([]byte) error) error) error {
-	d := &documentWriter{sum: sha256.New(), rest: w}
-	d.out = bufio.NewWriterSize(d, 1<<16)
+	d := &documentWriter{sum: newAsyncSum(0), rest: w}
+	d.out = bufio.NewWriterSize(d, 1<<18)
 	header := run.Header
 	header.Schema = SchemaRun
 	d.text("{")
@@ -144,8 +141,8 @@ func writeDocument(w io.Writer, run *Run, rounds func(i int, emit func([]byte) e
 	if d.err == nil {
 		d.err = d.out.Flush()
 	}
-	if d.err == nil {
-		_, d.err = fmt.Fprintf(w, "\"digest\":\"sha256:%s\"}\n", hex.EncodeToString(d.sum.Sum(nil)))
+	if sum := d.sum.finish(); d.err == nil {
+		_, d.err = fmt.Fprintf(w, "\"digest\":%q}\n", sum)
 	}
 	if d.err != nil {
 		return fmt.Errorf("write run record: %w", d.err)

@@ -30,16 +30,33 @@ func (s Samples) append(b []byte) ([]byte, error) {
 	return append(b, ']'), nil
 }
 
-// appendNumber avoids the general float formatter for whole numbers: a clock
-// that counts nanoseconds gives nothing else, and there are millions of them.
+// appendNumber avoids the general float formatter for what clocks give by the
+// million: whole nanoseconds, and device times in single precision, which have few
+// decimals. What it writes is read back as the same bits.
 func appendNumber(b []byte, v float64) []byte {
 	if v >= 0 && v < 1<<53 && v == math.Trunc(v) {
 		return strconv.AppendUint(b, uint64(v), 10)
+	}
+	const scale = 1e7
+	if s := v * scale; v >= 1 && s < 1<<53 && s == math.Trunc(s) && s/scale == v {
+		return appendDecimals(b, uint64(s))
 	}
 	if a := math.Abs(v); a >= 1e-6 && a < 1e21 {
 		return strconv.AppendFloat(b, v, 'f', -1, 64)
 	}
 	return strconv.AppendFloat(b, v, 'e', -1, 64)
+}
+
+// appendDecimals writes n / 10^7 without trailing zeros.
+func appendDecimals(b []byte, n uint64) []byte {
+	b = strconv.AppendUint(b, n/1e7, 10)
+	decimals := n % 1e7
+	b = append(b, '.')
+	for unit := uint64(1e6); decimals > 0; unit /= 10 {
+		b = append(b, byte('0'+decimals/unit))
+		decimals %= unit
+	}
+	return b
 }
 
 // UnmarshalJSON reads an array of numbers; null is an empty series.

@@ -1,8 +1,10 @@
 package measure_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -16,12 +18,15 @@ import (
 )
 
 // The format is made for runs of ten million samples: written and read back
-// within 256 MiB, at 100 MB/s of JSON or more. Speed is judged only where PAWL_ALONE
-// says that nothing else runs, as CI does in a step of its own.
+// within 256 MiB, at 100 MB/s of JSON or more on a quiet machine (docs/lab/record.md).
+// A shared machine has no absolute speed, so the test holds it against encoding/json
+// on the same numbers in the same minute.
 const (
 	bigCases, bigRounds, bigSamples = 1000, 10, 1000
 	memoryLimit                     = 256 << 20
-	speedFloor                      = 100 // MB/s
+	// Times encoding/json, which does neither hash nor sync. Alone it is three times
+	// and twice as fast; while other tests have the second core, this is left of it.
+	readFloor, writeFloor = 1.3, 0.8
 )
 
 func TestTenMillionSamples(t *testing.T) {
@@ -56,31 +61,27 @@ func TestTenMillionSamples(t *testing.T) {
 
 func bigRecord(t *testing.T, dir string) {
 	t.Helper()
-	journal := filepath.Join(dir, "big.journal")
+	journal, doc := filepath.Join(dir, "big.journal"), filepath.Join(dir, "big.json")
 	began := time.Now()
 	size := writeBigJournal(t, journal)
-	speed(t, "journal written, every round synced", size, began, 0)
+	t.Logf("journal written, every round synced: %.0f MB/s", float64(size)/1e6/time.Since(began).Seconds())
+	write, read := encodingJSON(t)
+	t.Logf("encoding/json: writes %.0f MB/s, reads %.0f MB/s", write, read)
 
-	// A shared machine has bad seconds: the best of three tries says what the code can do.
+	// The best of three: a neighbour's burst says nothing about the code.
 	best := func(what string, floor float64, f func()) {
 		var top float64
-		if os.Getenv("PAWL_ALONE") == "" {
-			floor = 0 // other tests run beside this one: the speed is shown, not judged
-		}
 		for range 3 {
 			began := time.Now()
 			f()
-			if top = max(top, float64(size)/1e6/time.Since(began).Seconds()); top >= floor {
-				break
-			}
+			top = max(top, float64(size)/1e6/time.Since(began).Seconds())
 		}
-		t.Logf("%s: %.0f MB/s of %d MB", what, top, size/1e6)
+		t.Logf("%s: %.0f MB/s", what, top)
 		if top < floor {
 			t.Errorf("%s: %.0f MB/s, want %.0f", what, top, floor)
 		}
 	}
-	doc := filepath.Join(dir, "big.json")
-	best("document made from the journal", speedFloor, func() {
+	best("document made from the journal", writeFloor*write, func() {
 		f, err := os.Create(doc)
 		must(t, err)
 		j, err := os.Open(journal)
@@ -101,8 +102,8 @@ func bigRecord(t *testing.T, dir string) {
 			}
 		}
 	}
-	best("document read, digest checked", speedFloor, count(doc))
-	best("journal read", speedFloor, count(journal))
+	best("document read, digest checked", readFloor*read, count(doc))
+	best("journal read", readFloor*read, count(journal))
 	must(t, os.Remove(doc))
 
 	packed, _, err := measure.Finish(journal, doc)
@@ -110,7 +111,7 @@ func bigRecord(t *testing.T, dir string) {
 	if !strings.HasSuffix(packed, ".zst") {
 		t.Errorf("a document of %d MB was not compressed", size/1e6)
 	}
-	best("compressed document read, digest checked", speedFloor, count(packed))
+	best("compressed document read, digest checked", readFloor*read, count(packed))
 	best("document read whole into memory", 0, func() {
 		run, err := measure.Load(packed)
 		must(t, err)
@@ -120,17 +121,37 @@ func bigRecord(t *testing.T, dir string) {
 	})
 }
 
-func speed(t *testing.T, what string, bytes int64, began time.Time, floor float64) {
+// encodingJSON is how fast the standard library writes and reads such samples.
+func encodingJSON(t *testing.T) (write, read float64) {
 	t.Helper()
-	mbs := float64(bytes) / 1e6 / time.Since(began).Seconds()
-	t.Logf("%s: %.0f MB/s of %d MB", what, mbs, bytes/1e6)
-	if mbs < floor {
-		t.Errorf("%s: %.0f MB/s, want %.0f", what, mbs, floor)
+	samples := bigSeries(rand.New(rand.NewPCG(7, 7)), 500_000)
+	for range 3 {
+		began := time.Now()
+		b, err := json.Marshal([]float64(samples))
+		must(t, err)
+		mb := float64(len(b)) / 1e6
+		write = max(write, mb/time.Since(began).Seconds())
+		began = time.Now()
+		var back []float64
+		must(t, json.Unmarshal(b, &back))
+		read = max(read, mb/time.Since(began).Seconds())
 	}
+	return write, read
 }
 
-// writeBigJournal is a run as a device gives it: half of the series from a
-// nanosecond clock, half from device events in single precision.
+// bigSeries are samples as devices give them: half from a nanosecond clock,
+// half from device events in single precision.
+func bigSeries(rng *rand.Rand, n int) measure.Samples {
+	s := make(measure.Samples, n)
+	for i := range s {
+		v := 1e5 + rng.NormFloat64()*2e3
+		if s[i] = float64(int(v)); i%2 == 1 {
+			s[i] = float64(float32(v))
+		}
+	}
+	return s
+}
+
 func writeBigJournal(t *testing.T, path string) int64 {
 	t.Helper()
 	run := example()
@@ -144,13 +165,7 @@ func writeBigJournal(t *testing.T, path string) int64 {
 	rng := rand.New(rand.NewPCG(7, 7))
 	results := make([]measure.Result, bigCases)
 	for i := range results {
-		s := make(measure.Samples, bigSamples)
-		for k := range s {
-			v := 1e5 + rng.NormFloat64()*2e3
-			if s[k] = float64(int(v)); i%2 == 1 {
-				s[k] = float64(float32(v))
-			}
-		}
+		s := bigSeries(rng, bigSamples)
 		results[i] = measure.Result{Case: cases[i].CaseKey, Round: measure.CaseRound{Samples: s}}
 	}
 	for r := range bigRounds {
@@ -173,7 +188,7 @@ func TestSamplesKeepEveryBit(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	want := measure.Samples{0, 1, 1<<53 - 1, 1 << 53, 0.1, 1e-300, 1.5e300, 5e-324, 123456789012345, 1234567890123456}
 	for range 5000 {
-		want = append(want, rng.ExpFloat64()*1e5, float64(rng.Uint32()))
+		want = append(want, rng.ExpFloat64()*1e5, float64(rng.Uint32()), float64(float32(rng.ExpFloat64()*1e5)), math.Round(rng.ExpFloat64()*1e6)/1e3)
 	}
 	b, err := want.MarshalJSON()
 	must(t, err)
