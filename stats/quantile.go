@@ -1,38 +1,37 @@
 package stats
 
-import (
-	"math"
-	"slices"
-)
+import "math"
 
 // Median is the middle of the values, or the mean of the two middle ones; NaN
 // of nothing.
-func Median(x []float64) float64 { return Quantile(x, 0.5) }
+func Median(x []float64) float64 { return Sort(x).Median() }
 
 // Quantile interpolates linearly between the closest ranks, as NumPy and R's
 // type 7 do; NaN of nothing.
-func Quantile(x []float64, p float64) float64 {
-	return Quantiles(x, p)[0]
-}
+func Quantile(x []float64, p float64) float64 { return Sort(x).Quantile(p) }
 
 // Quantiles is Quantile for several p with one sort.
 func Quantiles(x []float64, ps ...float64) []float64 {
-	sorted := slices.Sorted(slices.Values(x))
+	sorted := Sort(x)
 	out := make([]float64, len(ps))
 	for i, p := range ps {
-		out[i] = sortedQuantile(sorted, p)
+		out[i] = sorted.Quantile(p)
 	}
 	return out
 }
 
-func sortedQuantile(sorted []float64, p float64) float64 {
-	if len(sorted) == 0 || math.IsNaN(p) {
+// Median is that of the package, without its sort.
+func (s Sorted) Median() float64 { return s.Quantile(0.5) }
+
+// Quantile is that of the package, without its sort.
+func (s Sorted) Quantile(p float64) float64 {
+	if !s.usable() || math.IsNaN(p) {
 		return math.NaN()
 	}
-	h := float64(len(sorted)-1) * min(max(p, 0), 1)
+	h := float64(len(s)-1) * min(max(p, 0), 1)
 	i := int(h)
-	if i+1 >= len(sorted) {
-		return sorted[len(sorted)-1]
+	if i+1 >= len(s) {
+		return s[len(s)-1]
 	}
-	return sorted[i] + (h-float64(i))*(sorted[i+1]-sorted[i])
+	return s[i] + (h-float64(i))*(s[i+1]-s[i])
 }

@@ -4,11 +4,8 @@ import "math"
 
 // Mean is the arithmetic mean; NaN of nothing.
 func Mean(x []float64) float64 {
-	var sum float64
-	for _, v := range x {
-		sum += v
-	}
-	return sum / float64(len(x))
+	mean, _ := moments(x)
+	return mean
 }
 
 // StdDev is the sample standard deviation (n-1); NaN of fewer than two values.
@@ -16,12 +13,26 @@ func StdDev(x []float64) float64 {
 	if len(x) < 2 {
 		return math.NaN()
 	}
-	mean := Mean(x)
+	_, squares := moments(x)
+	return math.Sqrt(squares / float64(len(x)-1))
+}
+
+// moments is the mean and the sum of squared distances from it. It counts from
+// the first value: equal values have no spread then, where the plain sum of ten times 0.1
+// leaves some, and a test divides by it.
+func moments(x []float64) (mean, squares float64) {
+	if len(x) == 0 {
+		return math.NaN(), 0
+	}
 	var sum float64
 	for _, v := range x {
-		sum += (v - mean) * (v - mean)
+		sum += v - x[0]
 	}
-	return math.Sqrt(sum / float64(len(x)-1))
+	mean = x[0] + sum/float64(len(x))
+	for _, v := range x {
+		squares += (v - mean) * (v - mean)
+	}
+	return mean, squares
 }
 
 // CV is the coefficient of variation: standard deviation over mean.

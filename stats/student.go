@@ -69,7 +69,7 @@ func betaInc(a, b, x float64) float64 {
 
 	const tiny = 1e-300
 	f, c, d := 1.0, 1.0, 0.0
-	for i := range 500 {
+	for i := range 20000 { // about the square root of the larger of a and b is enough
 		m := float64(i / 2)
 		var step float64
 		switch {

@@ -1,0 +1,112 @@
+package stats
+
+import "math"
+
+// Boundaries are the z-values that a normal test statistic must exceed at each
+// look, so that the chance to cross for the first time there is alpha times the look's
+// share. Looks at growing data resemble each other, and this makes use of it, where
+// SpendingP does not. A look without a share has an infinite one. Nil if the looks do
+// not increase or the shares do not fit.
+//
+// It assumes normal increments of known variance. With few rounds the variance is not
+// known and t has long tails; pawl decides by SpendingP, which needs neither, and
+// uses this to say what that costs.
+func Boundaries(alpha float64, looks []int, shares []float64) []float64 {
+	if !increasing(looks) || len(shares) != len(looks) {
+		return nil
+	}
+	var path path
+	bounds := make([]float64, len(looks))
+	for k, n := range looks {
+		bounds[k] = path.boundary(float64(n), alpha*shares[k])
+		path.extend(float64(n), bounds[k])
+	}
+	return bounds
+}
+
+// Crossing is the chance that a normal test statistic without a true shift exceeds
+// its boundary at one of the looks. NaN if looks and boundaries do not fit.
+func Crossing(looks []int, bounds []float64) float64 {
+	if !increasing(looks) || len(bounds) != len(looks) {
+		return math.NaN()
+	}
+	var path path
+	var sum float64
+	for k, n := range looks {
+		sum += path.crossing(float64(n), bounds[k])
+		path.extend(float64(n), bounds[k])
+	}
+	return sum
+}
+
+const (
+	reach     = 8.0 // standard errors
+	gridSteps = 400 // even, for Simpson's rule
+)
+
+// path is the density of the test statistic over its past looks, where it never
+// crossed: Armitage, McPherson and Rowe's recursion. Mass already holds the weights of
+// the integration.
+type path struct {
+	n    float64 // the data of the last look; 0 before the first
+	z    []float64
+	mass []float64
+}
+
+// boundary is the z that is exceeded at n with the chance given, without having
+// crossed before.
+func (p *path) boundary(n, chance float64) float64 {
+	if !(chance > 0) {
+		return math.Inf(1)
+	}
+	lo, hi := -reach, 38.0 // where the normal tail is the smallest number there is
+	for range 60 {
+		if mid := (lo + hi) / 2; p.crossing(n, mid) > chance {
+			lo = mid
+		} else {
+			hi = mid
+		}
+	}
+	return hi
+}
+
+// crossing is the chance to exceed z at n, without having crossed before.
+func (p *path) crossing(n, z float64) float64 {
+	if p.n == 0 {
+		return NormalCDF(-z)
+	}
+	var sum float64
+	step := math.Sqrt(n - p.n)
+	for i, before := range p.z {
+		sum += p.mass[i] * NormalCDF((before*math.Sqrt(p.n)-z*math.Sqrt(n))/step)
+	}
+	return sum
+}
+
+// extend adds a look that was not crossed.
+func (p *path) extend(n, bound float64) {
+	top := min(bound, reach)
+	width := (top + reach) / gridSteps
+	next := path{n, make([]float64, gridSteps+1), make([]float64, gridSteps+1)}
+	for i := range next.z {
+		z := -reach + float64(i)*width
+		weight := 2.0 + 2*float64(i%2)
+		if i == 0 || i == gridSteps {
+			weight = 1
+		}
+		next.z[i], next.mass[i] = z, p.density(n, z)*weight*width/3
+	}
+	*p = next
+}
+
+func (p *path) density(n, z float64) float64 {
+	if p.n == 0 {
+		return normalDensity(z)
+	}
+	var sum float64
+	step := math.Sqrt(n - p.n)
+	for i, before := range p.z {
+		sum += p.mass[i] * normalDensity((z*math.Sqrt(n)-before*math.Sqrt(p.n))/step)
+	}
+	return sum * math.Sqrt(n) / step
+}

@@ -1,0 +1,161 @@
+package stats
+
+import (
+	"iter"
+	"math"
+	"slices"
+	"sort"
+)
+
+// Mode is a value around which samples gather.
+type Mode struct {
+	At    float64
+	Share float64 // of the samples, between the valleys on either side
+}
+
+// Modes finds the values around which samples gather, in ascending order. A
+// kernel with two of them runs at two clocks, or in two layouts of memory, and its median
+// jumps. It is for watching: a count of modes is no test.
+//
+// It draws the density of the samples with a Gaussian kernel of Silverman's width, and
+// of at least 0.6 steps of the timer (quantum): at that width the ripple that the steps
+// leave is below a hundredth. A peak is a mode if it stands out from the valley beside it
+// by more than the density is uncertain.
+func Modes(x []float64, quantum float64) []Mode {
+	s := Sort(x)
+	if !s.usable() {
+		return nil
+	}
+	d := newDensity(s, quantum)
+	if d.width == 0 {
+		return []Mode{{s[0], 1}}
+	}
+	return d.modes()
+}
+
+// standsOut is by how many standard errors the root of a peak's density must
+// exceed the root of its valley's; the root has the same standard error everywhere. It is
+// measured, not derived. Of sets of 100 samples, a second mode appears in fewer than one in
+// a thousand from a normal distribution, rounded or not, and in one of a hundred from a
+// lognormal one with a long tail (sigma 0.8). Two equal peaks six standard deviations
+// apart are seen in 99 of a hundred, one with a tenth of the samples at ten in 96.
+const standsOut = 2.5
+
+// density is the kernel estimate of where samples lie.
+type density struct {
+	s     Sorted
+	width float64 // of the kernel; 0 if the samples are too close for numbers to tell apart
+}
+
+func newDensity(s Sorted, quantum float64) density {
+	spread := StdDev(s)
+	// The quartiles do not mind a few wild samples. If half of the samples are equal they
+	// say nothing, unless the step of the timer is known.
+	if quartiles := (s.Quantile(0.75) - s.Quantile(0.25)) / 1.349; quartiles > 0 || quantum > 0 {
+		spread = min(spread, quartiles)
+	}
+	width := max(0.9*spread*math.Pow(float64(len(s)), -0.2), 0.6*quantum)
+	largest := max(math.Abs(s[0]), math.Abs(s[len(s)-1]))
+	if !(width > 1e-12*largest) || math.IsInf(width, 1) {
+		width = 0
+	}
+	return density{s, width}
+}
+
+// point is one of the curve: the root of the density at a value.
+type point struct{ at, root float64 }
+
+// modes are the peaks that are left when those that hardly stand out are taken
+// away, the least first, each with the valley that divides it from its neighbour.
+func (d density) modes() []Mode {
+	peaks, valleys := d.extrema()
+	// The root of a density that n samples give has a variance of R/(4 n width), with
+	// R = 1/(2 sqrt(pi)) for a Gaussian kernel; a peak and a valley are two of them.
+	least := standsOut * math.Sqrt(2/(2*math.Sqrt(math.Pi))/(4*float64(len(d.s))*d.width))
+	for len(valleys) > 0 {
+		weakest, by := 0, math.Inf(1)
+		for i, v := range valleys {
+			if out := min(peaks[i].root, peaks[i+1].root) - v.root; out < by {
+				weakest, by = i, out
+			}
+		}
+		if by >= least {
+			break
+		}
+		valleys = slices.Delete(valleys, weakest, weakest+1)
+		if peaks[weakest].root > peaks[weakest+1].root {
+			weakest++
+		}
+		peaks = slices.Delete(peaks, weakest, weakest+1)
+	}
+	list := make([]Mode, len(peaks))
+	from := 0
+	for i, p := range peaks {
+		to := len(d.s)
+		if i < len(valleys) {
+			to = sort.SearchFloat64s(d.s, valleys[i].at)
+		}
+		list[i] = Mode{p.at, float64(to-from) / float64(len(d.s))}
+		from = to
+	}
+	return list
+}
+
+// extrema are the peaks of the curve and the valleys between them.
+func (d density) extrema() (peaks, valleys []point) {
+	last, rising := point{math.Inf(-1), 0}, true
+	for p := range d.curve() {
+		switch {
+		case rising && p.root < last.root:
+			peaks, rising = append(peaks, last), false
+		case !rising && p.root > last.root:
+			valleys, rising = append(valleys, last), true
+		}
+		last = p
+	}
+	return peaks, valleys
+}
+
+// curve goes along the samples in quarters of the kernel's width, and leaps where
+// there are none: a single wild sample must not make it long.
+func (d density) curve() iter.Seq[point] {
+	const far = 4 // widths from which a sample no longer counts
+	return func(yield func(point) bool) {
+		for rest := d.s; len(rest) > 0; {
+			end := 1
+			for end < len(rest) && rest[end]-rest[end-1] <= 2*far*d.width {
+				end++
+			}
+			group := rest[:end]
+			rest = rest[end:]
+			from := group[0] - far*d.width
+			steps := int(math.Ceil((group[end-1] - group[0] + 2*far*d.width) / (d.width / 4)))
+			for i := range steps + 1 {
+				at := from + float64(i)*d.width/4
+				root := 0.0
+				if i > 0 && i < steps {
+					for len(group) > 0 && group[0] < at-far*d.width {
+						group = group[1:]
+					}
+					root = math.Sqrt(kernelSum(group, at, d.width, far) / (float64(len(d.s)) * d.width))
+				}
+				if !yield(point{at, root}) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// kernelSum is the sum of Gaussian kernels of samples near a value.
+func kernelSum(s Sorted, at, width, far float64) float64 {
+	var sum float64
+	for _, v := range s {
+		z := (v - at) / width
+		if z > far {
+			break
+		}
+		sum += normalDensity(z)
+	}
+	return sum
+}

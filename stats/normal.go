@@ -1,0 +1,37 @@
+package stats
+
+import "math"
+
+// NormalCDF is the probability that a standard normal variable is at most z.
+// Of the upper tail ask NormalCDF(-z): one minus a number close to one is not exact.
+func NormalCDF(z float64) float64 { return math.Erfc(-z/math.Sqrt2) / 2 }
+
+// NormalQuantile is the value that a standard normal variable stays below with
+// probability p.
+func NormalQuantile(p float64) float64 {
+	switch {
+	case math.IsNaN(p) || p < 0 || p > 1:
+		return math.NaN()
+	case p == 0:
+		return math.Inf(-1)
+	case p > 0.5:
+		return -NormalQuantile(1 - p)
+	}
+	// math.Erfinv takes one minus p and knows nothing of small p. From its answer,
+	// or from the tail's leading term, Newton's steps on the logarithm converge everywhere.
+	z := -math.Sqrt(-2 * math.Log(p))
+	if p > 1e-8 {
+		z = math.Sqrt2 * math.Erfinv(2*p-1)
+	}
+	for range 20 {
+		below := NormalCDF(z)
+		step := math.Log(p/below) * below / normalDensity(z)
+		z += step
+		if math.Abs(step) <= 1e-15*math.Abs(z) {
+			break
+		}
+	}
+	return z
+}
+
+func normalDensity(z float64) float64 { return math.Exp(-z*z/2) / math.Sqrt(2*math.Pi) }

@@ -1,0 +1,112 @@
+package stats
+
+import (
+	"fmt"
+	"math"
+)
+
+// Paired is the evidence of rounds in which both sides were measured: one
+// difference a round, the logarithm of the candidate's median over the base's. A shift of
+// 0.03 is about three percent slower; ten percent slower and ten percent faster weigh
+// the same.
+//
+// It assumes that rounds are independent, and differences close to normal. With fewer
+// than two rounds nothing is known: P is 1 and bounds are infinite.
+type Paired struct {
+	N    int
+	Mean float64 // of the differences
+	Seen float64 // their standard deviation
+	SD   float64 // the one that is used: never less than the timer's step allows
+}
+
+// finestStep is the smallest step of any timer, as a share of what it measures.
+const finestStep = 1e-9
+
+// NewPaired compares the medians of rounds, base and candidate in the same order.
+// Quantum is the timer's step in their unit, the larger of the two sides, 0 if unknown.
+func NewPaired(base, candidate []float64, quantum float64) (Paired, error) {
+	if len(base) != len(candidate) {
+		return Paired{}, fmt.Errorf("comparing rounds in pairs: %d of the base, %d of the candidate; leave out rounds that lack a side", len(base), len(candidate))
+	}
+	n := len(base)
+	d := make([]float64, n)
+	var rounding float64 // variance of a difference that comes from rounding alone
+	for i, b := range base {
+		c := candidate[i]
+		if !(b > 0 && c > 0) || math.IsInf(b, 0) || math.IsInf(c, 0) {
+			return Paired{}, fmt.Errorf("comparing rounds in pairs: medians of pair %d are %v and %v; both must be positive", i, b, c)
+		}
+		d[i] = math.Log(c) - math.Log(b)
+		ofBase, ofCandidate := max(quantum/b, finestStep), max(quantum/c, finestStep)
+		rounding += (ofBase*ofBase + ofCandidate*ofCandidate) / 12 / float64(n)
+	}
+	p := Paired{N: n, Mean: Mean(d), Seen: StdDev(d)}
+	if n < 2 {
+		p.Seen, p.SD = 0, math.Inf(1)
+		return p, nil
+	}
+	p.SD = usedSD(p.Seen, rounding, n)
+	return p, nil
+}
+
+// usedSD is the standard deviation whose square, over n, is the variance of the
+// mean.
+//
+// A reading that is rounded to steps of q is off by up to q/2: a variance of q^2/12 a
+// side. Where rounds differ by more than that, they land on different steps, the
+// errors differ from round to round, are part of what is seen, and average out. Where
+// they do not, every round is off by the same amount, and more rounds do not help: that
+// part is not divided by n. Divided too, as one would at first, a true 3.0 % is called
+// more than 3 % in 47 of 100 comparisons of 32 quiet rounds.
+func usedSD(seen, rounding float64, n int) float64 {
+	hidden := max(rounding-seen*seen, 0)
+	return math.Sqrt(seen*seen + float64(n)*hidden)
+}
+
+// DF is the number of degrees of freedom.
+func (p Paired) DF() float64 { return float64(p.N - 1) }
+
+// SE is the standard error of the mean.
+func (p Paired) SE() float64 { return p.SD / math.Sqrt(float64(p.N)) }
+
+// T is by how many standard errors the mean exceeds the shift.
+func (p Paired) T(shift float64) float64 {
+	if p.N < 2 {
+		return 0
+	}
+	return (p.Mean - shift) / p.SE()
+}
+
+// Above is the one-sided P of a true mean above the shift: small if the candidate
+// is slower than that.
+func (p Paired) Above(shift float64) float64 { return p.tail(-p.T(shift)) }
+
+// Below is the one-sided P of a true mean below the shift.
+func (p Paired) Below(shift float64) float64 { return p.tail(p.T(shift)) }
+
+// tail is never 0: that nothing can have been chance is more than a test can say.
+func (p Paired) tail(t float64) float64 {
+	if p.N < 2 {
+		return 1
+	}
+	return max(TCDF(t, p.DF()), math.SmallestNonzeroFloat64)
+}
+
+// Lower is what the true mean exceeds, with one-sided confidence of the level.
+func (p Paired) Lower(level float64) float64 { return p.bound(1 - level) }
+
+// Upper is what the true mean stays below, with one-sided confidence of the level.
+func (p Paired) Upper(level float64) float64 { return p.bound(level) }
+
+// Interval holds the true mean, with two-sided confidence of the level.
+func (p Paired) Interval(level float64) Interval {
+	tail := (1 - level) / 2
+	return Interval{p.bound(tail), p.bound(1 - tail)}
+}
+
+func (p Paired) bound(level float64) float64 {
+	if p.N < 2 {
+		return math.Copysign(math.Inf(1), level-0.5)
+	}
+	return p.Mean + TQuantile(level, p.DF())*p.SE()
+}

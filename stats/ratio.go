@@ -1,0 +1,110 @@
+package stats
+
+import (
+	"math"
+	"math/rand/v2"
+)
+
+// Ratio is how many times as long the candidate takes as the base: 1.03 is three
+// percent slower.
+type Ratio struct {
+	Value float64
+	Interval
+}
+
+// MedianRatio is the ratio of the medians of two sets of independent samples, with
+// its interval. The two exact intervals of the medians are put together on the logarithmic
+// scale (Donner and Zou's recovery of variances from limits): the distances of each
+// median to its limits add up as independent errors do, each tail for itself. NaN if a
+// side is empty or not positive.
+func MedianRatio(base, candidate []float64, level, quantum float64) Ratio {
+	return Sort(base).MedianRatio(Sort(candidate), level, quantum)
+}
+
+// MedianRatio is that of the package, without its sorts; s is the base.
+func (s Sorted) MedianRatio(candidate Sorted, level, quantum float64) Ratio {
+	b, c := newLogMedian(s, level, quantum), newLogMedian(candidate, level, quantum)
+	log := c.at - b.at
+	return Ratio{math.Exp(log), Interval{
+		math.Exp(log - math.Hypot(c.down, b.up)),
+		math.Exp(log + math.Hypot(c.up, b.down)),
+	}}
+}
+
+// logMedian is the logarithm of a median and its distances to the limits.
+type logMedian struct{ at, down, up float64 }
+
+func newLogMedian(s Sorted, level, quantum float64) logMedian {
+	at := math.Log(s.Median())
+	i := s.MedianInterval(level, quantum)
+	// A step as large as the median itself reaches zero: half of the median is as much
+	// as one can say then, and keeps the limits numbers.
+	low := max(i.Low, s.Median()/2)
+	return logMedian{at, at - math.Log(low), math.Log(i.High) - at}
+}
+
+// MedianRatio is the same by drawing: both sides are drawn again, each for itself.
+func (b Bootstrap) MedianRatio(base, candidate []float64) Ratio {
+	s, c := Sort(base), Sort(candidate)
+	r := Ratio{Value: c.Median() / s.Median(), Interval: Interval{math.NaN(), math.NaN()}}
+	if !s.usable() || !c.usable() {
+		return r
+	}
+	ofBase, ofCandidate := make([]int, len(s)), make([]int, len(c))
+	r.Interval = b.withDefaults().interval(func(rng *rand.Rand) float64 {
+		return resampledMedian(c, ofCandidate, rng) / resampledMedian(s, ofBase, rng)
+	})
+	return r
+}
+
+// Ratio is the mean ratio of paired rounds, with its interval.
+func (p Paired) Ratio(level float64) Ratio {
+	i := p.Interval(level)
+	return Ratio{math.Exp(p.Mean), Interval{math.Exp(i.Low), math.Exp(i.High)}}
+}
+
+// PairedRatio is the same by drawing: whole rounds first, both sides of a round
+// together, then samples inside them. NaN unless both sides have the same rounds, none
+// empty.
+func (b Bootstrap) PairedRatio(base, candidate [][]float64) Ratio {
+	nan := math.NaN()
+	if len(base) != len(candidate) || !allUsable(base) || !allUsable(candidate) {
+		return Ratio{nan, Interval{nan, nan}}
+	}
+	bases, candidates := sortAll(base), sortAll(candidate)
+	var sum float64
+	for i, s := range bases {
+		sum += math.Log(candidates[i].Median() / s.Median())
+	}
+	counts := make([]int, longest(base, candidate))
+	n := float64(len(base))
+	logs := b.withDefaults().interval(func(rng *rand.Rand) float64 {
+		var sum float64
+		for range base {
+			i := rng.IntN(len(base))
+			c := resampledMedian(candidates[i], counts[:len(candidates[i])], rng)
+			sum += math.Log(c / resampledMedian(bases[i], counts[:len(bases[i])], rng))
+		}
+		return sum / n
+	})
+	return Ratio{math.Exp(sum / n), Interval{math.Exp(logs.Low), math.Exp(logs.High)}}
+}
+
+func sortAll(rounds [][]float64) []Sorted {
+	all := make([]Sorted, len(rounds))
+	for i, r := range rounds {
+		all[i] = Sort(r)
+	}
+	return all
+}
+
+// longest is the number of samples in the longest round.
+func longest(sides ...[][]float64) int {
+	n := 0
+	for _, rounds := range sides {
+		for _, r := range rounds {
+			n = max(n, len(r))
+		}
+	}
+	return n
+}
