@@ -5,7 +5,7 @@ BIN ?= $(CURDIR)/bin
 .PHONY: help build test race lint fuzz e2e lab ci clean
 
 help: ## show this
-	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9]+:.*## /{printf "  %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## bin/pawl
 	CGO_ENABLED=1 $(GO) build -trimpath -o $(BIN)/pawl ./cmd/pawl
@@ -25,8 +25,8 @@ fuzz: ## every fuzz target for FUZZTIME (10s)
 e2e: build ## the examples end to end, on this machine's devices
 	PAWL=$(BIN)/pawl $(GO) test -count=1 -v ./e2e/...
 
-lab: build ## measure pawl itself; results go to docs/lab
-	./scripts/lab
+lab: ## measure pawl itself, hours: PAGE=record only what that page of docs/lab says
+	./scripts/lab $(PAGE)
 
 ci: ## what CI runs
 	./.ci/run
