@@ -1,0 +1,223 @@
+package pawl_test
+
+import (
+	"maps"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// comingSoon are commands that pages may name before they are there. One that is there
+// has to leave this list.
+var comingSoon = []string{"compare", "run"}
+
+// A mention is a command that a page names: a line of a shell, or a code span.
+type mention struct {
+	page   string
+	number int
+	words  []string
+	line   string // all of it, with what it says of the command
+}
+
+var (
+	shells     = []string{"", "sh", "console"}
+	assignment = regexp.MustCompile(`^[A-Z_]+=`)
+	separators = regexp.MustCompile(`&&|\|\|?|;`)
+)
+
+// mentions are the commands of this name in all pages, without what stands behind #.
+func mentions(t *testing.T, name string) []mention {
+	t.Helper()
+	var list []mention
+	for _, p := range pages(t) {
+		for _, line := range p.lines {
+			var texts []string
+			switch {
+			case line.code && slices.Contains(shells, line.lang):
+				text, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimSpace(line.text), "$ "), " #")
+				texts = separators.Split(text, -1)
+			case !line.code:
+				for _, span := range codeSpan.FindAllString(line.text, -1) {
+					texts = append(texts, separators.Split(strings.Trim(span, "`"), -1)...)
+				}
+			}
+			for _, text := range texts {
+				words := strings.Fields(text)
+				for len(words) > 0 && assignment.MatchString(words[0]) {
+					words = words[1:]
+				}
+				if len(words) > 0 && words[0] == name {
+					list = append(list, mention{page: p.path, number: line.number, words: words, line: line.text})
+				}
+			}
+		}
+	}
+	if len(list) == 0 {
+		t.Fatalf("no page names %s: the reader of pages is broken", name)
+	}
+	return list
+}
+
+var (
+	listed      = regexp.MustCompile(`(?m)^  ([a-z]+) {2,}`)
+	commandName = regexp.MustCompile(`^[a-z]+$`)
+	longFlag    = regexp.MustCompile(`^--[a-z-]+`)
+)
+
+// Every command of pawl that a page names is there, with its flags.
+func TestDocsCommands(t *testing.T) {
+	help := map[string]string{"": output(t, "pawl", "--help")}
+	there := map[string]bool{}
+	for _, m := range listed.FindAllStringSubmatch(help[""], -1) {
+		there[m[1]] = true
+	}
+	if !there["bench"] {
+		t.Fatalf("pawl --help lists no bench:\n%s", help[""])
+	}
+	for _, name := range comingSoon {
+		if there[name] {
+			t.Errorf("pawl %s is there: take it out of comingSoon", name)
+		}
+	}
+	for _, m := range mentions(t, "pawl") {
+		command := ""
+		if len(m.words) > 1 && commandName.MatchString(m.words[1]) {
+			command = m.words[1]
+		}
+		if command != "" && !there[command] {
+			if !slices.Contains(comingSoon, command) && !strings.Contains(m.line, "later") {
+				t.Errorf("%s:%d: there is no command %q, and the line does not say that it comes later", m.page, m.number, command)
+			}
+			continue
+		}
+		if _, ok := help[command]; !ok {
+			help[command] = output(t, "pawl", command, "--help")
+		}
+		for _, word := range m.words[1:] {
+			if flag := longFlag.FindString(word); flag != "" && !strings.Contains(help[command], flag+" ") {
+				t.Errorf("%s:%d: pawl %s has no flag %s", m.page, m.number, command, flag)
+			}
+		}
+	}
+}
+
+func output(t *testing.T, name string, args ...string) string {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), name, args...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, out)
+	}
+	return string(out)
+}
+
+var makeRule = regexp.MustCompile(`(?m)^([a-z][a-z0-9]*):`)
+
+// Every target of make that a page names is there: a page of an example speaks of its
+// own Makefile, any other of the one at the root or of an example's.
+func TestDocsMake(t *testing.T) {
+	targets := map[string]map[string]bool{}
+	files, err := filepath.Glob("examples/*/Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range append(files, "Makefile") {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		of := map[string]bool{}
+		for _, m := range makeRule.FindAllStringSubmatch(string(text), -1) {
+			of[m[1]] = true
+		}
+		targets[filepath.ToSlash(filepath.Dir(file))] = of
+	}
+	for _, m := range mentions(t, "make") {
+		known := targets[path.Dir(m.page)]
+		if known == nil || path.Dir(m.page) == "." {
+			known = map[string]bool{}
+			for of := range maps.Values(targets) {
+				maps.Copy(known, of)
+			}
+		}
+		for _, word := range m.words[1:] {
+			if !strings.ContainsAny(word, "=-") && !known[word] {
+				t.Errorf("%s:%d: no Makefile has the target %q", m.page, m.number, word)
+			}
+		}
+	}
+}
+
+// Every script a page or the Makefile names is there and can be started.
+func TestDocsScripts(t *testing.T) {
+	script := regexp.MustCompile(`(?:^|[\s/` + "`" + `(])((?:scripts|\.ci)/[a-z]+)`)
+	check := func(where, text string) {
+		for _, m := range script.FindAllStringSubmatch(text, -1) {
+			if info, err := os.Stat(m[1]); err != nil {
+				t.Errorf("%s names %s: %v", where, m[1], err)
+			} else if info.Mode()&0o111 == 0 {
+				t.Errorf("%s names %s, which cannot be started", where, m[1])
+			}
+		}
+	}
+	for _, p := range pages(t) {
+		for _, line := range p.lines {
+			check(p.path, line.text)
+		}
+	}
+	text, err := os.ReadFile("Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	check("Makefile", string(text))
+}
+
+var testFunc = regexp.MustCompile(`(?m)^func ((?:Test|Benchmark|Fuzz)\w*)\(`)
+
+// A figure is worth nothing without the command that makes it: where a page names a test,
+// the package has one of that name.
+func TestDocsFiguresCanBeReproduced(t *testing.T) {
+	checked := 0
+	for _, m := range mentions(t, "go") {
+		if len(m.words) < 3 || m.words[1] != "test" {
+			continue
+		}
+		at := slices.IndexFunc(m.words, func(w string) bool { return strings.HasPrefix(w, "./") })
+		if at < 0 || strings.Contains(m.words[at], "...") {
+			continue
+		}
+		files, err := filepath.Glob(filepath.Join(m.words[at], "*_test.go"))
+		if err != nil || len(files) == 0 {
+			t.Errorf("%s:%d: %s has no tests", m.page, m.number, m.words[at])
+			continue
+		}
+		var names []string
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, f := range testFunc.FindAllStringSubmatch(string(text), -1) {
+				names = append(names, f[1])
+			}
+		}
+		for i, word := range m.words[:len(m.words)-1] {
+			if word != "-run" && word != "-bench" && word != "-fuzz" {
+				continue
+			}
+			checked++
+			text := strings.Trim(m.words[i+1], "'")
+			pattern, err := regexp.Compile(text)
+			if err != nil || text != "^$" && !slices.ContainsFunc(names, pattern.MatchString) {
+				t.Errorf("%s:%d: %s has no test that matches %s", m.page, m.number, m.words[at], text)
+			}
+		}
+	}
+	if checked < 5 {
+		t.Errorf("found only %d", checked)
+	}
+}
