@@ -8,9 +8,11 @@ import "math"
 // SpendingP does not. A look without a share has an infinite one. Nil if the looks do
 // not increase or the shares do not fit.
 //
-// It assumes normal increments of known variance. With few rounds the variance is not
-// known and t has long tails; pawl decides by SpendingP, which needs neither, and
-// uses this to say what that costs.
+// It assumes normal increments of known variance, and looks that grow by a percent or
+// more. With few rounds the variance is not known and t has long tails; pawl decides by
+// SpendingP, which needs neither, and uses this to say what that costs: with an alpha of
+// 0.001 spent as 5, 20, 30 and 45 % on looks at 4, 8, 16 and 32 rounds it makes 0.0009
+// false alarms. With 0.05 it would make 0.039.
 func Boundaries(alpha float64, looks []int, shares []float64) []float64 {
 	if !increasing(looks) || len(shares) != len(looks) {
 		return nil
@@ -85,7 +87,7 @@ func (p *path) crossing(n, z float64) float64 {
 
 // extend adds a look that was not crossed.
 func (p *path) extend(n, bound float64) {
-	top := min(bound, reach)
+	top := max(min(bound, reach), -reach)
 	width := (top + reach) / gridSteps
 	next := path{n, make([]float64, gridSteps+1), make([]float64, gridSteps+1)}
 	for i := range next.z {

@@ -25,6 +25,9 @@ func NormalQuantile(p float64) float64 {
 	}
 	for range 20 {
 		below := NormalCDF(z)
+		if below == 0 { // smaller than any number: z is as close as numbers get
+			break
+		}
 		step := math.Log(p/below) * below / normalDensity(z)
 		z += step
 		if math.Abs(step) <= 1e-15*math.Abs(z) {

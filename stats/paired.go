@@ -28,6 +28,9 @@ func NewPaired(base, candidate []float64, quantum float64) (Paired, error) {
 	if len(base) != len(candidate) {
 		return Paired{}, fmt.Errorf("comparing rounds in pairs: %d of the base, %d of the candidate; leave out rounds that lack a side", len(base), len(candidate))
 	}
+	if math.IsNaN(quantum) || math.IsInf(quantum, 0) {
+		return Paired{}, fmt.Errorf("comparing rounds in pairs: the timer's step is %v; want a time, or 0 if unknown", quantum)
+	}
 	n := len(base)
 	d := make([]float64, n)
 	var rounding float64 // variance of a difference that comes from rounding alone
@@ -40,13 +43,14 @@ func NewPaired(base, candidate []float64, quantum float64) (Paired, error) {
 		ofBase, ofCandidate := max(quantum/b, finestStep), max(quantum/c, finestStep)
 		rounding += (ofBase*ofBase + ofCandidate*ofCandidate) / 12 / float64(n)
 	}
-	p := Paired{N: n, Mean: Mean(d), Seen: StdDev(d)}
-	if n < 2 {
-		p.Seen, p.SD = 0, math.Inf(1)
-		return p, nil
+	switch n {
+	case 0:
+		return Paired{SD: math.Inf(1)}, nil
+	case 1:
+		return Paired{N: 1, Mean: d[0], SD: math.Inf(1)}, nil
 	}
-	p.SD = usedSD(p.Seen, rounding, n)
-	return p, nil
+	seen := StdDev(d)
+	return Paired{N: n, Mean: Mean(d), Seen: seen, SD: usedSD(seen, rounding, n)}, nil
 }
 
 // usedSD is the standard deviation whose square, over n, is the variance of the
@@ -93,20 +97,21 @@ func (p Paired) tail(t float64) float64 {
 }
 
 // Lower is what the true mean exceeds, with one-sided confidence of the level.
-func (p Paired) Lower(level float64) float64 { return p.bound(1 - level) }
+func (p Paired) Lower(level float64) float64 { return p.Mean - p.margin(level) }
 
 // Upper is what the true mean stays below, with one-sided confidence of the level.
-func (p Paired) Upper(level float64) float64 { return p.bound(level) }
+func (p Paired) Upper(level float64) float64 { return p.Mean + p.margin(level) }
 
 // Interval holds the true mean, with two-sided confidence of the level.
 func (p Paired) Interval(level float64) Interval {
-	tail := (1 - level) / 2
-	return Interval{p.bound(tail), p.bound(1 - tail)}
+	half := p.margin((1 + level) / 2)
+	return Interval{p.Mean - half, p.Mean + half}
 }
 
-func (p Paired) bound(level float64) float64 {
+// margin is how far from the mean a one-sided bound lies.
+func (p Paired) margin(level float64) float64 {
 	if p.N < 2 {
-		return math.Copysign(math.Inf(1), level-0.5)
+		return math.Inf(1)
 	}
-	return p.Mean + TQuantile(level, p.DF())*p.SE()
+	return TQuantile(level, p.DF()) * p.SE()
 }

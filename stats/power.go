@@ -10,7 +10,7 @@ func Power(shift, sd float64, n int, alpha float64) float64 {
 		return math.NaN()
 	}
 	df := float64(n - 1)
-	return 1 - noncentralTCDF(TQuantile(1-alpha, df), df, shift/sd*math.Sqrt(float64(n)))
+	return 1 - noncentralTCDF(-TQuantile(alpha, df), df, shift/sd*math.Sqrt(float64(n)))
 }
 
 // LeastDetectable is the smallest shift of the mean that a one-sided test on n
@@ -21,7 +21,7 @@ func LeastDetectable(sd float64, n int, alpha, beta float64) float64 {
 		return math.NaN()
 	}
 	df := float64(n - 1)
-	critical := TQuantile(1-alpha, df)
+	critical := -TQuantile(alpha, df)
 	// The sum of two quantiles, as in many tables, promises too much with few pairs:
 	// with eight and an alpha of 0.001 it misses one shift in nine, not one in twenty.
 	lo, hi := 0.0, math.Abs(critical)+10

@@ -30,8 +30,8 @@ func (s Sorted) Quantile(p float64) float64 {
 	}
 	h := float64(len(s)-1) * min(max(p, 0), 1)
 	i := int(h)
-	if i+1 >= len(s) {
-		return s[len(s)-1]
+	if h == float64(i) { // the neighbour may be infinite
+		return s[i]
 	}
 	return s[i] + (h-float64(i))*(s[i+1]-s[i])
 }

@@ -3,6 +3,7 @@ package stats
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 )
 
 // Ratio is how many times as long the candidate takes as the base: 1.03 is three
@@ -12,11 +13,14 @@ type Ratio struct {
 	Interval
 }
 
+// noRatio is what there is to say without samples.
+var noRatio = Ratio{math.NaN(), Interval{math.NaN(), math.NaN()}}
+
 // MedianRatio is the ratio of the medians of two sets of independent samples, with
 // its interval. The two exact intervals of the medians are put together on the logarithmic
 // scale (Donner and Zou's recovery of variances from limits): the distances of each
-// median to its limits add up as independent errors do, each tail for itself. NaN if a
-// side is empty or not positive.
+// median to its limits add up as independent errors do, each tail for itself. Quantum is
+// the larger step of the two sides. NaN if a side is empty or not positive.
 func MedianRatio(base, candidate []float64, level, quantum float64) Ratio {
 	return Sort(base).MedianRatio(Sort(candidate), level, quantum)
 }
@@ -35,26 +39,28 @@ func (s Sorted) MedianRatio(candidate Sorted, level, quantum float64) Ratio {
 type logMedian struct{ at, down, up float64 }
 
 func newLogMedian(s Sorted, level, quantum float64) logMedian {
+	i := s.MedianInterval(level, 0)
+	if !(i.Low > 0) {
+		return logMedian{math.NaN(), math.NaN(), math.NaN()}
+	}
 	at := math.Log(s.Median())
-	i := s.MedianInterval(level, quantum)
-	// A step as large as the median itself reaches zero: half of the median is as much
-	// as one can say then, and keeps the limits numbers.
-	low := max(i.Low, s.Median()/2)
-	return logMedian{at, at - math.Log(low), math.Log(i.High) - at}
+	// What a timer reads is at least one step, so half a step is at most half of it. A step
+	// that is stated too large must not reach zero, which has no logarithm.
+	low := max(i.widened(quantum).Low, i.Low/2)
+	return logMedian{at, at - math.Log(low), math.Log(i.widened(quantum).High) - at}
 }
 
 // MedianRatio is the same by drawing: both sides are drawn again, each for itself.
+// NaN if a side is empty or has a sample that is not positive.
 func (b Bootstrap) MedianRatio(base, candidate []float64) Ratio {
 	s, c := Sort(base), Sort(candidate)
-	r := Ratio{Value: c.Median() / s.Median(), Interval: Interval{math.NaN(), math.NaN()}}
-	if !s.usable() || !c.usable() {
-		return r
+	if !s.positive() || !c.positive() {
+		return noRatio
 	}
 	ofBase, ofCandidate := make([]int, len(s)), make([]int, len(c))
-	r.Interval = b.withDefaults().interval(func(rng *rand.Rand) float64 {
+	return Ratio{c.Median() / s.Median(), b.withDefaults().interval(func(rng *rand.Rand) float64 {
 		return resampledMedian(c, ofCandidate, rng) / resampledMedian(s, ofBase, rng)
-	})
-	return r
+	})}
 }
 
 // Ratio is the mean ratio of paired rounds, with its interval.
@@ -64,14 +70,14 @@ func (p Paired) Ratio(level float64) Ratio {
 }
 
 // PairedRatio is the same by drawing: whole rounds first, both sides of a round
-// together, then samples inside them. NaN unless both sides have the same rounds, none
-// empty.
+// together, then samples inside them. NaN unless both sides have the same rounds, and
+// all of those positive samples.
 func (b Bootstrap) PairedRatio(base, candidate [][]float64) Ratio {
-	nan := math.NaN()
-	if len(base) != len(candidate) || !allUsable(base) || !allUsable(candidate) {
-		return Ratio{nan, Interval{nan, nan}}
-	}
 	bases, candidates := sortAll(base), sortAll(candidate)
+	lacks := func(s Sorted) bool { return !s.positive() }
+	if len(base) != len(candidate) || len(base) == 0 || slices.ContainsFunc(bases, lacks) || slices.ContainsFunc(candidates, lacks) {
+		return noRatio
+	}
 	var sum float64
 	for i, s := range bases {
 		sum += math.Log(candidates[i].Median() / s.Median())

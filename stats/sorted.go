@@ -41,3 +41,6 @@ func Merge(parts ...Sorted) Sorted {
 // usable tells whether there are values and all are numbers. Sorting puts what
 // is not a number first.
 func (s Sorted) usable() bool { return len(s) > 0 && !math.IsNaN(s[0]) }
+
+// positive tells whether there are values and all are above zero.
+func (s Sorted) positive() bool { return len(s) > 0 && s[0] > 0 }

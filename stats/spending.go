@@ -28,7 +28,8 @@ func PocockSpending() Spending {
 }
 
 // Shares is the part of alpha that each look may spend, for looks at increasing
-// numbers of rounds. They sum to 1. Nil if the numbers do not increase.
+// numbers of rounds. They sum to 1, or to less if the function does not reach it. Nil if
+// the numbers do not increase.
 func (s Spending) Shares(looks []int) []float64 {
 	if !increasing(looks) {
 		return nil
@@ -37,8 +38,10 @@ func (s Spending) Shares(looks []int) []float64 {
 	var spent float64
 	for i, n := range looks {
 		upTo := s(float64(n) / float64(looks[len(looks)-1]))
-		shares[i] = max(upTo-spent, 0)
-		spent = max(spent, upTo)
+		if upTo > spent { // and not NaN
+			shares[i] = min(upTo, 1) - spent
+			spent += shares[i]
+		}
 	}
 	return shares
 }

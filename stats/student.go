@@ -10,24 +10,24 @@ func TQuantile(p, df float64) float64 {
 		return math.NaN()
 	case p == 0.5:
 		return 0
-	case p < 0.5:
+	case p > 0.5: // the lower tail has digits for what is very unlikely, the upper has not
 		return -TQuantile(1-p, df)
-	case p == 1:
-		return math.Inf(1)
+	case p == 0:
+		return math.Inf(-1)
 	}
 	// Bisection on the exact distribution: slower than a rational formula, and
-	// right for one degree of freedom and for p close to 1 alike.
-	lo, hi := 0.0, 1.0
-	for TCDF(hi, df) < p {
-		lo, hi = hi, hi*2
-		if math.IsInf(hi, 1) {
-			return hi
+	// right for one degree of freedom and for p close to 0 alike.
+	lo, hi := -1.0, 0.0
+	for TCDF(lo, df) > p {
+		lo, hi = lo*2, lo
+		if math.IsInf(lo, -1) {
+			return lo
 		}
 	}
-	for range 200 {
+	for {
 		mid := lo + (hi-lo)/2
 		if mid <= lo || mid >= hi {
-			break
+			return mid
 		}
 		if TCDF(mid, df) < p {
 			lo = mid
@@ -35,7 +35,6 @@ func TQuantile(p, df float64) float64 {
 			hi = mid
 		}
 	}
-	return lo + (hi-lo)/2
 }
 
 // TCDF is the probability that a Student t variable with df degrees of freedom
@@ -44,7 +43,12 @@ func TCDF(t, df float64) float64 {
 	if math.IsNaN(t) || !(df > 0) {
 		return math.NaN()
 	}
-	tail := 0.5 * betaInc(df/2, 0.5, df/(df+t*t))
+	var tail float64
+	if t*t < 1 { // df/(df+t^2) is too close to 1 to tell small t apart
+		tail = 0.5 - 0.5*betaInc(0.5, df/2, t*t/(df+t*t))
+	} else {
+		tail = 0.5 * betaInc(df/2, 0.5, df/(df+t*t))
+	}
 	if t > 0 {
 		return 1 - tail
 	}

@@ -12,7 +12,8 @@ import (
 // statistic is the sum of the ranks of positive differences; for two sides the smaller
 // of that and its opposite.
 //
-// It assumes that differences are independent and symmetric around their centre.
+// It assumes that differences are independent and symmetric around their centre. NaN is
+// no difference and left out.
 func Wilcoxon(d []float64, alternative Alternative) Test {
 	r := newSignedRanks(d)
 	exact := r.n == len(d) && r.ties == 0 && r.n <= 50
