@@ -81,6 +81,12 @@ type Plan struct {
 	PricePerHour float64 `json:"price_per_hour,omitempty"`
 }
 
+// The implementations of a gate; any other name is a reference.
+const (
+	Candidate = "candidate" // the code under test
+	Base      = "base"      // the same at the commit it is compared with
+)
+
 // Implementation is one side of a run: what was built, from what, with what.
 type Implementation struct {
 	Name      string     `json:"name"` // candidate, base, or a reference's name

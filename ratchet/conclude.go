@@ -1,0 +1,85 @@
+package ratchet
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"strings"
+)
+
+// conclude gives the verdict on the whole: the worst of everything that may fail
+// the change. Among verdicts that let it pass, the one that says most.
+func (r *Result) conclude() {
+	weight := func(v Verdict) int {
+		order := []Verdict{Identical, New, Maintained, Improvement, Inconclusive, Missing, Regression, Broken}
+		for i, o := range order {
+			if v == o {
+				return i
+			}
+		}
+		return len(order)
+	}
+	r.Verdict = ""
+	for _, c := range r.Cases {
+		r.Counts[c.Verdict]++
+		if c.Gate && (r.Verdict == "" || weight(c.Verdict) > weight(r.Verdict)) {
+			r.Verdict = c.Verdict
+		}
+	}
+	if r.Suite != nil && r.Suite.Verdict == Regression && r.Verdict.Severity() != No {
+		r.Verdict = Regression
+	}
+	if r.Verdict == "" { // nothing was gated: nothing was asked
+		r.Verdict = Inconclusive
+	}
+	r.Sentence = r.sentence()
+}
+
+// sentence says the whole in one line: what is wrong first.
+func (r *Result) sentence() string {
+	if len(r.Cases) == 0 {
+		return "There is no case to compare."
+	}
+	if len(r.Cases) == 1 {
+		return r.Cases[0].Sentence
+	}
+	var parts []string
+	for _, v := range []Verdict{Broken, Regression, Missing, Inconclusive, Improvement, Maintained, Identical, New} {
+		if n := r.Counts[v]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, v))
+		}
+	}
+	text := fmt.Sprintf("Of %d cases: %s.", len(r.Cases), strings.Join(parts, ", "))
+	if worst := r.worst(); worst != nil {
+		text += fmt.Sprintf(" Worst: %s, %s.", worst.Name, amount(*worst.Facts))
+	}
+	if r.Suite != nil && r.Suite.Verdict == Regression {
+		text += " " + r.Suite.Sentence
+	}
+	if !anyGate(r.Cases) {
+		text += " No case is gated, so nothing can fail."
+	}
+	return text
+}
+
+func anyGate(cases []Judgement) bool {
+	for _, c := range cases {
+		if c.Gate {
+			return true
+		}
+	}
+	return false
+}
+
+// worst is the gated regression that lost most.
+func (r *Result) worst() *Judgement {
+	var worst *Judgement
+	loss := func(j *Judgement) float64 { return math.Abs(math.Log1p(j.Facts.Change)) }
+	for i := range r.Cases {
+		c := &r.Cases[i]
+		if c.Verdict == Regression && c.Gate && c.Facts != nil && (worst == nil || cmp.Compare(loss(c), loss(worst)) > 0) {
+			worst = c
+		}
+	}
+	return worst
+}

@@ -1,0 +1,116 @@
+package ratchet
+
+import (
+	"cmp"
+	"math"
+
+	"github.com/goatnote-inc/pawl/measure"
+	"github.com/goatnote-inc/pawl/stats"
+)
+
+// judgement is what others are told of a case.
+func (s *studied) judgement() Judgement {
+	j := Judgement{
+		Name: s.Case.Name(), CaseKey: s.Case, Verdict: s.verdict, Ratchet: s.move, Gate: s.Gate, Cause: s.cause,
+	}
+	if s.tested() && len(s.Base) > 0 && len(s.Candidate) > 0 {
+		j.Facts = s.facts()
+		j.Watch = watch(*j.Facts)
+	}
+	j.Sentence = s.sentence(j.Facts)
+	return j
+}
+
+func (s *studied) facts() *Facts {
+	base, candidate := s.Base, s.Candidate
+	if s.Paired {
+		base, candidate = s.pairs()
+	}
+	old, now := all(base), all(candidate)
+	q := quantum(base, candidate)
+	delta := now.Cliff(old)
+	f := &Facts{
+		Rounds: s.rounds, Pairing: s.pairing(), Unit: s.Unit, Better: cmp.Or(s.Better, measure.Lower),
+		Base: newSide(base, old, q), Now: newSide(candidate, now, q),
+		Change: number(math.Expm1(s.sign() * s.mean)),
+		Slower: s.slower, Faster: s.faster, Kept: s.kept, Holm: s.holm,
+		Delta: number(delta), Effect: stats.EffectOf(delta),
+		MannWhitney: now.MannWhitney(old, stats.TwoSided).P,
+		Wilcoxon:    1,
+	}
+	if s.Paired {
+		f.Wilcoxon = stats.WilcoxonExact(logRatios(base, candidate), stats.TwoSided).P
+	}
+	if i, ok := s.interval(0.95); ok {
+		low, high := math.Expm1(s.sign()*i.Low), math.Expm1(s.sign()*i.High)
+		f.Interval = &Range{min(low, high), max(low, high)}
+		f.Spread = number(math.Expm1(s.spread))
+	}
+	if s.Paired && s.known() && s.n >= 2 {
+		f.Detectable = number(math.Expm1(stats.LeastDetectable(s.spread, s.n, detectAlpha, detectBeta)))
+	}
+	if cycles, ok := s.inCycles(); ok {
+		change := number(math.Expm1(s.sign() * cycles))
+		f.Cycles = &change
+	}
+	return f
+}
+
+// The least detectable change is stated for one comparison of these rates,
+// whatever the policy: so that numbers of different policies can be compared.
+const (
+	detectAlpha = 0.001
+	detectBeta  = 0.05
+)
+
+func (s *studied) pairing() Pairing {
+	switch {
+	case s.Paired:
+		return Together
+	case s.Stored && s.Reference != "":
+		return Against
+	case s.Stored:
+		return Stored
+	default:
+		return Apart
+	}
+}
+
+func logRatios(base, candidate []Round) []float64 {
+	d := make([]float64, len(base))
+	for i, b := range base {
+		d[i] = math.Log(candidate[i].Median / b.Median)
+	}
+	return d
+}
+
+func newSide(rounds []Round, pooled stats.Sorted, quantum float64) Side {
+	m := medians(rounds)
+	side := Side{
+		Median: number(stats.Median(m)), Medians: m,
+		P95: number(pooled.Quantile(0.95)), P99: number(pooled.Quantile(0.99)), CV: number(stats.CV(pooled)),
+	}
+	side.Modes = len(stats.Modes(thin(pooled), quantum))
+	return side
+}
+
+// thin keeps at most a few hundred evenly spread values: enough to see modes.
+func thin(s stats.Sorted) stats.Sorted {
+	const most = 400
+	if len(s) <= most {
+		return s
+	}
+	out := make(stats.Sorted, most)
+	for i := range out {
+		out[i] = s[i*(len(s)-1)/(most-1)]
+	}
+	return out
+}
+
+// number keeps what JSON cannot say out of a document.
+func number(x float64) float64 {
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		return 0
+	}
+	return x
+}

@@ -1,0 +1,140 @@
+package ratchet
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/goatnote-inc/pawl/measure"
+)
+
+// Gather finds the evidence of every case of two sides. The sides may stand in
+// one record, measured together, or in several.
+func Gather(base, candidate []*measure.Run, baseSide, candidateSide string) []Evidence {
+	left, right := collect(base, baseSide), collect(candidate, candidateSide)
+	paired := together(base, candidate) || interleaved(base, candidate)
+	var list []Evidence
+	for _, name := range right.names {
+		list = append(list, evidence(left.cases[name], right.cases[name], paired))
+	}
+	for _, name := range left.names {
+		if right.cases[name] == nil {
+			list = append(list, evidence(left.cases[name], nil, paired))
+		}
+	}
+	return list
+}
+
+// together tells whether both sides were measured in the same runs, where rounds
+// of one index belong to each other.
+func together(base, candidate []*measure.Run) bool {
+	return len(base) == 1 && len(candidate) == 1 && base[0] == candidate[0]
+}
+
+// interleaved tells whether single rounds, each a file of its own, were taken in
+// turn: the two sides' first, then their second, and so on. Only then did both see the
+// same machine. Files that do not say when they were made are not taken to be.
+func interleaved(base, candidate []*measure.Run) bool {
+	if len(base) != len(candidate) || len(base) < 2 {
+		return false
+	}
+	var last time.Time
+	for i := range base {
+		b, c := base[i], candidate[i]
+		if len(b.Rounds) > 1 || len(c.Rounds) > 1 || b.Created.IsZero() || c.Created.IsZero() {
+			return false
+		}
+		first, second := b.Created, c.Created
+		if second.Before(first) {
+			first, second = second, first
+		}
+		if !first.After(last) {
+			return false
+		}
+		last = second
+	}
+	return true
+}
+
+// sides are the cases of one side by name, in the order of the records.
+type sides struct {
+	names []string
+	cases map[string]*sided
+}
+
+// sided is a case with the rounds that count.
+type sided struct {
+	measure.Case
+	rounds []Round
+	err    string
+}
+
+func collect(runs []*measure.Run, side string) sides {
+	out := sides{cases: map[string]*sided{}}
+	for i, run := range runs {
+		dropped := map[int]bool{}
+		for _, r := range run.Rounds {
+			dropped[r.Index] = r.Dropped != ""
+		}
+		session := cmp.Or(run.ID, "session "+string(rune('A'+i%26)))
+		for _, c := range run.Cases {
+			if c.Implementation != side {
+				continue
+			}
+			s := out.cases[c.Name()]
+			if s == nil {
+				s = &sided{Case: c}
+				s.Rounds = nil
+				out.cases[c.Name()] = s
+				out.names = append(out.names, c.Name())
+			}
+			for _, r := range c.Rounds {
+				switch {
+				case r.Error != "":
+					s.err = r.Error
+				case !dropped[r.Round] && len(r.Samples) > 0:
+					round := NewRound(r, session)
+					if len(runs) > 1 { // each record a round: the number says which
+						round.Index = i
+					}
+					s.rounds = append(s.rounds, round)
+				}
+			}
+			s.NoSamples = s.NoSamples || c.NoSamples
+		}
+	}
+	return out
+}
+
+func evidence(base, candidate *sided, paired bool) Evidence {
+	e := Evidence{Paired: paired, HasBase: base != nil, HasCandidate: candidate != nil}
+	if base != nil {
+		e.describe(base)
+		e.Case.Implementation = measure.Candidate
+		e.Base, e.BaseError = base.rounds, base.err
+	}
+	if candidate != nil {
+		e.describe(candidate)
+		e.Candidate, e.CandidateError = candidate.rounds, candidate.err
+	}
+	return e
+}
+
+func (e *Evidence) describe(s *sided) {
+	e.Case, e.Unit, e.Better, e.Gate = s.CaseKey, s.Unit, s.Better, s.Gate
+	e.NoSamples = e.NoSamples || s.NoSamples && len(s.rounds) == 0
+}
+
+// Mismatch lists in plain words why runs must not be compared; nil when nothing
+// speaks against it.
+func Mismatch(runs []*measure.Run) []string {
+	var list []string
+	for _, run := range runs[min(1, len(runs)):] {
+		for _, d := range runs[0].Testbed.Differs(run.Testbed) {
+			if !slices.Contains(list, d) {
+				list = append(list, d)
+			}
+		}
+	}
+	return list
+}

@@ -1,0 +1,241 @@
+package ratchet
+
+import (
+	"math"
+	"slices"
+
+	"github.com/goatnote-inc/pawl/stats"
+)
+
+// Judge decides about every case of a comparison that is over: no more rounds will
+// come.
+func Judge(p Policy, evidence []Evidence) Result {
+	if p.Rule == Classic {
+		return judgeClassic(p, evidence)
+	}
+	cases := study(p, evidence)
+	family(cases)
+	r := Result{Schema: Schema, Policy: p, Counts: map[Verdict]int{}}
+	for _, c := range cases {
+		c.decideFinally(p)
+		r.Cases = append(r.Cases, c.judgement())
+	}
+	r.Suite = judgeSuite(p, evidence)
+	r.conclude()
+	return r
+}
+
+// Undecided says which cases need more rounds at a look that is not the last, by
+// their place in the evidence.
+func Undecided(p Policy, evidence []Evidence) []int {
+	cases := study(p, evidence)
+	tested, failed := 0, false
+	for _, c := range cases {
+		if c.tested() {
+			tested++
+		}
+	}
+	var open, kept []int
+	for i, c := range cases {
+		switch {
+		case !c.tested():
+		case !c.decidedEarly(p, tested):
+			open = append(open, i)
+		case c.verdict == Maintained:
+			kept = append(kept, i)
+		}
+		failed = failed || c.Gate && c.verdict.Severity() == No
+	}
+	// Where all cases together look slower, and no single one fails the change, those
+	// that are decided help to find out.
+	if !failed && suiteSuspicious(p, evidence) {
+		open = slices.Sorted(slices.Values(append(open, kept...)))
+	}
+	return open
+}
+
+// studied is a case on its way to a verdict.
+type studied struct {
+	Evidence
+	looks
+	limits  limits
+	delta   float64 // Cliff's, turned so that above zero is worse
+	holm    float64
+	verdict Verdict
+	move    Move
+	cause   string
+	why     reason
+}
+
+// reason says why there is no better answer.
+type reason string
+
+const (
+	noReason       reason = ""
+	fewRounds      reason = "few rounds"
+	fewSessions    reason = "few sessions"
+	baseFailed     reason = "base failed"
+	candidateFails reason = "candidate failed"
+	onlySummary    reason = "summary"
+	manyCases      reason = "many cases" // it would do alone, not among so many
+	otherClock     reason = "clock"      // the difference is the clock's, and sessions differ in that
+	tooNoisy       reason = "noise"
+)
+
+func study(p Policy, evidence []Evidence) []*studied {
+	list := make([]*studied, len(evidence))
+	for i, e := range evidence {
+		s := &studied{Evidence: e, limits: p.limits(e.Case.Name()), move: Holds, holm: 1}
+		s.looks = looks{slower: 1, faster: 1, kept: 1}
+		list[i] = s
+		if s.settle(); s.verdict == "" {
+			s.looks = e.look(p, s.limits)
+		}
+	}
+	return list
+}
+
+// settle gives the verdicts that need no statistics.
+func (s *studied) settle() {
+	set := func(v Verdict, why reason) { s.verdict, s.why = v, why }
+	switch {
+	case s.Identical:
+		set(Identical, noReason)
+	case !s.HasCandidate:
+		set(Missing, noReason)
+	case s.CandidateError != "":
+		set(Broken, candidateFails)
+	case !s.HasBase:
+		set(New, noReason)
+	case s.BaseError != "":
+		set(Inconclusive, baseFailed)
+	case s.NoSamples:
+		set(Inconclusive, onlySummary)
+	}
+}
+
+// tested tells whether the case has numbers to compare.
+func (s *studied) tested() bool {
+	return s.HasBase && s.HasCandidate && !s.Identical && s.CandidateError == "" && s.BaseError == "" && !s.NoSamples
+}
+
+// worse and better tell whether the size of the difference alone would be enough.
+func (s *studied) worse() bool  { return s.mean >= s.limits.slower }
+func (s *studied) gained() bool { return s.mean <= -s.limits.moves }
+
+func (s *studied) better(p Policy) bool {
+	return s.mean <= -s.limits.faster && math.Abs(s.cliff()) >= p.Delta
+}
+
+// cliff is computed only where it is asked for: it is the one thing here that
+// looks at every sample.
+func (s *studied) cliff() float64 {
+	if s.delta == 0 {
+		s.delta = s.sign() * all(s.Candidate).Cliff(all(s.Base))
+	}
+	return s.delta
+}
+
+// decidedEarly tells whether a look that is not the last settles the case. Among
+// many cases an early claim needs as much certainty as the last look will ask of the
+// most certain one.
+func (s *studied) decidedEarly(p Policy, cases int) bool {
+	if s.rounds < p.MinRounds {
+		return false
+	}
+	level := min(p.Alpha, p.Family/float64(max(cases, 1)))
+	switch {
+	case s.slower <= level && s.worse():
+		s.verdict = Regression
+	case s.faster <= level && s.better(p):
+		s.verdict = Improvement
+	case s.kept <= p.Beta && (!s.gained() || s.faster <= level):
+		s.verdict = Maintained // a gain that may yet be confirmed is worth more rounds
+	default:
+		return false
+	}
+	return true
+}
+
+// family adjusts the claims of all cases for there being many: one case in a
+// thousand is wrong, so of a thousand cases one would be.
+func family(cases []*studied) {
+	var tested []*studied
+	var ps []float64
+	for _, c := range cases {
+		if c.tested() {
+			tested, ps = append(tested, c), append(ps, min(c.slower, c.faster))
+		}
+	}
+	for i, p := range stats.Holm(ps) {
+		tested[i].holm = p
+	}
+}
+
+// decideFinally gives the verdict when no more rounds will come.
+func (s *studied) decideFinally(p Policy) {
+	if s.verdict != "" {
+		return
+	}
+	claim := s.holm <= p.Family
+	slower, faster := s.slower <= p.Alpha, s.faster <= p.Alpha
+	s.verdict = Inconclusive
+	switch {
+	case s.rounds < p.MinRounds:
+		s.why = fewRounds
+	case s.Stored && newSessions(s.Base).n() < p.MinSessions:
+		s.why = fewSessions
+	case slower && s.worse() && !claim:
+		s.why = manyCases
+	case slower && s.worse():
+		s.verdict = Regression
+		s.blameClock()
+	case faster && claim && s.better(p):
+		s.verdict, s.move = Improvement, Moves
+	case s.kept <= p.Beta:
+		s.verdict = Maintained
+	default:
+		s.why = tooNoisy
+	}
+	if s.verdict == Maintained && faster && claim && s.gained() {
+		s.move = Moves
+	}
+}
+
+// clockCause is the cause of a slowdown that cycles do not show.
+const clockCause = "clock or power"
+
+// blameClock looks whether a slowdown vanishes when it is counted in cycles. Side
+// by side that is still the code's doing: it drew the power, or ran where the clock is
+// lower. Sessions apart differ in clocks by themselves.
+func (s *studied) blameClock() {
+	cycles, ok := s.inCycles()
+	if !ok || cycles >= s.mean/3 || cycles >= s.limits.slower {
+		return
+	}
+	s.cause = clockCause
+	if !s.Paired {
+		s.verdict, s.why = Inconclusive, otherClock
+	}
+}
+
+// inCycles is the difference counted in clock cycles.
+func (s *studied) inCycles() (float64, bool) {
+	sum := func(rounds []Round) (float64, bool) {
+		var logs []float64
+		for _, r := range rounds {
+			if !(r.Cycles > 0) {
+				return 0, false
+			}
+			logs = append(logs, math.Log(r.Cycles))
+		}
+		return stats.Mean(logs), len(logs) > 0
+	}
+	base, candidate := s.Base, s.Candidate
+	if s.Paired {
+		base, candidate = s.pairs()
+	}
+	b, ok := sum(base)
+	c, also := sum(candidate)
+	return s.sign() * (c - b), ok && also
+}

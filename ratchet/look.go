@@ -1,0 +1,68 @@
+package ratchet
+
+import "math"
+
+// looks is what the looks at a case so far have shown. Someone who looks four times
+// and stops when a test says so has four chances to be wrong; every look may therefore
+// spend only its share of the error.
+type looks struct {
+	difference         // at the last look
+	rounds     int     // a side
+	slower     float64 // P against "not worse at all", adjusted, of all looks
+	faster     float64 // P against "not better at all", adjusted, of all looks
+	kept       float64 // P against "worse by the limit or more", adjusted, of the last look
+}
+
+// look repeats the looks that were made on the way to the rounds that there are.
+func (e Evidence) look(p Policy, l limits) looks {
+	out := looks{rounds: e.Rounds(), slower: 1, faster: 1, kept: 1}
+	if !e.Paired { // one look, after everything
+		out.difference = e.difference(p, 0)
+		out.slower, out.faster, out.kept = out.above(0), out.below(0), out.below(l.slower)
+		return out
+	}
+	last := p.lookAt(out.rounds)
+	for k := range last + 1 {
+		n := p.Looks[k]
+		if k == last {
+			n = 0
+		}
+		d := e.difference(p, n)
+		a, b := p.AlphaShares[k], p.BetaShares[k]
+		out.slower = min(out.slower, spend(d.above(0), a))
+		out.faster = min(out.faster, spend(d.below(0), a))
+		out.kept = spend(d.below(l.slower), b)
+		out.difference = d
+	}
+	return out
+}
+
+// spend is a P where only a share of the error may be used.
+func spend(p, share float64) float64 {
+	if share <= 0 {
+		return 1
+	}
+	return min(p/share, 1)
+}
+
+// limits are those of one case, as logarithms.
+type limits struct{ slower, faster, moves float64 }
+
+func (p Policy) limits(name string) limits {
+	slower, faster, moves := p.Slower, p.Faster, p.Moves
+	for _, c := range p.Cases {
+		if !matches(c.Match, name) {
+			continue
+		}
+		if c.Slower > 0 {
+			slower = c.Slower
+		}
+		if c.Faster > 0 {
+			faster = c.Faster
+		}
+		if c.Moves > 0 {
+			moves = c.Moves
+		}
+	}
+	return limits{math.Log1p(slower), math.Log1p(faster), math.Log1p(moves)}
+}

@@ -1,0 +1,183 @@
+package ratchet
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/goatnote-inc/pawl/measure"
+	"github.com/goatnote-inc/pawl/stats"
+)
+
+// sentence is the verdict for a person who is tired and was woken by it: what,
+// how much, how sure, and what to do.
+func (s *studied) sentence(f *Facts) string {
+	switch s.verdict {
+	case Identical:
+		return "Both sides are the same to the byte, so there was nothing to measure."
+	case New:
+		return "New: the base does not have this case, so there is nothing to compare it with."
+	case Missing:
+		return "Missing: the base has this case, the candidate does not. Put it back, or take it out of the suite in a change of its own."
+	case Broken:
+		return "Broken: the candidate failed: " + firstLine(s.CandidateError)
+	case Regression:
+		text := fmt.Sprintf("%s in %s. Equal code looks like this less than once in %s times.", amount(*f), s.roundsWords(), odds(max(s.slower, s.holm)))
+		if s.cause != "" {
+			text += " Counted in clock cycles it is the same: the cause is clock or power, which the change itself can draw."
+		}
+		return text
+	case Improvement:
+		return fmt.Sprintf("%s in %s.", amount(*f), s.roundsWords())
+	case Maintained:
+		text := fmt.Sprintf("Not %s by %s or more: %s in %s.", worseWord(s.Evidence), percent(math.Expm1(s.limits.slower)), change(*f), s.roundsWords())
+		if s.move == Moves {
+			text += " The gain is confirmed, and the baseline moves."
+		}
+		return text
+	default:
+		return s.noAnswer(f)
+	}
+}
+
+func (s *studied) noAnswer(f *Facts) string {
+	switch s.why {
+	case baseFailed:
+		return "No answer: the base failed: " + firstLine(s.BaseError)
+	case onlySummary:
+		return "No answer: the file holds a summary and no samples, which nothing can be decided by."
+	case fewRounds:
+		return fmt.Sprintf("No answer: %s. One process tells nothing about the next: measure at least 4 rounds, side by side, with pawl run.", s.roundsWords())
+	case fewSessions:
+		return fmt.Sprintf("No answer: the stored baseline has %s, and sessions of the same code differ: 5 are needed, or a base that builds.", plural(newSessions(s.Base).n(), "measuring session"))
+	case manyCases:
+		return fmt.Sprintf("No answer: %s, which would do alone. Among all cases of this run one may look like this by chance. Run this case alone, or with more rounds.", amount(*f))
+	case otherClock:
+		return fmt.Sprintf("No answer: %s, and in clock cycles the same. The sessions ran at different clocks: lock them, or measure side by side.", amount(*f))
+	}
+	text := "No answer"
+	if f == nil || f.Interval == nil {
+		return text + ": too little was measured."
+	}
+	text += fmt.Sprintf(" after %s: %s.", s.roundsWords(), change(*f))
+	if !s.Paired {
+		return text + " The sides were not measured in the same minutes, and the machine may have changed in between: use pawl bench --base or pawl run."
+	}
+	if n := s.roundsNeeded(); n > 0 {
+		text += fmt.Sprintf(" Rounds here differ by %s; about %d of them would settle it, or locked clocks and a quieter machine.", percent(f.Spread), n)
+	} else {
+		text += fmt.Sprintf(" Rounds here differ by %s: lock the clocks, or stop what else runs on this machine.", percent(f.Spread))
+	}
+	return text
+}
+
+// roundsNeeded is how many rounds would tell the limit from nothing; 0 if more
+// than anyone would wait for.
+func (s *studied) roundsNeeded() int {
+	for n := 2 * max(s.n, 4); n <= 512; n *= 2 {
+		if stats.LeastDetectable(s.spread, n, detectAlpha, detectBeta) <= s.limits.slower {
+			return n
+		}
+	}
+	return 0
+}
+
+func (s *studied) roundsWords() string {
+	switch {
+	case s.Paired:
+		return plural(s.rounds, "round") + " side by side"
+	case s.Stored:
+		return fmt.Sprintf("%s against %s", plural(len(s.Candidate), "round"), plural(newSessions(s.Base).n(), "stored session"))
+	default:
+		return fmt.Sprintf("%s against %d, measured apart", plural(len(s.Candidate), "round"), len(s.Base))
+	}
+}
+
+// amount says how much in the words of the metric: "4.2 % slower (3.6 to 4.8 %)".
+func amount(f Facts) string {
+	if f.Unit == "ns" && f.Change < 0 {
+		text := fmt.Sprintf("%.2f times as fast", 1/(1+f.Change))
+		if f.Interval != nil && f.Interval.Low > -1 {
+			text += fmt.Sprintf(" (%.2f to %.2f)", 1/(1+f.Interval.High), 1/(1+f.Interval.Low))
+		}
+		return text
+	}
+	word := "more"
+	sign := 1.0
+	switch {
+	case f.Unit == "ns":
+		word = "slower"
+	case f.Change < 0:
+		word, sign = "less", -1
+	}
+	text := fmt.Sprintf("%s %s", percent(sign*f.Change), word)
+	if f.Interval != nil {
+		low, high := sign*f.Interval.Low, sign*f.Interval.High
+		text += fmt.Sprintf(" (%.1f to %.1f %%)", 100*min(low, high), 100*max(low, high))
+	}
+	return text
+}
+
+// change is a difference that may be none: "+0.2 % (-0.4 to +0.8 %)".
+func change(f Facts) string {
+	what := "the time changed by"
+	if f.Unit != "ns" {
+		what = "it changed by"
+	}
+	text := fmt.Sprintf("%s %+.1f %%", what, 100*f.Change)
+	if f.Interval != nil {
+		text += fmt.Sprintf(" (%+.1f to %+.1f %%)", 100*f.Interval.Low, 100*f.Interval.High)
+	}
+	return text
+}
+
+func worseWord(e Evidence) string {
+	switch {
+	case e.Unit == "ns":
+		return "slower"
+	case e.Better == measure.Higher:
+		return "lower"
+	default:
+		return "higher"
+	}
+}
+
+// odds turns a P into a number that people can picture.
+func odds(p float64) string {
+	for _, o := range []struct {
+		at   float64
+		name string
+	}{{1e-6, "1,000,000"}, {1e-5, "100,000"}, {1e-4, "10,000"}, {1e-3, "1,000"}} {
+		if p <= o.at {
+			return o.name
+		}
+	}
+	return "100"
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// firstLine keeps a hostile or endless message from taking over the page.
+func firstLine(s string) string {
+	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")
+	if r := []rune(s); len(r) > 200 {
+		s = string(r[:200]) + "…"
+	}
+	return s
+}
+
+func (j *SuiteJudgement) sentence() string {
+	text := fmt.Sprintf("All %d cases together: %+.1f %%", j.Cases, 100*j.Change)
+	if j.Interval != nil {
+		text += fmt.Sprintf(" (%+.1f to %+.1f %%)", 100*j.Interval.Low, 100*j.Interval.High)
+	}
+	if j.Verdict == Regression {
+		text += ", a little slower nearly everywhere"
+	}
+	return text + "."
+}

@@ -1,0 +1,122 @@
+package ratchet
+
+import (
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/goatnote-inc/pawl/measure"
+)
+
+// SuiteJudgement is the verdict on the geometric mean over the cases that both
+// sides have: two percent everywhere is under every case's limit and must not pass
+// unseen.
+type SuiteJudgement struct {
+	Verdict  Verdict `json:"verdict"`
+	Sentence string  `json:"sentence"`
+	Cases    int     `json:"cases"`
+	Rounds   float64 `json:"rounds"` // as many as all cases together are worth
+	Change   float64 `json:"change"` // above 0 is worse
+	Interval *Range  `json:"interval,omitempty"`
+	Slower   float64 `json:"p_slower"`
+}
+
+// judgeSuite gives nil where there is no more than one case: that one's verdict
+// says all.
+func judgeSuite(p Policy, evidence []Evidence) *SuiteJudgement {
+	d, cases := suiteDifference(p, evidence)
+	if cases < 2 || !d.known() {
+		return nil
+	}
+	j := &SuiteJudgement{
+		Verdict: Inconclusive, Cases: cases, Rounds: d.df + 1, Change: math.Expm1(d.mean), Slower: suiteP(p, d),
+	}
+	if i, ok := d.interval(0.95); ok {
+		j.Interval = &Range{math.Expm1(i.Low), math.Expm1(i.High)}
+	}
+	limit := math.Log1p(p.Suite)
+	switch {
+	case j.Slower <= p.Alpha && d.mean >= limit:
+		j.Verdict = Regression
+	case d.below(0) <= p.Alpha && d.mean <= -math.Log1p(p.Faster):
+		j.Verdict = Improvement
+	case d.below(math.Log1p(p.Slower)) <= p.Beta && d.mean < limit:
+		j.Verdict = Maintained
+	}
+	j.Sentence = j.sentence()
+	return j
+}
+
+// suiteSuspicious tells whether the cases together look slower than they may be,
+// and nobody can be sure yet.
+func suiteSuspicious(p Policy, evidence []Evidence) bool {
+	d, cases := suiteDifference(p, evidence)
+	return cases >= 2 && d.known() && d.mean >= math.Log1p(p.Suite) && suiteP(p, d) > p.Alpha
+}
+
+func suiteP(p Policy, d difference) float64 {
+	return spend(d.above(0), p.AlphaShares[p.lookAt(d.n)])
+}
+
+// leastError is for rounds that are equal to the last bit, as a coarse timer's can
+// be: even then nobody knows the mean better than this.
+const leastError = 1e-6
+
+// suiteDifference is the mean over the cases of their own differences. Cases that
+// were decided early have fewer rounds, and all cases of a round share what the machine
+// did in it: so the error is taken from what each round adds to the mean, as a
+// cluster, and the degrees of freedom from how evenly the rounds weigh. With the same
+// rounds for all cases this is the paired t of the rounds' mean differences.
+func suiteDifference(p Policy, evidence []Evidence) (difference, int) {
+	type point struct {
+		round int
+		d     float64
+	}
+	var cases [][]point
+	rounds := 0
+	for _, e := range evidence {
+		// Computed metrics say the same once more.
+		if !e.Gate || !e.Paired || e.Identical || e.CandidateError != "" || e.BaseError != "" || derived(e.Case) {
+			continue
+		}
+		base, candidate := e.pairs()
+		var list []point
+		for i, b := range base {
+			list = append(list, point{b.Index, e.sign() * math.Log(candidate[i].Median/b.Median)})
+		}
+		if len(list) >= 2 {
+			cases = append(cases, list)
+			rounds = max(rounds, len(list))
+		}
+	}
+	if len(cases) == 0 {
+		return difference{}, 0
+	}
+	weight, residual := map[int]float64{}, map[int]float64{}
+	var mean float64
+	for _, list := range cases {
+		var own float64
+		for _, pt := range list {
+			own += pt.d / float64(len(list))
+		}
+		mean += own / float64(len(cases))
+		w := 1 / float64(len(cases)*len(list))
+		for _, pt := range list {
+			weight[pt.round] += w
+			residual[pt.round] += w * (pt.d - own)
+		}
+	}
+	var squares, variance float64
+	for _, r := range slices.Sorted(maps.Keys(weight)) { // in order: sums are the same every time
+		squares += weight[r] * weight[r]
+		variance += residual[r] * residual[r]
+	}
+	effective := 1 / squares // rounds, if all weighed the same
+	se := max(math.Sqrt(variance*effective/(effective-1)), leastError)
+	if rounds < p.FewRounds {
+		se = max(se, p.FewSpread/math.Sqrt(effective))
+	}
+	return difference{n: rounds, mean: mean, se: se, df: effective - 1, spread: se * math.Sqrt(effective)}, len(cases)
+}
+
+func derived(k measure.CaseKey) bool { return k.Metric != "" && k.Metric != measure.MetricTime }
