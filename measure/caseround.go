@@ -39,7 +39,7 @@ func (r *CaseRound) series() [5]struct {
 
 // append writes the round as JSON at the end of b.
 func (r CaseRound) append(b []byte) ([]byte, error) {
-	facts := struct { // the fields that are not series; a compile error tells when CaseRound gains one
+	facts := struct { // the fields that are not series; a test tells when CaseRound gains one
 		Round    int     `json:"round"`
 		Batch    int     `json:"batch,omitempty"`
 		Turn     int     `json:"turn,omitempty"`

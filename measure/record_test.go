@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -280,4 +281,37 @@ func fuzzSeed(f *testing.F, path string) []byte {
 		f.Fatal(err)
 	}
 	return b
+}
+
+// Every field of a round is written and read: its reader and writer name the
+// fields by hand, so a new one is easily forgotten.
+func TestEveryFieldOfARoundIsKept(t *testing.T) {
+	run := example()
+	run.Cases = run.Cases[:1]
+	var want measure.CaseRound
+	v := reflect.ValueOf(&want).Elem()
+	for i := range v.NumField() {
+		switch f := v.Field(i); f.Kind() {
+		case reflect.Int:
+			f.SetInt(int64(i + 2))
+		case reflect.Float64:
+			f.SetFloat(float64(i) + 0.5)
+		case reflect.Bool:
+			f.SetBool(true)
+		case reflect.String:
+			f.SetString(v.Type().Field(i).Name)
+		case reflect.Slice:
+			f.Set(reflect.ValueOf(measure.Samples{float64(i + 1), 2.5}))
+		default:
+			t.Fatalf("field %s is of a kind this test does not know", v.Type().Field(i).Name)
+		}
+	}
+	run.Cases[0].Rounds = []measure.CaseRound{want}
+	path := filepath.Join(t.TempDir(), "run.json")
+	must(t, measure.Save(path, run))
+	got, err := measure.Load(path)
+	must(t, err)
+	if diff := cmp.Diff(want, got.Cases[0].Rounds[0]); diff != "" {
+		t.Error(diff)
+	}
 }

@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
@@ -41,9 +42,20 @@ func (s *scanner) journal() (*Run, error) {
 // moreLines tells whether anything but zeros and white space stands behind the
 // next line's end.
 func (s *scanner) moreLines() (bool, error) {
-	rest, err := io.ReadAll(io.MultiReader(bytes.NewReader(s.d.UnreadBuffer()), s.source))
-	_, behind, _ := bytes.Cut(rest, []byte{'\n'})
-	return len(bytes.Trim(behind, "\x00 \t\r\n")) > 0, err
+	rest := bufio.NewReader(io.MultiReader(bytes.NewReader(s.d.UnreadBuffer()), s.source))
+	for line := 0; ; {
+		c, err := rest.ReadByte()
+		switch {
+		case errors.Is(err, io.EOF):
+			return false, nil
+		case err != nil:
+			return false, err
+		case c == '\n':
+			line++
+		case line > 0 && !bytes.ContainsRune([]byte("\x00 \t\r"), rune(c)):
+			return true, nil
+		}
+	}
 }
 
 // journalLine is one line before it is accepted: a torn round must not count,
