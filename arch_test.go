@@ -25,7 +25,7 @@ var levels = []struct {
 }{
 	0: {[]string{"stats", "gpu", "sdk"}, "the words everything else is said in"},
 	1: {[]string{"measure"}, "what was measured; knows devices, not how they are read"},
-	2: {[]string{"internal/suite/spell", "internal/suite/expr", "internal/suite"}, "what the user asks for"},
+	2: {[]string{"internal/suite/spell", "internal/suite/expr", "internal/suite", "internal/shell"}, "what the user asks for, and how a command line of theirs is run"},
 	3: {[]string{
 		"internal/device/host", "internal/device/nvml", "internal/device/smi", "internal/device",
 		"internal/harness", "internal/harness/adapter",

@@ -6,12 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"os/exec"
 	"strings"
-	"syscall"
 	"time"
 
+	"github.com/goatnote-inc/pawl/internal/shell"
 	"github.com/goatnote-inc/pawl/measure"
 )
 
@@ -68,17 +66,12 @@ func (r Recipe) execute(ctx context.Context, log io.Writer) error {
 		defer cancel()
 	}
 	var printed bytes.Buffer
-	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", r.Command)
-	cmd.Dir = r.Dir
-	cmd.Env = append(os.Environ(), r.Env...)
+	cmd := shell.Command(ctx, r.Command, r.Dir, r.Env)
 	cmd.Stdout = &printed
 	if log != nil {
 		cmd.Stdout = io.MultiWriter(&printed, log)
 	}
 	cmd.Stderr = cmd.Stdout
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	cmd.WaitDelay = 5 * time.Second
 	err := cmd.Run()
 	if err == nil {
 		return nil

@@ -4,10 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"github.com/goatnote-inc/pawl/internal/shell"
 )
 
 // Repository is a git working tree.
@@ -75,79 +76,27 @@ func (r *Repository) MergeBase(ctx context.Context) (commit, with string, err er
 			continue
 		case commit != head:
 			return commit, with, nil
-		case dirty:
-			return head, "HEAD", nil
 		}
-		if parent, err := r.Commit(ctx, "HEAD~1"); err == nil {
-			return parent, "HEAD~1", nil
-		}
+		break // on the main line itself
 	}
-	return "", "", errors.New("no commit to compare with: the branch has no merge base with main, and no parent")
+	if dirty { // a main line of another name: what is not committed is the change
+		return head, "HEAD", nil
+	}
+	if parent, err := r.Commit(ctx, "HEAD~1"); err == nil {
+		return parent, "HEAD~1", nil
+	}
+	return "", "", errors.New("no commit to compare with: this is the first one")
 }
 
-// Worktree is a commit checked out beside the working tree.
-type Worktree struct {
-	Dir    string
-	Commit string
-	repo   *Repository
-}
-
-// Checkout makes a fresh worktree of a ref inside the git folder, where it
-// neither shows up in the user's tree nor in its status.
-func (r *Repository) Checkout(ctx context.Context, ref string) (*Worktree, error) {
-	commit, err := r.Commit(ctx, ref)
-	if err != nil {
-		return nil, err
+// SameFiles tells whether the working tree below dir, files that git does not
+// track included, is what the commit holds.
+func (r *Repository) SameFiles(ctx context.Context, commit, dir string) (bool, error) {
+	changed, err := git(ctx, dir, "diff", "--name-only", "--no-ext-diff", commit, "--", ".")
+	if err != nil || changed != "" {
+		return false, err
 	}
-	parent := filepath.Join(r.git, "pawl")
-	if err := os.MkdirAll(parent, 0o755); err != nil {
-		return nil, fmt.Errorf("check out %s: %w", ref, err)
-	}
-	r.removeAbandoned(ctx, parent)
-	dir := filepath.Join(parent, fmt.Sprintf("base-%d-%.12s", os.Getpid(), commit))
-	if _, err := git(ctx, r.Root, "worktree", "add", "--detach", "--force", dir, commit); err != nil {
-		return nil, fmt.Errorf("check out %s beside the working tree: %w", ref, err)
-	}
-	w := &Worktree{Dir: dir, Commit: commit, repo: r}
-	if _, err := os.Stat(filepath.Join(dir, ".gitmodules")); err == nil {
-		if _, err := git(ctx, dir, "submodule", "update", "--init", "--recursive"); err != nil {
-			return nil, errors.Join(fmt.Errorf("check out the submodules of %s: %w", ref, err), w.Remove(ctx))
-		}
-	}
-	return w, nil
-}
-
-// Remove deletes the worktree.
-func (w *Worktree) Remove(ctx context.Context) error {
-	if _, err := git(ctx, w.repo.Root, "worktree", "remove", "--force", "--force", w.Dir); err != nil {
-		return fmt.Errorf("remove the checkout of the base: %w", err)
-	}
-	return nil
-}
-
-// removeAbandoned deletes worktrees whose pawl is gone: one that was killed
-// could not do it itself.
-func (r *Repository) removeAbandoned(ctx context.Context, parent string) {
-	entries, err := os.ReadDir(parent)
-	if err != nil {
-		return
-	}
-	for _, e := range entries {
-		var pid int
-		if _, err := fmt.Sscanf(e.Name(), "base-%d-", &pid); err != nil || pid == os.Getpid() || alive(pid) {
-			continue
-		}
-		dir := filepath.Join(parent, e.Name())
-		if _, err := git(ctx, r.Root, "worktree", "remove", "--force", "--force", dir); err != nil {
-			_ = os.RemoveAll(dir)
-		}
-	}
-	_, _ = git(ctx, r.Root, "worktree", "prune")
-}
-
-func alive(pid int) bool {
-	_, err := os.Stat(fmt.Sprintf("/proc/%d", pid))
-	return err == nil
+	untracked, err := git(ctx, dir, "ls-files", "--others", "--exclude-standard", "--", ".")
+	return untracked == "", err
 }
 
 // git runs one git command. Hooks and configuration that could run a stranger's
@@ -156,7 +105,7 @@ func git(ctx context.Context, dir string, args ...string) (string, error) {
 	safe := []string{"-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "protocol.ext.allow=never"}
 	cmd := exec.CommandContext(ctx, "git", append(safe, args...)...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GIT_TERMINAL_PROMPT=0", "LC_ALL=C")
+	cmd.Env = append(shell.Environ(), "GIT_TERMINAL_PROMPT=0", "LC_ALL=C")
 	out, err := cmd.Output()
 	if err != nil {
 		detail := err.Error()

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -83,10 +82,30 @@ func Programs(dir, command string) []string {
 	return files
 }
 
+// Scripted tells whether a command runs an interpreter: what its script loads
+// is nowhere declared.
+func Scripted(dir, command string) bool {
+	for word := range strings.FieldsSeq(command) {
+		if slices.Contains(interpreters, filepath.Base(strings.Trim(word, `"'`))) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(Programs(dir, command), func(p string) bool {
+		f, err := os.Open(filepath.Join(dir, p))
+		if err != nil {
+			return false
+		}
+		defer f.Close()
+		head := make([]byte, 2)
+		_, err = io.ReadFull(f, head)
+		return err == nil && string(head) == "#!"
+	})
+}
+
 // Combine makes one digest of an implementation from everything that could make
-// two of them differ: build outputs, harness files, the suite, and how the harness
-// is started.
-func Combine(suite string, impl measure.Implementation, env map[string]string) string {
+// two of them differ: build outputs, harness files, the suite, and how the harnesses
+// are started.
+func Combine(suite string, impl measure.Implementation, starts []string) string {
 	sum := sha256.New()
 	field := func(parts ...string) {
 		for _, p := range parts {
@@ -95,9 +114,8 @@ func Combine(suite string, impl measure.Implementation, env map[string]string) s
 		sum.Write([]byte{'\n'})
 	}
 	field("suite", suite)
-	field("harness", impl.Harness.Command)
-	for _, key := range slices.Sorted(maps.Keys(env)) {
-		field("env", key, env[key])
+	for _, s := range starts {
+		field("start", s)
 	}
 	for _, f := range impl.Build.Outputs {
 		field("output", f.Path, f.Digest)

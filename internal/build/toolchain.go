@@ -34,7 +34,7 @@ var tools = []struct{ name, arg string }{
 	{"python", "--version"},
 }
 
-var interpreters = []string{"python3", "python"}
+var interpreters = []string{"python3", "python", "sh", "bash", "node", "julia", "ruby", "perl"}
 
 // recipeFiles are where a build names its compilers.
 var recipeFiles = []string{"Makefile", "makefile", "GNUmakefile", "CMakeLists.txt", "build.ninja", "setup.py", "pyproject.toml", "Cargo.toml"}

@@ -18,7 +18,6 @@ const (
 	opPrepare = "prepare"
 	opMeasure = "measure"
 	opSamples = "samples" // a part of a measure reply
-	opCheck   = "check"
 	opBye     = "bye"
 )
 

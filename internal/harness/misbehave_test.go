@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -106,6 +107,17 @@ func answerMeasure(mode string, id int, out *os.File, say func(string, ...any)) 
 		}
 		_ = os.WriteFile(os.Getenv("PAWL_TEST_PIDFILE"), []byte(strconv.Itoa(child.Process.Pid)), 0o644)
 		time.Sleep(time.Minute)
+	case "endless": // samples without end
+		part := fmt.Sprintf(`{"id":%d,"op":"samples","samples":[%s1]}`, id, strings.Repeat("1,", 999_999))
+		for range 30 {
+			say("%s", part)
+		}
+		time.Sleep(time.Minute)
+	case "drip": // signs of life without end
+		for range 1000 {
+			say(`{"id":%d,"op":"samples"}`, id)
+			time.Sleep(10 * time.Millisecond)
+		}
 	case "garbage":
 		say("Result: 42 GFLOP/s \x1b[2J")
 	case "not-an-object":

@@ -8,9 +8,12 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path"
 	"path/filepath"
 	"time"
+
+	"github.com/goatnote-inc/pawl/internal/shell"
 )
 
 // maxOutput bounds what a plain command may print or leave in its file.
@@ -22,12 +25,18 @@ func Output(ctx context.Context, c Command) ([]byte, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	tail := &tailWriter{next: c.Log}
-	cmd := shell(ctx, c, tail)
+	cmd := shell.Command(ctx, c.Line, c.Dir, c.Env)
 	out := &boundedBuffer{most: maxOutput, over: cancel}
 	alive := newAlarm(c.Silence, cancel)
 	defer alive.stop()
 	cmd.Stdout, cmd.Stderr = io.MultiWriter(out, alive), io.MultiWriter(tail, alive)
 	err := cmd.Run()
+	if cmd.Process != nil {
+		_ = shell.Kill(cmd) // what it left running would disturb the next round
+	}
+	if errors.Is(err, exec.ErrWaitDelay) && cmd.ProcessState.Success() {
+		err = nil // it ended well; something it left behind held its output open
+	}
 	failure := &Error{Command: c.Line, Doing: "run", Stderr: tail.lastLines(12)}
 	switch {
 	case err == nil:

@@ -19,6 +19,7 @@ func TestOutputOfAPlainCommand(t *testing.T) {
 		want       string
 	}{
 		{"prints", "echo result; echo progress >&2", "", "result\n"},
+		{"leaves something running", "sleep 30 & echo result", "", "result\n"},
 		{"fails", "echo why >&2; exit 3", harness.Crashed, "why"},
 		{"hangs", "sleep 60", harness.Hung, "no message for 300ms"},
 		{"is not there", "exec ./no-such-program", harness.Crashed, "no-such-program"},
@@ -26,7 +27,11 @@ func TestOutputOfAPlainCommand(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			out, err := harness.Output(t.Context(), harness.Command{Line: tt.line, Dir: t.TempDir(), Silence: 300 * time.Millisecond})
+			silence := 10 * time.Second
+			if tt.kind == harness.Hung {
+				silence = 300 * time.Millisecond
+			}
+			out, err := harness.Output(t.Context(), harness.Command{Line: tt.line, Dir: t.TempDir(), Silence: silence})
 			if tt.kind == "" {
 				if err != nil || string(out) != tt.want {
 					t.Errorf("have %q, %v", out, err)

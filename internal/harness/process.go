@@ -12,6 +12,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/goatnote-inc/pawl/internal/shell"
 )
 
 // Command says how a harness is started.
@@ -20,6 +22,7 @@ type Command struct {
 	Dir     string
 	Env     []string      // added to pawl's own environment
 	Silence time.Duration // how long it may say nothing before it counts as hung
+	Limit   time.Duration // how long one request may take in all; 0 for many times Silence
 	Log     io.Writer     // gets what it prints; nil for nowhere
 }
 
@@ -27,7 +30,7 @@ type Command struct {
 const maxLine = 64 << 20
 
 // exitGrace is how long a process may take to end after its last message.
-const exitGrace = 5 * time.Second
+const exitGrace = shell.Grace
 
 // process is a running harness and its two pipes.
 type process struct {
@@ -50,8 +53,8 @@ func start(ctx context.Context, c Command, extra ...string) (*process, error) {
 		return nil, errors.Join(fmt.Errorf("pipe from harness: %w", err), requestsOut.Close(), requestsIn.Close())
 	}
 	p := &process{in: requestsIn, lines: make(chan []byte, 16), fault: make(chan error, 1), done: make(chan struct{}), tail: &tailWriter{next: c.Log}}
-	p.cmd = shell(ctx, c, p.tail)
-	p.cmd.Env = append(p.cmd.Env, extra...)
+	p.cmd = shell.Command(ctx, c.Line, c.Dir, append(c.Env, extra...))
+	p.cmd.Stdout, p.cmd.Stderr = p.tail, p.tail
 	p.cmd.ExtraFiles = []*os.File{requestsOut, repliesIn} // descriptors 3 and 4
 	err = p.cmd.Start()
 	closeErr := errors.Join(requestsOut.Close(), repliesIn.Close()) // the child has its own
@@ -64,26 +67,6 @@ func start(ctx context.Context, c Command, extra ...string) (*process, error) {
 		close(p.done)
 	}()
 	return p, nil
-}
-
-// shell prepares a user's command line to run in a process group of its own,
-// which is killed as a whole when ctx ends, and by the kernel when pawl dies.
-func shell(ctx context.Context, c Command, output io.Writer) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", c.Line)
-	cmd.Dir = c.Dir
-	cmd.Env = append(os.Environ(), c.Env...)
-	cmd.Stdout, cmd.Stderr = output, output
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-	cmd.Cancel = func() error { return killGroup(cmd) }
-	cmd.WaitDelay = exitGrace // a grandchild may hold stdout open for ever
-	return cmd
-}
-
-func killGroup(cmd *exec.Cmd) error {
-	if err := syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
-		return fmt.Errorf("kill harness: %w", err)
-	}
-	return nil
 }
 
 func (p *process) read(replies *os.File) {
@@ -125,7 +108,7 @@ func readLine(r *bufio.Reader) ([]byte, error) {
 // kill ends the process group and waits until it is gone.
 func (p *process) kill() {
 	p.once.Do(func() {
-		_ = killGroup(p.cmd)
+		_ = shell.Kill(p.cmd)
 		_ = p.in.Close()
 		go func() { // let the reader run out
 			for range p.lines {

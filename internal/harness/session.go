@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -31,6 +32,9 @@ func Start(ctx context.Context, c Command, hello Hello) (*Session, error) {
 	if c.Silence <= 0 {
 		s.command.Silence = time.Minute
 	}
+	if c.Limit <= 0 {
+		s.command.Limit = mostSilences * s.command.Silence
+	}
 	p, err := start(ctx, c, "PAWL_PROTOCOL=1", "PAWL_IN=3", "PAWL_OUT=4")
 	if err != nil {
 		return nil, &Error{Kind: NotStarted, Command: c.Line, Detail: err.Error(), Hint: "check harness.command and the folder " + c.Dir}
@@ -46,6 +50,9 @@ func Start(ctx context.Context, c Command, hello Hello) (*Session, error) {
 		return nil, s.fail(BadVersion, "say hello", fmt.Sprintf("it answers with version %d, pawl speaks %d", s.Welcome.Protocol, Version),
 			fmt.Sprintf("update the SDK in the harness (it says %q)", s.Welcome.SDK))
 	}
+	if len(s.Welcome.Timers) == 0 {
+		s.Welcome.Timers = []measure.Timer{measure.TimerWall} // every program has that one
+	}
 	return s, nil
 }
 
@@ -56,6 +63,8 @@ func (s *Session) explainNoHello(err error) error {
 		case e.Kind == Refused && e.Code == "unsupported":
 			e.Kind = BadVersion
 			e.Hint = "update the SDK in the harness, or pawl"
+		case e.Kind == Crashed && s.process.cmd.ProcessState.ExitCode() == 127:
+			e.Hint = "a program was not found: is it built, and on the search path?"
 		case e.Hint == "":
 			e.Hint = "does it call pawl_main() or pawl_harness.main()? A program that prints a benchmark format itself needs harness.format in the suite"
 		}
@@ -161,16 +170,28 @@ func (s *Session) ask(ctx context.Context, op, doing string, request, reply any)
 	if len(body) > 2 {
 		line = append(append(line, ','), body[1:len(body)-1]...)
 	}
-	if _, err := s.process.in.Write(append(line, "}\n"...)); err != nil {
+	_ = s.process.in.SetWriteDeadline(time.Now().Add(s.command.Silence))
+	if _, err := s.process.in.Write(append(line, "}\n"...)); errors.Is(err, os.ErrDeadlineExceeded) {
+		return s.fail(Hung, doing, "it does not read its requests", "")
+	} else if err != nil {
 		return s.gone(ctx, doing)
 	}
 	return s.await(ctx, op, doing, reply)
 }
 
+// A request may be answered in parts, each a sign of life. These bound how long
+// and how much that may go on.
+const (
+	mostSilences = 60 // times the silence that is allowed between two parts
+	mostSamples  = 20_000_000
+)
+
 // await reads messages until the reply is there. Every message is a sign of life.
 func (s *Session) await(ctx context.Context, op, doing string, reply any) error {
 	silence := time.NewTimer(s.command.Silence)
 	defer silence.Stop()
+	deadline := time.NewTimer(s.command.Limit)
+	defer deadline.Stop()
 	var parts Measured
 	for {
 		select {
@@ -180,6 +201,8 @@ func (s *Session) await(ctx context.Context, op, doing string, reply any) error 
 		case <-silence.C:
 			s.Kill()
 			return s.fail(Hung, doing, hungDetail(s.command.Silence), "if it needs longer, raise harness.timeout in the suite")
+		case <-deadline.C:
+			return s.fail(Hung, doing, fmt.Sprintf("still not done after %v", s.command.Limit), "ask for fewer samples, or raise harness.timeout in the suite")
 		case line, ok := <-s.process.lines:
 			if !ok {
 				return s.gone(ctx, doing)
@@ -221,7 +244,9 @@ func (s *Session) take(line []byte, op, doing string, reply any, parts *Measured
 	if isPart {
 		var p Measured
 		err = json.Unmarshal(line, &p)
-		parts.part(p)
+		if parts.part(p); len(parts.Samples) > mostSamples {
+			return true, s.fail(BadCount, doing, fmt.Sprintf("more than %d samples", mostSamples), "")
+		}
 	} else {
 		err = json.Unmarshal(line, reply)
 	}

@@ -99,6 +99,8 @@ func TestMisbehaviour(t *testing.T) {
 		{"other-timer", harness.Garbage, []string{`timer "wall"`, `"sundial"`}},
 		{"version-2", harness.BadVersion, []string{"version 2", "old-sdk 0.1"}},
 		{"version-refused", harness.BadVersion, []string{"speaks another protocol version", "update the SDK"}},
+		{"endless", harness.BadCount, []string{"more than 20000000 samples"}},
+		{"drip", harness.Hung, []string{"still not done after 1s"}},
 		{"refuse", harness.Refused, []string{"prepare spin", "no room for 7 TiB"}},
 		{"dies-after-bye", harness.Crashed, []string{"exit after bye", "exit status 9"}},
 		{"closes-pipe", harness.Garbage, []string{"closed its end"}},
@@ -107,8 +109,11 @@ func TestMisbehaviour(t *testing.T) {
 		t.Run(tt.mode, func(t *testing.T) {
 			t.Parallel()
 			c := command(t, tt.mode)
-			if tt.mode == "hang" {
+			switch tt.mode {
+			case "hang":
 				c.Silence = 300 * time.Millisecond
+			case "drip":
+				c.Limit = time.Second
 			}
 			_, err := measureOnce(t.Context(), c)
 			e, ok := errors.AsType[*harness.Error](err)
@@ -131,11 +136,11 @@ func TestMisbehaviour(t *testing.T) {
 }
 
 func TestNotAHarness(t *testing.T) {
-	for name, line := range map[string]string{"no such program": "exec ./does-not-exist", "a program that just ends": "exit 0"} {
-		t.Run(name, func(t *testing.T) {
+	for line, want := range map[string]string{"./does-not-exist": "was not found", "exit 0": "harness.format"} {
+		t.Run(line, func(t *testing.T) {
 			_, err := harness.Start(t.Context(), harness.Command{Line: line, Dir: t.TempDir(), Silence: 5 * time.Second}, hello)
-			if err == nil || !strings.Contains(err.Error(), "harness.format") {
-				t.Errorf("have %v, want a hint at harness.format", err)
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("have %v, want a hint at %q", err, want)
 			}
 		})
 	}

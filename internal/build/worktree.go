@@ -1,0 +1,91 @@
+package build
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// Worktree is a commit checked out beside the working tree.
+type Worktree struct {
+	Dir    string
+	Commit string
+	repo   *Repository
+	lock   *os.File // held as long as somebody uses it
+}
+
+const worktreePrefix = "base-"
+
+// Checkout makes a fresh worktree of a ref inside the git folder, where it
+// neither shows up in the user's tree nor in its status.
+func (r *Repository) Checkout(ctx context.Context, ref string) (*Worktree, error) {
+	commit, err := r.Commit(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	parent := filepath.Join(r.git, "pawl")
+	if err := os.MkdirAll(parent, 0o755); err != nil {
+		return nil, fmt.Errorf("check out %s: %w", ref, err)
+	}
+	r.removeAbandoned(ctx, parent)
+	lock, err := os.CreateTemp(parent, fmt.Sprintf("%s%.12s-*.lock", worktreePrefix, commit))
+	if err != nil {
+		return nil, fmt.Errorf("check out %s: %w", ref, err)
+	}
+	w := &Worktree{Dir: strings.TrimSuffix(lock.Name(), ".lock"), Commit: commit, repo: r, lock: lock}
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
+		return nil, fmt.Errorf("check out %s: %w", ref, err)
+	}
+	if _, err := git(ctx, r.Root, "worktree", "add", "--detach", "--force", w.Dir, commit); err != nil {
+		return nil, errors.Join(fmt.Errorf("check out %s beside the working tree: %w", ref, err), os.Remove(lock.Name()), lock.Close())
+	}
+	if _, err := os.Stat(filepath.Join(w.Dir, ".gitmodules")); err == nil {
+		if _, err := git(ctx, w.Dir, "submodule", "update", "--init", "--recursive"); err != nil {
+			return nil, errors.Join(fmt.Errorf("check out the submodules of %s: %w", ref, err), w.Remove(ctx))
+		}
+	}
+	return w, nil
+}
+
+// Remove deletes the worktree.
+func (w *Worktree) Remove(ctx context.Context) error {
+	err := w.repo.removeWorktree(ctx, w.Dir)
+	return errors.Join(err, os.Remove(w.lock.Name()), w.lock.Close())
+}
+
+func (r *Repository) removeWorktree(ctx context.Context, dir string) error {
+	if _, err := git(ctx, r.Root, "worktree", "remove", "--force", "--force", dir); err != nil {
+		if err := os.RemoveAll(dir); err != nil {
+			return fmt.Errorf("remove the checkout of the base: %w", err)
+		}
+		_, err = git(ctx, r.Root, "worktree", "prune")
+		return err
+	}
+	return nil
+}
+
+// removeAbandoned deletes worktrees whose pawl is gone: one that was killed
+// could not do it itself. Whose lock is held is in use, by whichever process of
+// whichever container.
+func (r *Repository) removeAbandoned(ctx context.Context, parent string) {
+	locks, err := filepath.Glob(filepath.Join(parent, worktreePrefix+"*.lock"))
+	if err != nil {
+		return
+	}
+	for _, path := range locks {
+		f, err := os.OpenFile(path, os.O_RDWR, 0)
+		if err != nil {
+			continue
+		}
+		if syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil {
+			if r.removeWorktree(ctx, strings.TrimSuffix(path, ".lock")) == nil {
+				_ = os.Remove(path)
+			}
+		}
+		f.Close()
+	}
+}

@@ -1,0 +1,109 @@
+package shell_test
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/goatnote-inc/pawl/internal/shell"
+)
+
+func output(t *testing.T, line string) string {
+	t.Helper()
+	out, err := shell.Command(t.Context(), line, t.TempDir(), []string{"ANSWER=42"}).Output()
+	if err != nil {
+		t.Fatalf("%q: %v", line, err)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+func TestLines(t *testing.T) {
+	for line, want := range map[string]string{
+		"echo hello":               "hello",
+		"cd / && pwd":              "/",
+		"exit 0":                   "",
+		"true":                     "",
+		`sh -c 'echo $ANSWER'`:     "42",
+		"exec echo already":        "already",
+		"A=1 sh -c 'echo $A'":      "1",
+		"if true; then echo y; fi": "y",
+		"printf %s text":           "text",
+	} {
+		if got := output(t, line); got != want {
+			t.Errorf("%q printed %q, want %q", line, got, want)
+		}
+	}
+}
+
+// A plain command is the process itself: what the kernel kills is the program.
+func TestAPlainCommandTakesTheShellsPlace(t *testing.T) {
+	cmd := shell.Command(t.Context(), "sleep 30", t.TempDir(), nil)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer cmd.Wait() //nolint:errcheck // it is killed
+	defer shell.Kill(cmd)
+	deadline := time.Now().Add(5 * time.Second)
+	for {
+		exe, _ := os.Readlink(filepath.Join("/proc", strconv.Itoa(cmd.Process.Pid), "exe"))
+		if strings.HasSuffix(exe, "sleep") || strings.Contains(exe, "coreutils") {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the process runs %q", exe)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+func TestTheGroupDiesWithTheContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	pidFile := filepath.Join(t.TempDir(), "pid")
+	cmd := shell.Command(ctx, "sleep 30 & echo $! > "+pidFile+"; wait", t.TempDir(), nil)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var pid string
+	for pid == "" {
+		b, _ := os.ReadFile(pidFile)
+		pid = strings.TrimSpace(string(b))
+		time.Sleep(5 * time.Millisecond)
+	}
+	cancel()
+	_ = cmd.Wait()
+	deadline := time.Now().Add(5 * time.Second)
+	for {
+		if _, err := os.Readlink("/proc/" + pid + "/exe"); err != nil {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("process %s outlived its group", pid)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// The list of variables is git's own.
+func TestEnvironIsThatOfNoRepository(t *testing.T) {
+	out, err := exec.CommandContext(t.Context(), "git", "rev-parse", "--local-env-vars").Output()
+	if err != nil {
+		t.Skip("no git")
+	}
+	for _, name := range strings.Fields(string(out)) {
+		t.Setenv(name, "astray")
+	}
+	t.Setenv("PAWL_KEEP", "1")
+	env := shell.Environ()
+	if slices.ContainsFunc(env, func(kv string) bool { return strings.HasSuffix(kv, "=astray") }) {
+		t.Errorf("a variable of git's is left: %v", env)
+	}
+	if !slices.Contains(env, "PAWL_KEEP=1") {
+		t.Error("a variable of the user's is gone")
+	}
+}
