@@ -2,6 +2,7 @@ package report
 
 import (
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -15,7 +16,7 @@ type grid struct {
 
 func (g *grid) add(cells ...string) { g.rows = append(g.rows, cells) }
 
-// empty removes columns in which no row but the first has anything to say.
+// dropEmpty removes columns in which no row but the first has anything to say.
 func (g *grid) dropEmpty() {
 	keep := make([]bool, len(g.right))
 	for i, row := range g.rows {
@@ -43,13 +44,42 @@ func (g *grid) dropEmpty() {
 	g.right = right
 }
 
-func (g *grid) write(w io.Writer, style Style) error {
+// fit removes columns, in the order given, until a row fits the width.
+func (g *grid) fit(width int, columns ...string) {
+	for _, name := range columns {
+		if width <= 0 || g.width() <= width {
+			return
+		}
+		if c := slices.Index(g.rows[0], name); c >= 0 {
+			g.right = slices.Delete(g.right, c, c+1)
+			for i, row := range g.rows {
+				g.rows[i] = slices.Delete(row, c, c+1)
+			}
+		}
+	}
+}
+
+// width is that of the widest row.
+func (g *grid) width() int {
+	total := 2 * (len(g.right) - 1)
+	for _, w := range g.widths() {
+		total += w
+	}
+	return total
+}
+
+func (g *grid) widths() []int {
 	widths := make([]int, len(g.right))
 	for _, row := range g.rows {
 		for c, cell := range row {
 			widths[c] = max(widths[c], utf8.RuneCountInString(cell))
 		}
 	}
+	return widths
+}
+
+func (g *grid) write(w io.Writer, style Style) error {
+	widths := g.widths()
 	for i, row := range g.rows {
 		var b strings.Builder
 		for c, cell := range row {
@@ -80,8 +110,11 @@ func Table(w io.Writer, style Style, right []bool, rows [][]string) error {
 	return (&grid{right: right, rows: rows}).write(w, style)
 }
 
-// Style colours text for a terminal; the zero Style leaves it alone.
-type Style struct{ Color bool }
+// Style is how text is made for a terminal; the zero Style leaves it alone.
+type Style struct {
+	Color bool
+	Width int // of the terminal in columns; 0 for no limit
+}
 
 func (s Style) with(code, text string) string {
 	if !s.Color || text == "" {

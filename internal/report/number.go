@@ -9,8 +9,11 @@ import (
 // Quantity writes a number with its unit, times in the unit people think in,
 // with four significant digits: enough to see 0.1 %.
 func Quantity(v float64, unit string) string {
-	if v == 0 || math.IsNaN(v) {
+	if math.IsNaN(v) {
 		return "-"
+	}
+	if v == 0 {
+		return "0 " + unit
 	}
 	if unit != "ns" {
 		return digits(v) + " " + unit
@@ -39,20 +42,25 @@ func digits(v float64) string {
 func Percent(v float64) string { return fmt.Sprintf("%.1f %%", v*100) }
 
 // Change says what a ratio of times means, so that nobody has to guess the sign.
-func Change(ratio float64) string {
+func Change(ratio float64) string { return inWords(ratio, "slower", "faster") }
+
+// Amount says what a ratio of anything else means.
+func Amount(ratio float64) string { return inWords(ratio, "more", "less") }
+
+func inWords(ratio float64, above, below string) string {
 	switch {
 	case ratio == 0 || math.IsNaN(ratio):
 		return "-"
 	case ratio >= 2:
-		return fmt.Sprintf("%.2fx slower", ratio)
+		return fmt.Sprintf("%.2fx %s", ratio, above)
 	case ratio <= 0.5:
-		return fmt.Sprintf("%.2fx faster", 1/ratio)
+		return fmt.Sprintf("%.2fx %s", 1/ratio, below)
 	case math.Abs(ratio-1) < 0.0005:
 		return "same"
 	case ratio > 1:
-		return Percent(ratio-1) + " slower"
+		return Percent(ratio-1) + " " + above
 	default:
-		return Percent(1-ratio) + " faster"
+		return Percent(1-ratio) + " " + below
 	}
 }
 

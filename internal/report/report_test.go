@@ -145,7 +145,7 @@ func TestRatioIsPairedByRound(t *testing.T) {
 }
 
 func TestNumbers(t *testing.T) {
-	for v, want := range map[float64]string{0: "-", 0.5: "0.5000 ns", 60416.2: "60.42 us", 1.5e6: "1.500 ms", 123456789: "123.5 ms", 2.5e9: "2.500 s", 1e12: "1000 s"} {
+	for v, want := range map[float64]string{0: "0 ns", 0.5: "0.5000 ns", 60416.2: "60.42 us", 1.5e6: "1.500 ms", 123456789: "123.5 ms", 2.5e9: "2.500 s", 1e12: "1000 s"} {
 		if got := report.Quantity(v, "ns"); got != want {
 			t.Errorf("Quantity(%v) = %q, want %q", v, got, want)
 		}
@@ -191,4 +191,45 @@ func TestHostileNamesStayInTheirCell(t *testing.T) {
 func ExampleSpan() {
 	fmt.Println(report.Span(95 * time.Second))
 	// Output: 95 s
+}
+
+// A count may be zero, and more of something may be good: no NaN, no "slower".
+func TestMetricsThatAreNoTimes(t *testing.T) {
+	run := twoSides()
+	for i := range run.Cases[:2] {
+		run.Cases[i].Metric, run.Cases[i].Unit, run.Cases[i].Better = "bandwidth", "MB/s", measure.Higher
+	}
+	if s := report.Summarise(run)[0]; s.Better != measure.Higher {
+		t.Errorf("summary %+v", s)
+	}
+	var text, doc bytes.Buffer
+	if err := report.Terminal(&text, run, report.Style{}); err != nil || !strings.Contains(text.String(), "6.0 % more") {
+		t.Errorf("%v\n%s", err, text.String())
+	}
+	for i := range run.Cases {
+		for r := range run.Cases[i].Rounds {
+			clear(run.Cases[i].Rounds[r].Samples)
+		}
+	}
+	if err := report.JSON(&doc, run, ""); err != nil || strings.Contains(doc.String(), "NaN") {
+		t.Errorf("%v\n%s", err, doc.String())
+	}
+	text.Reset()
+	if err := report.Terminal(&text, run, report.Style{}); err != nil || strings.Contains(text.String(), "NaN") {
+		t.Errorf("%v\n%s", err, text.String())
+	}
+}
+
+func TestTableFitsTheTerminal(t *testing.T) {
+	for _, width := range []int{60, 80, 100} {
+		var b bytes.Buffer
+		if err := report.Terminal(&b, twoSides(), report.Style{Width: width}); err != nil {
+			t.Fatal(err)
+		}
+		for i, line := range strings.Split(b.String(), "\n") {
+			if i >= 1 && i <= 3 && len(line) > width {
+				t.Errorf("width %d: %q", width, line)
+			}
+		}
+	}
 }

@@ -11,10 +11,11 @@ import (
 
 // Summary is one case of a run: what was measured of it, on every side.
 type Summary struct {
-	Name  string
-	Unit  string
-	Timer measure.Timer
-	Sides []SideSummary // in the order of the run's implementations
+	Name   string
+	Unit   string
+	Better measure.Better
+	Timer  measure.Timer
+	Sides  []SideSummary // in the order of the run's implementations
 }
 
 // SideSummary describes the samples of one side of a case, over all rounds that count.
@@ -23,7 +24,6 @@ type SideSummary struct {
 	Rounds         int
 	Samples        int
 	P50, P95, P99  float64 // of all samples
-	Low, High      float64 // lowest and highest median of a round
 	CV             float64 // median over the rounds: drift between rounds is not noise within one
 	GFLOPS, GBs    float64 // from the declared work and the median; 0 when not declared
 	Error          string  // why there is nothing to describe
@@ -57,7 +57,7 @@ func Summarise(run *measure.Run) []Summary {
 		if !ok {
 			i = len(list)
 			index[c.Name()] = i
-			list = append(list, Summary{Name: c.Name(), Unit: c.Unit, Timer: c.Timer})
+			list = append(list, Summary{Name: c.Name(), Unit: c.Unit, Better: c.Better, Timer: c.Timer})
 		}
 		s := summariseSide(c, dropped)
 		if c.Implementation != against {
@@ -90,7 +90,7 @@ func implementationIndex(run *measure.Run, name string) int {
 func roundMedians(c measure.Case, dropped map[int]bool) map[int]float64 {
 	medians := map[int]float64{}
 	for _, r := range c.Rounds {
-		if !dropped[r.Round] && len(r.Samples) > 0 {
+		if !dropped[r.Round] && len(r.Samples) > 0 && r.Error == "" {
 			medians[r.Round] = stats.Median(r.Samples)
 		}
 	}
@@ -99,12 +99,12 @@ func roundMedians(c measure.Case, dropped map[int]bool) map[int]float64 {
 
 func summariseSide(c measure.Case, dropped map[int]bool) SideSummary {
 	s := SideSummary{Implementation: c.Implementation, NoSamples: c.NoSamples}
-	var all, medians, cvs []float64
+	var all, cvs []float64
 	for _, r := range c.Rounds {
 		if r.Error != "" {
 			s.Error = r.Error
 		}
-		if dropped[r.Round] || len(r.Samples) == 0 {
+		if dropped[r.Round] || len(r.Samples) == 0 || r.Error != "" {
 			continue
 		}
 		s.Rounds++
@@ -113,7 +113,6 @@ func summariseSide(c measure.Case, dropped map[int]bool) SideSummary {
 			s.Unsteady++
 		}
 		all = append(all, r.Samples...)
-		medians = append(medians, stats.Median(r.Samples))
 		if cv := stats.CV(r.Samples); !math.IsNaN(cv) {
 			cvs = append(cvs, cv)
 		}
@@ -129,7 +128,6 @@ func summariseSide(c measure.Case, dropped map[int]bool) SideSummary {
 	}
 	q := stats.Quantiles(all, 0.5, 0.95, 0.99)
 	s.P50, s.P95, s.P99 = q[0], q[1], q[2]
-	s.Low, s.High = slices.Min(medians), slices.Max(medians)
 	if len(cvs) > 0 {
 		s.CV = stats.Median(cvs)
 	}
@@ -142,7 +140,7 @@ func summariseSide(c measure.Case, dropped map[int]bool) SideSummary {
 func (s *SideSummary) compare(own, reference map[int]float64) {
 	var logs []float64
 	for round, median := range own {
-		if ref, ok := reference[round]; ok {
+		if ref := reference[round]; ref > 0 && median > 0 { // a count may be zero: then there is no ratio
 			logs = append(logs, math.Log(median/ref))
 		}
 	}

@@ -33,6 +33,7 @@ func Terminal(w io.Writer, run *measure.Run, style Style) error {
 		}
 	}
 	g.dropEmpty()
+	g.fit(style.Width, "P99", "GB/s", "P95", "GFLOP/s", "over rounds", "CV")
 	if err := g.write(w, style); err != nil {
 		return err
 	}
@@ -56,7 +57,7 @@ func row(name, unit string, s SideSummary) []string {
 	}
 	return []string{
 		name, s.Implementation, Quantity(s.P50, unit), Quantity(s.P95, unit), Quantity(s.P99, unit), Percent(s.CV),
-		rate(s.GFLOPS), rate(s.GBs), change(s.Ratio), over,
+		rate(s.GFLOPS), rate(s.GBs), change(s.Ratio, unit), over,
 	}
 }
 
@@ -68,11 +69,15 @@ func rate(v float64) string {
 }
 
 // change is empty for the side that the others are compared with.
-func change(ratio float64) string {
-	if ratio == 0 {
+func change(ratio float64, unit string) string {
+	switch {
+	case ratio == 0:
 		return ""
+	case unit == "ns":
+		return Change(ratio)
+	default:
+		return Amount(ratio)
 	}
-	return Change(ratio)
 }
 
 func against(run *measure.Run) string {
@@ -168,7 +173,7 @@ func writeNotes(w io.Writer, run *measure.Run, summaries []Summary, style Style)
 		lines = append(lines, style.Warn(fmt.Sprintf("%s: %s", run.End.State, run.End.Reason)))
 	}
 	for _, warning := range Warnings(run, summaries) {
-		lines = append(lines, style.Warn("warning: ")+warning)
+		lines = append(lines, style.Warn("warning: ")+strings.ReplaceAll(warning, "\n", "\n  "))
 	}
 	for _, l := range lines {
 		if _, err := fmt.Fprintln(w, l); err != nil {
