@@ -19,9 +19,8 @@ import (
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"pawl": func() {
-			os.Exit(cli.Main(context.Background(), os.Args[1:], cli.IO{
+			os.Exit(cli.Main(context.Background(), os.Args[1:], &cli.IO{
 				In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv,
-				Width: func() int { return 80 },
 			}))
 		},
 	})

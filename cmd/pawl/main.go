@@ -11,15 +11,22 @@ import (
 )
 
 func main() {
-	fd := int(os.Stderr.Fd())
-	os.Exit(cli.Main(context.Background(), os.Args[1:], cli.IO{
+	os.Exit(cli.Main(context.Background(), os.Args[1:], &cli.IO{
 		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv,
-		Terminal: term.IsTerminal(fd),
-		Width: func() int {
-			if w, _, err := term.GetSize(fd); err == nil {
-				return w
-			}
-			return 80
-		},
+		OutScreen: screen(os.Stdout), ErrScreen: screen(os.Stderr),
 	}))
+}
+
+// screen tells the size of a terminal; nil for a file that is none.
+func screen(f *os.File) func() (width, height int) {
+	fd := int(f.Fd())
+	if !term.IsTerminal(fd) {
+		return nil
+	}
+	return func() (int, int) {
+		if w, h, err := term.GetSize(fd); err == nil && w > 0 && h > 0 {
+			return w, h
+		}
+		return 80, 24
+	}
 }

@@ -66,7 +66,7 @@ func (r *run) warnOfCompany(s gpu.State) {
 
 // choose says which cases each side measures, and with which timer.
 func (r *run) choose(w harness.Welcome) error {
-	r.cases = map[string][]trial.Case{}
+	r.cases, r.metrics = map[string][]trial.Case{}, map[measure.CaseKey]suite.Case{}
 	for _, s := range r.sides {
 		for _, c := range r.Suite.Cases() {
 			if c.Implementation == s.from && r.wants(c.Name(), c.Benchmark) {
@@ -96,10 +96,12 @@ func (r *run) add(s side, c suite.Case, timers []measure.Timer) {
 		Key: key, Params: c.Params.Map(), Implementation: c.Implementation,
 		Timer: c.Timer, Samples: c.Samples, Warmup: c.Warmup, Bytes: c.Bytes,
 	})
-	r.declared = append(r.declared, measure.Case{
+	declared := measure.Case{
 		CaseKey: key, Params: c.Params.Map(), Unit: "ns", Better: measure.Lower,
 		Gate: c.Gate, Timer: c.Timer, Flops: c.Flops, Bytes: c.Bytes,
-	})
+	}
+	r.declared = append(r.declared, declared)
+	r.declareMetrics(c, declared)
 }
 
 func (r *run) someCases() string {

@@ -25,11 +25,10 @@ type (
 	}
 	// Identical tells that there is nothing to measure.
 	Identical struct{ Digest string }
-	// Waiting tells who holds the device.
-	Waiting struct {
-		Device string
-		Holder device.Holder
-	}
+	// Waiting tells who holds what is needed: the device, or the place of the record.
+	Waiting struct{ What, Holder string }
+	// Listed tells of cases that are going to be measured, before their first result.
+	Listed struct{ Cases []measure.Case }
 	// Ready tells what is going to be measured on what.
 	Ready struct {
 		Device gpu.Identity
@@ -59,6 +58,7 @@ func (Building) benchEvent()   {}
 func (Built) benchEvent()      {}
 func (Identical) benchEvent()  {}
 func (Waiting) benchEvent()    {}
+func (Listed) benchEvent()     {}
 func (Ready) benchEvent()      {}
 func (Calibrated) benchEvent() {}
 func (Noticed) benchEvent()    {}

@@ -52,9 +52,6 @@ func (r *run) meet(ctx context.Context) (harness.Welcome, error) {
 			return harness.Welcome{}, err
 		}
 	}
-	if len(session.Welcome.Timers) == 0 {
-		session.Welcome.Timers = []measure.Timer{measure.TimerWall}
-	}
 	return session.Welcome, session.Bye(ctx)
 }
 
@@ -135,8 +132,8 @@ func (r *run) calibration(ctx context.Context, when string) (*measure.Calibratio
 	return &measure.Calibration{When: when, Kernel: session.Welcome.SDK, Timer: timer, Samples: m.Samples}, session.Bye(ctx)
 }
 
-// calibrationTimer is the clock most cases are gated on, so that the drift is
-// that of the numbers that count.
+// calibrationTimer is a clock that cases are gated on, so that the drift is that
+// of the numbers that count.
 func (r *run) calibrationTimer(known []measure.Timer) measure.Timer {
 	for _, c := range r.cases[suite.Candidate] {
 		if slices.Contains(known, c.Timer) {
@@ -153,7 +150,7 @@ func (r *run) runner(s side) trial.Runner {
 	if h := variants[0].Harness; h.Format != "pawl" {
 		return &trial.Commands{
 			Command: s.command(h, log, r.deviceEnv()...), Format: formatName(h.Format), Output: h.Output, Side: s.name,
-			Found: r.journal.AddCases,
+			Found: r.list,
 			Keep:  func(k measure.CaseKey) bool { return r.wants(k.Name(), k.Benchmark) },
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/goatnote-inc/pawl/gpu"
 	"github.com/goatnote-inc/pawl/internal/device"
 	"github.com/goatnote-inc/pawl/internal/harness"
+	"github.com/goatnote-inc/pawl/internal/suite"
 	"github.com/goatnote-inc/pawl/internal/trial"
 	"github.com/goatnote-inc/pawl/measure"
 )
@@ -39,18 +40,24 @@ func Run(ctx context.Context, o Options) (res Result, err error) {
 		return Result{}, &UsageError{err}
 	}
 	defer func() { err = errors.Join(err, r.cleanUp(ctx)) }()
-	if err := r.makeRoom(); err != nil {
+	if err := r.takePlace(ctx); err != nil {
 		return Result{}, err
 	}
-	if err := r.prepare(ctx); err != nil {
+	if err := r.chooseDevice(ctx); err != nil {
 		return Result{}, err
 	}
-	if r.identical() {
-		o.Emit(Identical{Digest: r.sides[0].impl.Digest})
-		return Result{Identical: true}, nil
+	// A build takes the CPU: where that is the device, it has to wait for its turn too.
+	steps := []func(context.Context) error{r.prepare, r.takeDevice}
+	if r.device.Identity().Kind == gpu.CPU {
+		steps = []func(context.Context) error{r.takeDevice, r.prepare}
 	}
-	if err := r.takeDevice(ctx); err != nil {
-		return Result{}, err
+	for _, step := range steps {
+		if err := step(ctx); err != nil {
+			return Result{}, err
+		}
+		if same, err := r.identical(ctx); err != nil || same {
+			return Result{Identical: same}, err
+		}
 	}
 	return r.measure(ctx)
 }
@@ -59,14 +66,18 @@ func Run(ctx context.Context, o Options) (res Result, err error) {
 type run struct {
 	Options
 	sides    []side
+	device   device.Device
+	found    []device.Notice // what listing the devices told
 	lease    *device.Lease
 	journal  *measure.Journal
 	header   measure.Header
 	cases    map[string][]trial.Case // by side
 	declared []measure.Case          // the same, as the record has them
-	opened   float64                 // median of the calibration that opened the run
-	logs     map[string]*os.File     // what the sides print
+	metrics  map[measure.CaseKey]suite.Case
+	opened   float64             // median of the calibration that opened the run
+	logs     map[string]*os.File // what the sides print
 	ending   measure.Ending
+	recorded int // rounds in the journal
 	undo     []func(context.Context) error
 }
 
@@ -84,31 +95,37 @@ func (r *run) cleanUp(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// takeDevice chooses the device, waits until it is free and holds its clocks.
-func (r *run) takeDevice(ctx context.Context) error {
+// chooseDevice finds the device that the suite asks for.
+func (r *run) chooseDevice(ctx context.Context) error {
 	inv, err := device.List(ctx, device.Options{})
 	if err != nil {
 		return err
 	}
 	want := r.Suite.Device
-	dev, err := inv.Select(want.Kind, want.Select)
-	if err != nil {
+	if r.device, err = inv.Select(want.Kind, want.Select); err != nil {
 		return err
 	}
-	id := dev.Identity()
-	r.lease, err = device.Acquire(ctx, dev, device.LockOptions{
+	r.found = inv.Notices
+	return nil
+}
+
+// takeDevice waits until the device is free and holds its clocks.
+func (r *run) takeDevice(ctx context.Context) (err error) {
+	name := r.device.Identity().Name
+	r.lease, err = device.Acquire(ctx, r.device, device.LockOptions{
 		Dir: r.LockDir, Owner: r.Owner, Wait: r.Wait, Now: r.Now,
-		OnWait: func(h device.Holder) { r.Emit(Waiting{Device: id.Name, Holder: h}) },
+		OnWait: func(h device.Holder) { r.Emit(Waiting{What: name, Holder: h.String()}) },
 	})
 	if err != nil {
 		return err
 	}
 	r.atEnd(r.lease.Release)
+	want := r.Suite.Device
 	notices, err := r.lease.SetClocks(ctx, want.Clocks, want.Persistence)
 	if err != nil {
 		return err
 	}
-	for _, n := range slices.Concat(inv.Notices, r.lease.Notices(), notices) {
+	for _, n := range slices.Concat(r.found, r.lease.Notices(), notices) {
 		r.notice(n)
 	}
 	return nil
@@ -136,10 +153,13 @@ func (r *run) measure(ctx context.Context) (Result, error) {
 	if err := r.openLogs(); err != nil {
 		return Result{}, err
 	}
+	if err := r.setAside(); err != nil {
+		return Result{}, err
+	}
 	if r.journal, err = measure.CreateJournal(measure.JournalPath(r.Out), r.header); err != nil {
 		return Result{}, err
 	}
-	if err := r.journal.AddCases(r.declared); err != nil {
+	if err := r.list(r.declared); err != nil {
 		return Result{}, err
 	}
 	r.Emit(Ready{Device: r.header.Device, State: state, Sides: r.sideNames(), Cases: len(r.cases[r.sides[0].name]), Rounds: r.header.Plan.Growth})
@@ -153,8 +173,20 @@ func (r *run) measure(ctx context.Context) (Result, error) {
 	}
 	r.ending.End = measure.End{State: out.State, Reason: out.Reason, Seconds: out.Seconds, Dollars: out.Dollars}
 	r.ending.Warnings = append(r.ending.Warnings, out.Warnings...)
+	if r.recorded == 0 && ctx.Err() != nil {
+		return Result{Outcome: out}, errors.Join(trialErr, r.putBack())
+	}
 	path, err := r.finish()
 	return Result{Path: path, Outcome: out}, errors.Join(trialErr, err)
+}
+
+// list keeps the cases, and tells of them.
+func (r *run) list(cases []measure.Case) error {
+	if err := r.journal.AddCases(cases); err != nil {
+		return err
+	}
+	r.Emit(Listed{Cases: cases})
+	return nil
 }
 
 // abandon ends a journal that has no rounds.
@@ -181,15 +213,14 @@ func (r *run) plan() trial.Plan {
 	plan := trial.Plan{
 		Seed: p.Seed, Growth: p.Growth, Turns: p.Turns, Budget: r.budget(), Dollars: p.Dollars, PricePerHour: p.PricePerHour,
 		MaxTemperatureC: r.Suite.Device.MaxTemperature, Decide: r.Decide, Now: r.Now,
-		Record: r.journal.AddRound,
+		Record: r.record,
 		Emit:   func(e trial.Event) { r.Emit(Measuring{e}) },
-		Watch: func(ctx context.Context) (gpu.State, func() gpu.State, error) {
+		Watch: func(ctx context.Context) (gpu.State, func() (gpu.State, error), error) {
 			before, err := r.lease.Device().State(ctx)
 			if err != nil {
 				return before, nil, err
 			}
-			w := device.Watch(ctx, r.lease.Device(), device.WatchInterval)
-			return before, func() gpu.State { s, _ := w.Stop(); return s }, nil
+			return before, device.Watch(ctx, r.lease.Device(), device.WatchInterval).Stop, nil
 		},
 	}
 	for _, s := range r.sides {
@@ -198,55 +229,22 @@ func (r *run) plan() trial.Plan {
 	return plan
 }
 
+// record keeps a finished round, with the metrics that are computed from it.
+func (r *run) record(round measure.Round, results []measure.Result) error {
+	derived, err := r.derive(results)
+	if err != nil {
+		return err
+	}
+	r.recorded++
+	return r.journal.AddRound(round, append(results, derived...))
+}
+
 func (r *run) sideNames() []string {
 	var names []string
 	for _, s := range r.sides {
 		names = append(names, s.name)
 	}
 	return names
-}
-
-// makeRoom saves what a crashed run left, and moves the last record aside: a run
-// that crashes must not be mistaken for the one before it.
-func (r *run) makeRoom() error {
-	if err := os.MkdirAll(filepath.Dir(r.Out), 0o755); err != nil {
-		return fmt.Errorf("make a place for the record: %w", err)
-	}
-	journal := measure.JournalPath(r.Out)
-	if _, err := os.Stat(journal); err == nil {
-		if err := r.recover(journal); err != nil {
-			return err
-		}
-	}
-	for _, suffix := range []string{"", ".zst"} {
-		if err := os.Rename(r.Out+suffix, previous(r.Out)+suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return fmt.Errorf("move the last record aside: %w", err)
-		}
-	}
-	return nil
-}
-
-// previous is where the last record goes when a new one takes its place.
-func previous(out string) string {
-	dir, name := filepath.Split(out)
-	if name == "current.json" {
-		return filepath.Join(dir, "previous.json")
-	}
-	return filepath.Join(dir, "previous-"+name) // a record of another kind must not replace that one
-}
-
-// recover makes the document of a run that crashed.
-func (r *run) recover(journal string) error {
-	path := filepath.Join(filepath.Dir(r.Out), "interrupted-"+r.Now().UTC().Format("20060102T150405Z")+".json")
-	saved, old, err := measure.Finish(journal, path)
-	if errors.Is(err, measure.ErrNotRecord) {
-		return os.Remove(journal) // it crashed before it had anything to tell
-	}
-	if err != nil {
-		return fmt.Errorf("save what an interrupted run left in %s: %w", journal, err)
-	}
-	r.Emit(Recovered{Path: saved, Rounds: len(old.Rounds)})
-	return nil
 }
 
 func (r *run) log(name string) (*os.File, error) {

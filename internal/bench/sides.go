@@ -22,8 +22,9 @@ type side struct {
 	from string // the implementation of the suite it is built as: a base is a candidate
 	dir  string // where its commands run
 	impl measure.Implementation
-	// known says that its digest covers everything it consists of.
-	known bool
+	// known says that its digest covers everything it consists of, as far as the
+	// suite declares it. A script may load files that nobody declared.
+	known, scripted bool
 }
 
 // prepare checks out, builds and identifies every side, the candidate first.
@@ -110,13 +111,13 @@ func (r *run) build(ctx context.Context, s *side) error {
 	}
 	defer log.Close()
 	s.impl.Name = s.name
-	env := map[string]string{}
-	var commands, files []string
+	var commands, files, starts []string
 	done := map[string]bool{}
 	for _, v := range r.variants(s.from) {
-		maps.Copy(env, v.Harness.Env)
+		starts = append(starts, fmt.Sprintf("%q %q", v.Harness.Command, environ(v.Harness.Env)))
 		commands = append(commands, v.Build.Command, v.Harness.Command)
 		files = append(files, v.Harness.Files...)
+		s.scripted = s.scripted || build.Scripted(s.dir, v.Harness.Command)
 		if done[v.Build.Key()] {
 			continue
 		}
@@ -134,7 +135,7 @@ func (r *run) build(ctx context.Context, s *side) error {
 	}
 	s.impl.Harness.Command = commands[1]
 	s.impl.Toolchain = build.Toolchain(ctx, s.dir, commands...)
-	s.impl.Digest = build.Combine(r.Suite.Digest, s.impl, env)
+	s.impl.Digest = build.Combine(r.Suite.Digest, s.impl, starts)
 	return nil
 }
 
@@ -180,18 +181,29 @@ func (r *run) variants(implementation string) []suite.Variant {
 }
 
 // identical tells whether two sides are the same in everything that could make
-// their times differ.
-func (r *run) identical() bool {
+// their times differ. Then there is nothing to measure.
+func (r *run) identical(ctx context.Context) (bool, error) {
 	i := slices.IndexFunc(r.sides, func(s side) bool { return s.name == suite.Base })
 	if i < 0 || r.Again || r.ForceMeasure || len(r.sides) > 2 {
-		return false
+		return false, nil
 	}
 	candidate, base := r.sides[0], r.sides[i]
-	if candidate.known && base.known {
-		return candidate.impl.Digest == base.impl.Digest
+	if candidate.known && candidate.impl.Digest != base.impl.Digest {
+		return false, nil
 	}
-	// Nothing was declared: only the same commit without changes is the same for sure.
-	return candidate.impl.Commit != "" && candidate.impl.Commit == base.impl.Commit && !candidate.impl.Dirty
+	if !candidate.known || candidate.scripted {
+		// What it consists of is not declared, or not all of it: every file must be the same.
+		repo, err := build.Open(ctx, r.Dir)
+		if err != nil {
+			return false, err
+		}
+		same, err := repo.SameFiles(ctx, base.impl.Commit, repo.Root)
+		if err != nil || !same {
+			return false, err
+		}
+	}
+	r.Emit(Identical{Digest: candidate.impl.Digest})
+	return true, nil
 }
 
 // command is how a variant's harness is started for a side.

@@ -17,21 +17,21 @@ import (
 // is here, against the merge base.
 func runBare(ctx context.Context, g *globals) error {
 	bench := benchFlags{globals: g, wait: 30 * time.Minute}
-	survey, err := look(g.folder())
+	survey, err := look()
 	if err != nil {
 		return err
 	}
 	var s *suite.Suite
 	var path string
-	if exists(filepath.Join(g.folder(), scout.SuiteFile)) {
-		s, path, err = loadSuite(g.folder(), "")
+	if exists(scout.SuiteFile) {
+		s, path, err = loadSuite("")
 	} else {
 		s, err = g.found(survey)
 	}
 	if err != nil {
 		return err
 	}
-	bench.base = g.mergeBase(ctx, needed(g.folder(), s, survey))
+	bench.base = g.mergeBase(ctx, needed(s, survey))
 	return bench.measure(ctx, s, path)
 }
 
@@ -45,7 +45,7 @@ func (g *globals) found(survey scout.Survey) (*suite.Suite, error) {
 		fmt.Fprint(g.Err, survey.Explain())
 		return nil, unmeasured(err)
 	}
-	data, err := scout.Compose(folderName(g.folder()), chosen, nil)
+	data, err := scout.Compose(folderName(), chosen, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +69,7 @@ func (g *globals) mergeBase(ctx context.Context, needed []string) string {
 		fmt.Fprintf(g.Err, "measuring without a base: %v\n", why)
 		return ""
 	}
-	repo, err := build.Open(ctx, g.folder())
+	repo, err := build.Open(ctx, ".")
 	if err != nil {
 		return alone(build.ErrNoRepository)
 	}
@@ -78,7 +78,7 @@ func (g *globals) mergeBase(ctx context.Context, needed []string) string {
 		return alone(err)
 	}
 	for _, name := range needed {
-		if !repo.Has(ctx, commit, filepath.Join(g.folder(), name)) {
+		if !repo.Has(ctx, commit, name) {
 			return alone(fmt.Sprintf("%s is not in %.12s (%s)", name, commit, with))
 		}
 	}
@@ -88,7 +88,7 @@ func (g *globals) mergeBase(ctx context.Context, needed []string) string {
 
 // needed are the files without which an older commit could not be measured: the
 // harness, and the SDK's file where it was put beside it.
-func needed(dir string, s *suite.Suite, survey scout.Survey) []string {
+func needed(s *suite.Suite, survey scout.Survey) []string {
 	chosen, err := survey.Choose("")
 	candidate, _ := s.Implementation(suite.Candidate)
 	if err != nil || chosen.Level != scout.Harness || candidate.Harness.Format != "pawl" {
@@ -96,7 +96,7 @@ func needed(dir string, s *suite.Suite, survey scout.Survey) []string {
 	}
 	files := []string{chosen.Source}
 	sdk := path.Join(path.Dir(chosen.Source), chosen.SDK)
-	if exists(filepath.Join(dir, filepath.FromSlash(sdk))) {
+	if exists(filepath.FromSlash(sdk)) {
 		files = append(files, sdk)
 	}
 	return files

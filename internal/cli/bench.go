@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/binary"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/goatnote-inc/pawl/internal/bench"
 	"github.com/goatnote-inc/pawl/internal/report"
+	"github.com/goatnote-inc/pawl/internal/scout"
 	"github.com/goatnote-inc/pawl/internal/suite"
 	"github.com/goatnote-inc/pawl/measure"
 )
@@ -68,7 +70,7 @@ in the same rounds, in a balanced random order.`,
 }
 
 func (f *benchFlags) run(ctx context.Context) error {
-	s, path, err := loadSuite(f.folder(), f.suite)
+	s, path, err := loadSuite(f.suite)
 	if err != nil {
 		return err
 	}
@@ -85,7 +87,7 @@ func (f *benchFlags) measure(ctx context.Context, s *suite.Suite, path string) e
 		}
 		return f.printPlan(plan)
 	}
-	progress := newProgress(f.IO, f.style(), f.json)
+	progress := newProgress(f.globals, f.json)
 	o.Emit = progress.event
 	res, err := bench.Run(ctx, o)
 	progress.close()
@@ -101,7 +103,7 @@ func (f *benchFlags) measure(ctx context.Context, s *suite.Suite, path string) e
 }
 
 func (f *benchFlags) options(s *suite.Suite, path string) bench.Options {
-	dir, file := f.folder(), "" // a suite that was found and not written has no file
+	dir, file := ".", "" // a suite that was found and not written has no file
 	if path != "" {
 		dir, file = filepath.Dir(path), filepath.Base(path)
 	}
@@ -136,28 +138,17 @@ func (f *benchFlags) show(path string) error {
 	return err
 }
 
-// loadSuite reads the named suite file, or pawl.yaml in the folder.
-func loadSuite(dir, name string) (*suite.Suite, string, error) {
-	path := name
-	if path == "" {
-		path = filepath.Join(dir, "pawl.yaml")
-	}
+// loadSuite reads the named suite file, or pawl.yaml in this folder.
+func loadSuite(name string) (*suite.Suite, string, error) {
+	path := cmp.Or(name, scout.SuiteFile)
 	s, err := suite.Load(path)
-	if errors.Is(err, fs.ErrNotExist) && name == "" {
-		return nil, "", usageError{fmt.Errorf("there is no pawl.yaml in %s\n  pawl init writes one; -C FOLDER or --suite FILE names another place", shortPath(dir))}
-	}
-	if err != nil {
-		return nil, "", err
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && name == "":
+		return nil, "", usageError{errors.New("there is no pawl.yaml in this folder\n  pawl init writes one; -C FOLDER or --suite FILE names another place")}
+	case err != nil:
+		return nil, "", usageError{err} // what cannot be read was named by the user
 	}
 	return s, path, nil
-}
-
-// shortPath is how a person would call a folder.
-func shortPath(dir string) string {
-	if dir == "." {
-		return "this folder"
-	}
-	return dir
 }
 
 func randomSeed() uint64 {

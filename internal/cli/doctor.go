@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -16,6 +15,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/bench"
 	"github.com/goatnote-inc/pawl/internal/doctor"
 	"github.com/goatnote-inc/pawl/internal/report"
+	"github.com/goatnote-inc/pawl/internal/scout"
 	"github.com/goatnote-inc/pawl/internal/suite"
 	"github.com/goatnote-inc/pawl/internal/trial"
 	"github.com/goatnote-inc/pawl/measure"
@@ -69,7 +69,7 @@ func (f *doctorFlags) run(ctx context.Context, given *pflag.FlagSet) error {
 	}
 	path := f.suite
 	if path == "" {
-		path = filepath.Join(f.folder(), "pawl.yaml")
+		path = scout.SuiteFile
 	}
 	found, err := doctor.Examine(ctx, doctor.Options{
 		SuiteFile: path, Results: filepath.Join(filepath.Dir(path), "results"), Version: Version(),
@@ -102,9 +102,6 @@ func (f *doctorFlags) check(given *pflag.FlagSet) error {
 	if f.rounds < 2 {
 		err = fmt.Errorf("--rounds %d: one round shows no spread, take 2 or more", f.rounds)
 	}
-	if info, statErr := os.Stat(f.folder()); statErr != nil || !info.IsDir() {
-		err = fmt.Errorf("-C %s: there is no such folder", f.dir)
-	}
 	return err
 }
 
@@ -133,7 +130,7 @@ func (f *doctorFlags) measureNoise(ctx context.Context, path string, found docto
 	if err := f.announce(plan); err != nil {
 		return nil, err
 	}
-	progress := newProgress(f.IO, f.style(), f.json)
+	progress := newProgress(f.globals, f.json)
 	o.Emit = progress.event
 	res, runErr := bench.Run(ctx, o)
 	progress.close()

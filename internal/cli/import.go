@@ -43,7 +43,7 @@ Formats:
 				return err
 			}
 			if out == "" {
-				out = filepath.Join(g.folder(), "results", "imported.json")
+				out = filepath.Join("results", "imported.json")
 			}
 			if err := os.MkdirAll(filepath.Dir(out), 0o755); err != nil {
 				return fmt.Errorf("make a place for the record: %w", err)

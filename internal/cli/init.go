@@ -50,10 +50,10 @@ nothing measures yet it writes a harness to fill in. Nothing else is touched.`,
 }
 
 func (f *initFlags) run(ctx context.Context, source string) error {
-	if exists(filepath.Join(f.folder(), scout.SuiteFile)) && !f.force {
+	if exists(scout.SuiteFile) && !f.force {
 		return inTheWay(scout.SuiteFile)
 	}
-	survey, err := look(f.folder())
+	survey, err := look()
 	if err != nil {
 		return err
 	}
@@ -86,9 +86,9 @@ func (f *initFlags) run(ctx context.Context, source string) error {
 
 func (f *initFlags) setup(ctx context.Context) scout.Setup {
 	return scout.Setup{
-		Dir: f.folder(), Name: folderName(f.folder()), Force: f.force, Hello: greeting(ctx),
+		Dir: ".", Name: folderName(), Force: f.force, Hello: greeting(ctx),
 		Build: func(ctx context.Context, b suite.Build) error {
-			_, err := build.Run(ctx, build.Recipe{Command: b.Command, Dir: f.folder(), Outputs: b.Outputs, Timeout: b.Timeout}, nil)
+			_, err := build.Run(ctx, build.Recipe{Command: b.Command, Dir: ".", Outputs: b.Outputs, Timeout: b.Timeout}, nil)
 			return err
 		},
 		Say: func(line string) {
@@ -103,11 +103,11 @@ func inTheWay(path string) error {
 	return usageError{fmt.Errorf("%s is there already\n  pawl init --force writes pawl.yaml anew; no other file is ever written over", path)}
 }
 
-// look surveys a folder. Links that lead out of it are not followed.
-func look(dir string) (scout.Survey, error) {
-	root, err := os.OpenRoot(dir)
+// look surveys this folder. Links that lead out of it are not followed.
+func look() (scout.Survey, error) {
+	root, err := os.OpenRoot(".")
 	if err != nil {
-		return scout.Survey{}, usageError{fmt.Errorf("look into %s: %w", shortPath(dir), err)}
+		return scout.Survey{}, fmt.Errorf("look into this folder: %w", err)
 	}
 	defer root.Close()
 	return scout.Look(root.FS())
@@ -136,8 +136,8 @@ func greeting(ctx context.Context) harness.Hello {
 }
 
 // folderName is what a suite is called when nobody has named it.
-func folderName(dir string) string {
-	abs, err := filepath.Abs(dir)
+func folderName() string {
+	abs, err := filepath.Abs(".")
 	if err != nil {
 		return "suite"
 	}

@@ -6,23 +6,23 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/goatnote-inc/pawl/internal/bench"
-	"github.com/goatnote-inc/pawl/internal/report"
 )
 
 // live draws the state of a run at the bottom of a terminal and keeps drawing
 // it over itself; lines worth keeping scroll away above it.
 type live struct {
-	out   io.Writer
-	width func() int
-	style report.Style
-	now   func() time.Time
+	out    io.Writer
+	screen func() (width, height int)
+	now    func() time.Time
 
 	mu      sync.Mutex
 	picture picture
-	drawn   int // lines on the screen
+	drawn   []string // what is on the screen
 	last    time.Time
+	closed  bool
 	stop    chan struct{}
 	done    chan struct{}
 }
@@ -30,8 +30,8 @@ type live struct {
 // redraw is how often the picture changes at most; a person cannot see more.
 const redraw = 100 * time.Millisecond
 
-func newLive(io *IO, style report.Style, now func() time.Time) *live {
-	l := &live{out: io.Err, width: io.Width, style: style, now: now, stop: make(chan struct{}), done: make(chan struct{})}
+func newLive(out io.Writer, screen func() (int, int), now func() time.Time) *live {
+	l := &live{out: out, screen: screen, now: now, stop: make(chan struct{}), done: make(chan struct{})}
 	go l.tick()
 	return l
 }
@@ -47,47 +47,67 @@ func (l *live) tick() {
 			return
 		case <-t.C:
 			l.mu.Lock()
-			l.draw()
+			l.draw("")
 			l.mu.Unlock()
 		}
 	}
 }
 
+// event changes the picture, and keeps a line above it if there is one.
 func (l *live) event(e bench.Event, keep string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.picture.event(e, l.now())
-	if keep != "" {
-		if _, isRound := e.(bench.Measuring); !isRound || strings.Contains(keep, "warning") {
-			l.erase()
-			fmt.Fprintln(l.out, keep)
-		}
-	}
 	if keep != "" || l.now().Sub(l.last) >= redraw {
-		l.draw()
+		l.draw(keep)
 	}
 }
 
-func (l *live) draw() {
-	l.erase()
-	lines := l.picture.lines(l.now(), l.width(), l.style)
-	for _, line := range lines {
-		fmt.Fprintln(l.out, line)
-	}
-	l.drawn, l.last = len(lines), l.now()
+// note puts a line above the picture.
+func (l *live) note(text string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.draw(text)
 }
 
-func (l *live) erase() {
-	if l.drawn > 0 {
-		fmt.Fprintf(l.out, "\x1b[%dA\x1b[J", l.drawn)
-		l.drawn = 0
+// draw replaces the picture in one write, so that no half of it is ever seen.
+func (l *live) draw(keep string) {
+	width, height := l.screen()
+	var b strings.Builder
+	b.WriteString(l.erase(width))
+	if keep != "" {
+		b.WriteString(keep + "\n")
 	}
+	if !l.closed {
+		l.drawn = l.picture.lines(l.now(), width, height)
+		l.last = l.now()
+	}
+	for _, line := range l.drawn {
+		b.WriteString(line + "\n")
+	}
+	_, _ = io.WriteString(l.out, b.String()) // a terminal that is gone must not end a run
 }
 
+// erase goes back to where the picture began. A window that became narrower has
+// wrapped its lines, and a key that was pressed may stand at the cursor.
+func (l *live) erase(width int) string {
+	rows := 0
+	for _, line := range l.drawn {
+		rows += 1 + (utf8.RuneCountInString(line)-1)/max(width, 1)
+	}
+	l.drawn = nil
+	if rows == 0 {
+		return ""
+	}
+	return fmt.Sprintf("\r\x1b[%dA\x1b[J", rows)
+}
+
+// close removes the picture: what it showed is in the table that follows.
 func (l *live) close() {
 	close(l.stop)
 	<-l.done
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.erase()
+	l.closed = true
+	l.draw("")
 }

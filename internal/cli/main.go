@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/signal"
 	"runtime/debug"
 	"strings"
+	"sync"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -23,38 +25,61 @@ type IO struct {
 	Out    io.Writer
 	Err    io.Writer
 	Getenv func(string) string
-	// Terminal tells whether Err is one, and how wide it is.
-	Terminal bool
-	Width    func() int
+	// OutScreen and ErrScreen tell the size of the terminal that a stream is; nil for
+	// one that is none.
+	OutScreen, ErrScreen func() (width, height int)
+
+	mu   sync.Mutex
+	over func(string) // says something while a picture is drawn on Err; nil to just print it
+}
+
+// say tells a person something now, above a picture if there is one.
+func (io *IO) say(text string) {
+	io.mu.Lock()
+	over := io.over
+	io.mu.Unlock()
+	if over != nil {
+		over(text)
+		return
+	}
+	fmt.Fprintln(io.Err, text)
+}
+
+func (io *IO) setOver(over func(string)) {
+	io.mu.Lock()
+	defer io.mu.Unlock()
+	io.over = over
 }
 
 // Main runs one command and returns the exit code.
-func Main(ctx context.Context, args []string, io IO) int {
-	ctx, stop := interruptible(ctx, io.Err)
+func Main(ctx context.Context, args []string, io *IO) int {
+	signal.Ignore(syscall.SIGPIPE) // a reader that went away is a failed write, not the end of a run
+	ctx, stop := interruptible(ctx, io)
 	defer stop()
-	root := newRoot(&io)
+	g := &globals{IO: io}
+	root := newRoot(g)
 	root.SetArgs(args)
 	root.SetIn(io.In)
 	root.SetOut(io.Out)
 	root.SetErr(io.Err)
 	err := root.ExecuteContext(ctx)
 	if err != nil && !errors.Is(err, errSaid) {
-		fmt.Fprintln(io.Err, io.style().Bad("pawl: ")+err.Error())
+		fmt.Fprintln(io.Err, g.errStyle().Bad("pawl: ")+err.Error())
 	}
 	return exitCode(ctx, err)
 }
 
-// interruptible ends the context at the first SIGINT or SIGTERM, with time to
-// keep what was done; the second ends the process the hard way.
-func interruptible(parent context.Context, stderr io.Writer) (context.Context, func()) {
+// interruptible ends the context at the first SIGINT, SIGTERM or SIGHUP, with time
+// to keep what was done; the second ends the process the hard way.
+func interruptible(parent context.Context, io *IO) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	done := make(chan struct{})
 	go func() {
 		select {
 		case s := <-signals:
-			fmt.Fprintf(stderr, "\npawl: %v: keeping what was measured (once more to stop at once)\n", s)
+			io.say(fmt.Sprintf("%v: keeping what was measured (once more to stop at once)", s))
 			cancel(errInterrupted)
 			signal.Stop(signals) // the default action is back
 		case <-done:
@@ -67,8 +92,7 @@ func interruptible(parent context.Context, stderr io.Writer) (context.Context, f
 	}
 }
 
-func newRoot(io *IO) *cobra.Command {
-	g := &globals{IO: io}
+func newRoot(g *globals) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "pawl",
 		Short: "The performance feedback loop for GPU kernels",
@@ -81,12 +105,23 @@ measures it against the merge base.`,
   pawl doctor            # what is here, what is missing, how to fix it
   pawl bench             # measure
   pawl bench --base main # measure against main, side by side`,
-		SilenceErrors: true,
-		SilenceUsage:  true,
-		Args:          cobra.NoArgs,
-		Version:       Version(),
-		RunE:          func(cmd *cobra.Command, _ []string) error { return runBare(cmd.Context(), g) },
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+		Version:           Version(),
+		PersistentPreRunE: func(*cobra.Command, []string) error { return g.enter() },
+		RunE:              func(cmd *cobra.Command, _ []string) error { return runBare(cmd.Context(), g) },
 	}
+	root.Args = func(c *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return nil
+		}
+		hint := "pawl --help lists the commands"
+		if near := c.SuggestionsFor(args[0]); len(near) > 0 {
+			hint = fmt.Sprintf("did you mean %q?", near[0])
+		}
+		return usageError{fmt.Errorf("there is no command %q: %s", args[0], hint)}
+	}
+	root.SuggestionsMinimumDistance = 2
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usageError{fmt.Errorf("%w\n  %s --help shows what there is", err, c.CommandPath())}
 	})
@@ -128,7 +163,7 @@ var commandGroups = []struct {
 }{
 	{"start", "Start:", []func(*globals) *cobra.Command{newInit, newDoctor, newValidate, newSchema}},
 	{"measure", "Measure:", []func(*globals) *cobra.Command{newBench, newImport, newReport}},
-	{"other", "Other:", nil},
+	{"other", "Other:", []func(*globals) *cobra.Command{newSDK}},
 }
 
 // globals are the flags that every command has.
@@ -138,24 +173,37 @@ type globals struct {
 	noColor bool
 }
 
-// folder is where the command works.
-func (g *globals) folder() string {
+// enter goes to the folder of -C, so that every path is meant from there.
+func (g *globals) enter() error {
 	if g.dir == "" {
-		return "."
+		return nil
 	}
-	return g.dir
+	err := os.Chdir(g.dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return usageError{fmt.Errorf("-C %s: there is no such folder", g.dir)}
+	}
+	if err != nil {
+		return usageError{fmt.Errorf("-C: %w", err)}
+	}
+	return nil
 }
 
-func (io IO) style() report.Style {
-	return report.Style{Color: io.Terminal && io.Getenv("NO_COLOR") == "" && io.Getenv("TERM") != "dumb"}
-}
+// style is that of stdout, errStyle that of stderr: either may be a terminal
+// while the other is a file.
+func (g *globals) style() report.Style { return g.styleOf(g.OutScreen) }
 
-func (g *globals) style() report.Style {
-	if g.noColor {
+func (g *globals) errStyle() report.Style { return g.styleOf(g.ErrScreen) }
+
+func (g *globals) styleOf(screen func() (int, int)) report.Style {
+	if screen == nil {
 		return report.Style{}
 	}
-	return g.IO.style()
+	width, _ := screen()
+	return report.Style{Color: !g.noColor && !g.dumb() && g.Getenv("NO_COLOR") == "", Width: width}
 }
+
+// dumb tells of a terminal that cannot be drawn on.
+func (g *globals) dumb() bool { return g.Getenv("TERM") == "dumb" }
 
 // Version is what this binary was built from.
 func Version() string {

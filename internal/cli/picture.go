@@ -11,23 +11,26 @@ import (
 	"github.com/goatnote-inc/pawl/gpu"
 	"github.com/goatnote-inc/pawl/internal/bench"
 	"github.com/goatnote-inc/pawl/internal/report"
+	"github.com/goatnote-inc/pawl/internal/suite"
 	"github.com/goatnote-inc/pawl/internal/trial"
+	"github.com/goatnote-inc/pawl/measure"
 	"github.com/goatnote-inc/pawl/stats"
 )
 
 // picture is what a run looks like from outside at one moment. Events change
 // it, lines shows it; neither looks at a clock or a terminal by itself.
 type picture struct {
-	doing    string // before the first round
+	doing    string // between rounds
 	sides    []string
-	cases    []string // in the order first measured
+	cases    []string // in the order of the record
+	units    map[string]string
 	medians  map[string]map[string][]float64
 	round    trial.RoundStarted
 	side     string
 	state    gpu.State
-	began    time.Time // of the first round
-	measured int       // cases of a side that are done, over all rounds
-	perRound int       // how many of these make a round
+	began    time.Time // of the round under way
+	measured int       // cases of a side that are done in the round under way
+	seconds  []float64 // what the rounds took that are done
 }
 
 // mostRows is how many cases the picture shows; the table at the end shows all.
@@ -38,12 +41,13 @@ func (p *picture) event(e bench.Event, now time.Time) {
 	case bench.Building:
 		p.doing = fmt.Sprintf("building %s: %s", e.Side, e.Command)
 	case bench.Waiting:
-		p.doing = "waiting for " + e.Device
+		p.doing = waiting(e)
 	case bench.Built:
 		p.doing = "starting the harness"
 	case bench.Ready:
 		p.sides, p.state, p.doing = e.Sides, e.State, "calibrating"
-		p.medians = map[string]map[string][]float64{}
+	case bench.Listed:
+		p.list(e.Cases)
 	case bench.Calibrated:
 		if e.When == "close" {
 			p.doing = "writing the record"
@@ -53,107 +57,186 @@ func (p *picture) event(e bench.Event, now time.Time) {
 	}
 }
 
+// list learns the cases, in the order in which they are shown.
+func (p *picture) list(cases []measure.Case) {
+	if p.units == nil {
+		p.units, p.medians = map[string]string{}, map[string]map[string][]float64{}
+	}
+	for _, c := range cases {
+		if name := c.Name(); p.medians[name] == nil {
+			p.cases = append(p.cases, name)
+			p.units[name], p.medians[name] = c.Unit, map[string][]float64{}
+		}
+	}
+}
+
 func (p *picture) trial(e trial.Event, now time.Time) {
 	switch e := e.(type) {
 	case trial.RoundStarted:
-		if p.began.IsZero() {
-			p.began = now
-		}
-		p.round = e
-		p.perRound = len(e.Order) * max(e.Cases, 1)
-		p.measured = e.Round * p.perRound
-		p.doing = ""
+		p.round, p.began, p.measured, p.doing = e, now, 0, ""
 	case trial.SideStarted:
 		p.side, p.state = e.Side, e.State
 	case trial.CaseMeasured:
 		p.measured++
-		name := e.Result.Case.Name()
-		if p.medians[name] == nil {
-			p.medians[name] = map[string][]float64{}
-			p.cases = append(p.cases, name)
-			slices.Sort(p.cases)
-		}
-		if s := e.Result.Round.Samples; len(s) > 0 {
-			p.medians[name][e.Side] = append(p.medians[name][e.Side], stats.Median(s))
+		if sides := p.medians[e.Result.Case.Name()]; sides != nil && len(e.Result.Round.Samples) > 0 {
+			sides[e.Side] = append(sides[e.Side], stats.Median(e.Result.Round.Samples))
 		}
 	case trial.RoundDone:
+		p.seconds = append(p.seconds, e.Seconds)
 		if n := len(e.Round.Sides); n > 0 && e.Round.Sides[n-1].After != nil {
 			p.state = *e.Round.Sides[n-1].After
 		}
 	}
 }
 
-// lines draws the picture, no line wider than the terminal.
-func (p *picture) lines(now time.Time, width int, style report.Style) []string {
-	if p.began.IsZero() || p.doing != "" {
-		if p.doing == "" {
-			return nil
-		}
+// lines draws the picture, no line wider and not more lines than the terminal has.
+func (p *picture) lines(now time.Time, width, height int) []string {
+	switch {
+	case p.doing != "":
 		return []string{cut(p.doing+" ...", width)}
+	case p.round.Number == 0:
+		return nil
 	}
-	lines := []string{cut(p.bar(now), width)}
-	label := 0
-	for _, name := range p.cases {
-		label = max(label, utf8.RuneCountInString(name))
+	lines := []string{cut(p.bar(now, width), width)}
+	rows := p.rows(width - 2)
+	room := min(mostRows, height-2) // below the bar, above the cursor
+	if more := len(rows) - room; more > 0 {
+		room = max(room-1, 0)
+		rows = append(rows[:room], fmt.Sprintf("and %d more", len(rows)-room))
 	}
-	for i, name := range p.cases {
-		if i == mostRows {
-			lines = append(lines, cut(style.Faint(fmt.Sprintf("  and %d more", len(p.cases)-mostRows)), width))
-			break
-		}
-		lines = append(lines, cut("  "+p.row(name, min(label, 40)), width))
+	for _, row := range rows {
+		lines = append(lines, cut("  "+row, width))
 	}
-	return lines
+	return lines[:min(len(lines), max(height-1, 1))]
 }
 
 // bar is where the run stands: rounds, share done, time left, device.
-func (p *picture) bar(now time.Time) string {
-	total := max(p.round.Of*p.perRound, 1)
-	done := min(float64(p.measured)/float64(total), 1)
-	const cells = 20
-	full := int(done * cells)
+func (p *picture) bar(now time.Time, width int) string {
+	inRound := min(float64(p.measured)/float64(len(p.round.Order)*max(p.round.Cases, 1)), 1)
+	done := min((float64(p.round.Number-1)+inRound)/float64(max(p.round.Of, 1)), 1)
+	cells := 20
+	if width < 80 {
+		cells = 10
+	}
+	full := int(done * float64(cells))
 	parts := []string{
-		fmt.Sprintf("round %d of %d", min(p.round.Round+1, p.round.Of), p.round.Of),
+		fmt.Sprintf("round %d of %d", p.round.Number, p.round.Of),
 		strings.Repeat("#", full) + strings.Repeat(".", cells-full),
 		fmt.Sprintf("%3.0f %%", done*100),
 	}
-	if elapsed := now.Sub(p.began); done > 0.02 {
-		parts = append(parts, report.Span(time.Duration(float64(elapsed)*(1-done)/done))+" left")
+	if left, known := p.left(now, inRound); known {
+		parts = append(parts, report.Span(left)+" left")
 	}
-	parts = append(parts, p.side)
-	return strings.Join(append(parts, strings.Join(report.DeviceState(p.state), ", ")), "  ")
+	for _, part := range []string{p.side, strings.Join(report.DeviceState(p.state), ", ")} {
+		if part != "" {
+			parts = append(parts, part)
+		}
+	}
+	return strings.Join(parts, "  ")
 }
 
-// row is a case so far: the median of each side with its spread over rounds.
-func (p *picture) row(name string, label int) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%-*s", label, name)
-	for _, side := range p.sides {
+// left is how long the rounds still take: as long as those that are done, or
+// before there is one, as the cases of the first.
+func (p *picture) left(now time.Time, inRound float64) (time.Duration, bool) {
+	elapsed := now.Sub(p.began).Seconds()
+	var round float64
+	switch {
+	case len(p.seconds) > 0:
+		round = stats.Median(p.seconds)
+	case inRound > 0.1:
+		round = elapsed / inRound
+	default:
+		return 0, false
+	}
+	rest := max(round-elapsed, 0) + round*float64(p.round.Of-p.round.Number)
+	return time.Duration(rest * float64(time.Second)), true
+}
+
+// rows are the cases so far. What makes them too wide is left out, the least
+// telling first: the spreads, then the times of all sides but the first.
+func (p *picture) rows(width int) []string {
+	for detail := 2; ; detail-- {
+		var cells [][]string
+		for _, name := range p.cases {
+			if len(p.medians[name]) > 0 {
+				cells = append(cells, p.row(name, detail))
+			}
+		}
+		rows := aligned(cells)
+		if detail == 0 || !slices.ContainsFunc(rows, func(r string) bool { return utf8.RuneCountInString(r) > width }) {
+			return rows
+		}
+	}
+}
+
+// row is a case so far: the median of each side with its spread over rounds, and
+// what became of the base's time.
+func (p *picture) row(name string, detail int) []string {
+	cells := []string{name}
+	for i, side := range p.sides {
+		if i > 0 && detail == 0 {
+			break
+		}
 		m := p.medians[name][side]
 		if len(m) == 0 {
+			cells = append(cells, "")
 			continue
 		}
-		fmt.Fprintf(&b, "  %s %s", side, report.Quantity(stats.Median(m), "ns"))
-		if len(m) > 1 {
-			fmt.Fprintf(&b, " +-%.1f %%", 100*(slices.Max(m)-slices.Min(m))/2/stats.Median(m))
+		cell := side + " " + report.Quantity(stats.Median(m), p.units[name])
+		if len(m) > 1 && detail == 2 {
+			cell += fmt.Sprintf(" +-%.1f %%", 100*(slices.Max(m)-slices.Min(m))/2/math.Abs(stats.Median(m)))
+		}
+		cells = append(cells, cell)
+	}
+	return append(cells, p.change(name))
+}
+
+// change is the candidate over the base, round by round.
+func (p *picture) change(name string) string {
+	base, candidate := p.medians[name][suite.Base], p.medians[name][suite.Candidate]
+	var logs []float64
+	for i := range min(len(base), len(candidate)) {
+		if base[i] > 0 && candidate[i] > 0 { // a count may be zero: then there is no ratio
+			logs = append(logs, math.Log(candidate[i]/base[i]))
 		}
 	}
-	if a, c := p.medians[name]["base"], p.medians[name]["candidate"]; len(a) > 0 && len(c) > 0 {
-		n := min(len(a), len(c))
-		var sum float64
-		for i := range n {
-			sum += math.Log(c[i] / a[i])
-		}
-		fmt.Fprintf(&b, "  %s", report.Change(math.Exp(sum/float64(n))))
+	switch {
+	case len(logs) == 0:
+		return ""
+	case p.units[name] == "ns":
+		return report.Change(math.Exp(stats.Mean(logs)))
+	default:
+		return report.Amount(math.Exp(stats.Mean(logs)))
 	}
-	return b.String()
+}
+
+// aligned makes lines of cells, each column as wide as its widest.
+func aligned(rows [][]string) []string {
+	var widths []int
+	for _, row := range rows {
+		for i, cell := range row {
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		}
+	}
+	lines := make([]string, len(rows))
+	for n, row := range rows {
+		var b strings.Builder
+		for i, cell := range row {
+			fmt.Fprintf(&b, "%-*s", widths[i]+2, cell)
+		}
+		lines[n] = strings.TrimRight(b.String(), " ")
+	}
+	return lines
 }
 
 // cut shortens a line to the terminal's width: a line that wraps could not be
 // drawn over.
 func cut(line string, width int) string {
-	if width < 10 || utf8.RuneCountInString(line) <= width {
+	if utf8.RuneCountInString(line) <= width {
 		return line
 	}
-	return string([]rune(line)[:width-1]) + "~"
+	return string([]rune(line)[:max(width-1, 0)]) + "~"
 }

@@ -34,7 +34,7 @@ func (f *benchFlags) printPlan(p bench.Plan) error {
 	for _, c := range p.Builds {
 		line("build", "%s (once a side)", c)
 	}
-	line("rounds", "%s a side, %d samples each after warm-up, seed %d", rounds(p.Rounds), p.Samples, p.Seed)
+	line("rounds", "%s, %d samples each after warm-up, seed %d", roundsASide(p.Rounds), p.Samples, p.Seed)
 	line("time", "%s on the device (from %s)", between(p.Least.Seconds, p.Most.Seconds, seconds), p.Basis)
 	if p.Most.Dollars > 0 {
 		line("cost", "%s", between(p.Least.Dollars, p.Most.Dollars, report.Dollars))
@@ -52,15 +52,4 @@ func between(least, most float64, format func(float64) string) string {
 		return "about " + format(least)
 	}
 	return format(least) + " to " + format(most)
-}
-
-func rounds(growth []int) string {
-	var parts []string
-	for _, n := range growth {
-		parts = append(parts, fmt.Sprint(n))
-	}
-	if len(parts) == 1 {
-		return parts[0]
-	}
-	return strings.Join(parts, ", then ") + " where undecided"
 }

@@ -37,7 +37,7 @@ type fault struct {
 }
 
 func validate(g *globals, name string, asJSON bool) error {
-	s, path, err := loadSuite(g.folder(), name)
+	s, path, err := loadSuite(name)
 	if asJSON {
 		return validateJSON(g, s, err)
 	}
@@ -45,7 +45,7 @@ func validate(g *globals, name string, asJSON bool) error {
 		return err
 	}
 	for _, w := range s.Warnings {
-		fmt.Fprintln(g.Err, g.style().Warn("warning: ")+w.Error())
+		fmt.Fprintln(g.Err, g.errStyle().Warn("warning: ")+w.Error())
 	}
 	cases := report.Plural(len(s.Cases()), "case")
 	if s.NeedsHarness() {

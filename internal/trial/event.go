@@ -10,10 +10,10 @@ type Event interface{ event() }
 
 // RoundStarted opens a round.
 type RoundStarted struct {
-	Round, Of int // Of is the number of rounds planned up to the next look
-	Order     []string
-	Cases     int
-	Attempt   int // 0, or how often this round was dropped before
+	Number, Of int // from 1; Of is the number of rounds planned up to the next look
+	Order      []string
+	Cases      int
+	Attempt    int // 0, or how often this round was dropped before
 }
 
 // SideStarted opens one side of a round.
@@ -32,9 +32,10 @@ type CaseMeasured struct {
 
 // RoundDone closes a round.
 type RoundDone struct {
-	Round   measure.Round
-	Seconds float64
-	Dollars float64 // spent so far
+	Number, Of int
+	Round      measure.Round // with its index in the record, which counts dropped rounds too
+	Seconds    float64
+	Dollars    float64 // spent so far
 }
 
 // Looked tells what a look decided.

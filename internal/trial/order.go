@@ -83,7 +83,7 @@ func williams(k int) [][]int {
 	return rows
 }
 
-// seeds gives each round its own seed, the same whatever happened before.
+// roundSeed gives each round its own seed, the same whatever happened before.
 func roundSeed(seed uint64, round int) uint64 {
 	return rand.New(rand.NewPCG(seed, streamRounds+uint64(round)<<8)).Uint64()
 }

@@ -70,8 +70,8 @@ type Request struct {
 
 // Watch begins to read the device and returns the state at the beginning and a
 // function that ends the reading with the state at the end, in which every slowdown
-// seen in between is kept.
-type Watch func(ctx context.Context) (before gpu.State, stop func() gpu.State, err error)
+// seen in between is kept. An error at the end means that one may have been missed.
+type Watch func(ctx context.Context) (before gpu.State, stop func() (gpu.State, error), err error)
 
 // Look is what Decide sees: all rounds that count, by case name and side.
 type Look struct {

@@ -20,6 +20,7 @@ func (t *trial) measure(ctx context.Context, order []int, attempt int) (measure.
 	rng := rand.New(rand.NewPCG(round.Seed, streamOrder))
 	rng.Shuffle(len(round.Cases), func(i, j int) { round.Cases[i], round.Cases[j] = round.Cases[j], round.Cases[i] })
 
+	t.unread = ""
 	run := t.oneByOne
 	if t.canTakeTurns() {
 		run = t.together
@@ -38,8 +39,11 @@ func (t *trial) measure(ctx context.Context, order []int, attempt int) (measure.
 			spoiled[side.Implementation] = reasons
 		}
 	}
-	if len(spoiled) > 0 {
+	switch {
+	case len(spoiled) > 0:
 		round.Dropped = t.dropRound(round, spoiled, attempt)
+	case t.unread != "":
+		round.Dropped = t.dropUnread(round, attempt)
 	}
 	return round, results, nil
 }
@@ -96,7 +100,10 @@ func (t *trial) watched(ctx context.Context, who string, round int, out *measure
 	}
 	t.Emit(SideStarted{Round: round, Side: who, State: before})
 	err = f()
-	after := stop()
+	after, readErr := stop()
+	if readErr != nil && t.unread == "" {
+		t.unread = firstLine(readErr.Error())
+	}
 	out.Before, out.After = &before, &after
 	return err
 }
@@ -146,10 +153,24 @@ func (t *trial) dropRound(round measure.Round, spoiled map[string]gpu.Reasons, a
 	t.drops[strings.Join(sides, " and ")]++
 	t.warn(measure.Warning{
 		Code: "throttled", Round: &round.Index,
-		Message: fmt.Sprintf("round %d dropped (attempt %d of %d): the device slowed itself down (%v) while %s ran", round.Index, attempt+1, mostDrops+1, all, strings.Join(sides, " and ")),
+		Message: fmt.Sprintf("round %d dropped (attempt %d of %d): the device slowed itself down (%v) while %s ran", t.counted+1, attempt+1, mostDrops+1, all, strings.Join(sides, " and ")),
 	})
 	return all.String()
 }
+
+// dropUnread notes a round during which the device could not be read: a
+// slowdown may have been missed.
+func (t *trial) dropUnread(round measure.Round, attempt int) string {
+	t.drops[unreadDevice]++
+	t.warn(measure.Warning{
+		Code: "device_unread", Round: &round.Index,
+		Message: fmt.Sprintf("round %d dropped (attempt %d of %d): the device could not be read: %s", t.counted+1, attempt+1, mostDrops+1, t.unread),
+	})
+	return "the device could not be read: " + t.unread
+}
+
+// unreadDevice is who is to blame for rounds that no side spoiled.
+const unreadDevice = ""
 
 func (t *trial) dropped() int {
 	n := 0

@@ -3,6 +3,7 @@ package trial
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/goatnote-inc/pawl/internal/harness"
@@ -65,7 +66,9 @@ func byCommand(cases []Case, command func(Case) harness.Command) []Case {
 	return out
 }
 
-func commandKey(c harness.Command) string { return c.Dir + "\x00" + c.Line }
+func commandKey(c harness.Command) string {
+	return fmt.Sprintf("%q", append([]string{c.Dir, c.Line}, c.Env...))
+}
 
 // process is the fresh process of one side in one round, asked case by case.
 type process struct {
@@ -125,7 +128,10 @@ func (p *process) take(ctx context.Context, c Case, cr *measure.CaseRound, sampl
 	m, err := p.session.Measure(ctx, c.Key.Name(), harness.Measure{Samples: samples})
 	if err != nil {
 		failed, err := refused(err)
-		cr.Error = failed.Error
+		if failed.Error != "" { // part of a round is no round
+			failed.Warmup, failed.Quantum = cr.Warmup, cr.Quantum
+			*cr = failed
+		}
 		return err
 	}
 	cr.Batch, cr.Note = m.Batch, m.Note

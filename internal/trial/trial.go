@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/goatnote-inc/pawl/measure"
@@ -45,6 +44,7 @@ type trial struct {
 	history   map[string]map[string][]measure.CaseRound
 	longest   time.Duration  // of a round so far
 	drops     map[string]int // rounds spoiled, by the sides that were affected
+	unread    string         // why the device could not be read in the round under way
 	out       Outcome
 }
 
@@ -59,9 +59,11 @@ func newTrial(p Plan) *trial {
 		Plan: p, orders: newOrders(len(p.Sides), p.Seed), began: p.Now(),
 		history: map[string]map[string][]measure.CaseRound{}, drops: map[string]int{},
 	}
+	known := map[string]bool{}
 	for _, s := range p.Sides {
 		for _, c := range s.Cases {
-			if name := c.Key.Name(); !slices.Contains(t.undecided, name) {
+			if name := c.Key.Name(); !known[name] {
+				known[name] = true
 				t.undecided = append(t.undecided, name)
 			}
 		}
@@ -83,7 +85,7 @@ func (t *trial) run(ctx context.Context) error {
 			}
 			if !whole {
 				t.out.State = measure.Throttled
-				t.out.Reason = fmt.Sprintf("the device slowed itself down %d times in a row: let it cool, or lock lower clocks", mostDrops+1)
+				t.out.Reason = fmt.Sprintf("round %d was dropped %d times in a row: let the device cool, or lock lower clocks", t.counted+1, mostDrops+1)
 				t.look(true)
 				return nil
 			}
@@ -111,7 +113,7 @@ func (t *trial) round(ctx context.Context, target int) (bool, error) {
 	order := t.orders.next()
 	for attempt := range mostDrops + 1 {
 		began := t.Now()
-		t.Emit(RoundStarted{Round: t.counted, Of: target, Order: t.names(order), Cases: len(t.undecided), Attempt: attempt})
+		t.Emit(RoundStarted{Number: t.counted + 1, Of: target, Order: t.names(order), Cases: len(t.undecided), Attempt: attempt})
 		round, results, err := t.measure(ctx, order, attempt)
 		if err != nil && ctx.Err() == nil {
 			// The round is not whole, and shows where a side broke: keep it, uncounted.
@@ -126,7 +128,7 @@ func (t *trial) round(ctx context.Context, target int) (bool, error) {
 		}
 		took := t.Now().Sub(began)
 		t.longest = max(t.longest, took)
-		t.Emit(RoundDone{Round: round, Seconds: took.Seconds(), Dollars: t.dollars()})
+		t.Emit(RoundDone{Number: t.counted + 1, Of: target, Round: round, Seconds: took.Seconds(), Dollars: t.dollars()})
 		if round.Dropped == "" {
 			t.keep(results)
 			t.counted++

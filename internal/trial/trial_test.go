@@ -26,6 +26,7 @@ type bench struct {
 	results []measure.Result
 	events  []trial.Event
 	ran     int
+	readErr error
 	side    string
 }
 
@@ -53,13 +54,13 @@ func (b *bench) plan(sides ...string) trial.Plan {
 	return p
 }
 
-func (b *bench) watch(context.Context) (gpu.State, func() gpu.State, error) {
-	return gpu.State{TemperatureC: 60}, func() gpu.State {
+func (b *bench) watch(context.Context) (gpu.State, func() (gpu.State, error), error) {
+	return gpu.State{TemperatureC: 60}, func() (gpu.State, error) {
 		s := gpu.State{TemperatureC: 60}
 		if b.reasons != nil {
 			s.Reasons = b.reasons(b.side, b.ran-1)
 		}
-		return s
+		return s, b.readErr
 	}, nil
 }
 
@@ -216,7 +217,7 @@ func TestThirdSpoiledAttemptEndsTheTrial(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if out.Rounds != 0 || len(b.rounds) != 3 || len(out.Undecided) != 3 || out.State != measure.Throttled || !strings.Contains(out.Reason, "slowed itself down 3 times") {
+	if out.Rounds != 0 || len(b.rounds) != 3 || len(out.Undecided) != 3 || out.State != measure.Throttled || !strings.Contains(out.Reason, "dropped 3 times in a row") {
 		t.Errorf("%d rounds, outcome %+v", len(b.rounds), out)
 	}
 	if codes := warningCodes(out); codes["one_sided_throttling"] != 1 {
@@ -232,11 +233,23 @@ func warningCodes(o trial.Outcome) map[string]int {
 	return codes
 }
 
+// A reading that fails may have missed a slowdown.
+func TestUnreadableDeviceDropsTheRound(t *testing.T) {
+	b := &bench{readErr: errors.New("GPU is lost")}
+	out, err := trial.Run(t.Context(), b.plan("candidate", "base"))
+	if err != nil || out.State != measure.Throttled || len(b.rounds) != 3 || !strings.Contains(b.rounds[0].Dropped, "GPU is lost") {
+		t.Errorf("%d rounds, outcome %+v, %v", len(b.rounds), out, err)
+	}
+	if codes := warningCodes(out); codes["device_unread"] != 3 || codes["one_sided_throttling"] != 0 {
+		t.Errorf("warnings %v", codes)
+	}
+}
+
 func TestHotDeviceIsWarnedOf(t *testing.T) {
 	b := &bench{}
 	p := b.plan("candidate")
-	p.Watch = func(context.Context) (gpu.State, func() gpu.State, error) {
-		return gpu.State{}, func() gpu.State { return gpu.State{TemperatureC: 81} }, nil
+	p.Watch = func(context.Context) (gpu.State, func() (gpu.State, error), error) {
+		return gpu.State{}, func() (gpu.State, error) { return gpu.State{TemperatureC: 81}, nil }, nil
 	}
 	out, err := trial.Run(t.Context(), p)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/goatnote-inc/pawl/internal/harness"
 	"github.com/goatnote-inc/pawl/measure"
 	"github.com/goatnote-inc/pawl/stats"
 )
@@ -80,15 +81,36 @@ func casesByName(cases []Case) map[string]Case {
 
 func (t *trial) play(ctx context.Context, table []*seat, round *measure.Round) ([]measure.Result, error) {
 	var results []measure.Result
-	first := table[0]
-	for _, c := range byCommand(inOrder(first.side.Cases, round.Cases), first.process.Command) {
-		got, err := t.playCase(ctx, table, c.Key.Name(), round.Index)
+	for _, name := range t.sequence(table, round.Cases) {
+		got, err := t.playCase(ctx, table, name, round.Index)
 		results = append(results, got...)
 		if err != nil {
 			return results, err
 		}
 	}
 	return results, nil
+}
+
+// sequence is the round's order of cases, with those of one command next to
+// each other; the first side that has a case says which command that is.
+func (t *trial) sequence(table []*seat, names []string) []string {
+	commands := map[string]func(Case) harness.Command{}
+	var cases []Case
+	for _, name := range names {
+		for _, s := range table {
+			if c, ok := s.cases[name]; ok {
+				cases = append(cases, c)
+				commands[c.Key.String()] = s.process.Command
+				break
+			}
+		}
+	}
+	ordered := byCommand(cases, func(c Case) harness.Command { return commands[c.Key.String()](c) })
+	out := make([]string, len(ordered))
+	for i, c := range ordered {
+		out[i] = c.Key.Name()
+	}
+	return out
 }
 
 // playCase measures one case on every side that has it.

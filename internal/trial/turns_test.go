@@ -164,6 +164,51 @@ func TestTurnsOfThreeSidesAndARefusedCase(t *testing.T) {
 	}
 }
 
+// Every case is measured on every side that has it, whoever begins.
+func TestSidesWithUnequalCases(t *testing.T) {
+	p, b, _ := protocolPlan(t, []string{"k", "mine"}, nil, "a", "b")
+	p.Sides[1].Cases = p.Sides[1].Cases[:1]
+	if _, err := trial.Run(t.Context(), p); err != nil {
+		t.Fatal(err)
+	}
+	count := map[string]int{}
+	for _, r := range b.results {
+		count[r.Case.String()]++
+	}
+	if count["k/a"] != 2 || count["k/b"] != 2 || count["mine/a"] != 2 || len(count) != 3 {
+		t.Errorf("results %v", count)
+	}
+}
+
+// Cases whose environment differs run in processes of their own.
+func TestEnvironmentMakesAProcess(t *testing.T) {
+	p, b, _ := protocolPlan(t, []string{"k", "slow"}, nil, "a", "b")
+	for i := range p.Sides {
+		sessions, _ := p.Sides[i].Runner.(trial.Sessions)
+		plain := sessions.Command
+		sessions.Command = func(c trial.Case) harness.Command {
+			cmd := plain(c)
+			if c.Key.Benchmark == "slow" {
+				cmd.Env = append(slices.Clone(cmd.Env), "PAWL_RUN_NS=9000000")
+			}
+			return cmd
+		}
+		p.Sides[i].Runner = sessions
+	}
+	if _, err := trial.Run(t.Context(), p); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range b.results {
+		want := 6e6
+		if r.Case.Benchmark == "slow" {
+			want = 9e6
+		}
+		if r.Round.Samples[0] != want {
+			t.Errorf("%s took %v, want %v", r.Case, r.Round.Samples[0], want)
+		}
+	}
+}
+
 // Turns or not, a side that breaks is named, and the others are ended.
 func TestABrokenSideInTurns(t *testing.T) {
 	p, b, _ := protocolPlan(t, []string{"k"}, map[string][]string{"b": {"PAWL_TEST_CRASH=1"}}, "a", "b")

@@ -1,0 +1,83 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/goatnote-inc/pawl/internal/bench"
+	"github.com/goatnote-inc/pawl/internal/trial"
+	"github.com/goatnote-inc/pawl/stats"
+)
+
+// jsonEvent is an event for programs: its name, then its fields.
+func jsonEvent(e bench.Event) string {
+	fields := map[string]any{}
+	name := ""
+	switch e := e.(type) {
+	case bench.Recovered:
+		name, fields["path"], fields["rounds"] = "recovered", e.Path, e.Rounds
+	case bench.Building:
+		name, fields["side"], fields["command"] = "building", e.Side, e.Command
+	case bench.Built:
+		name, fields["side"], fields["seconds"] = "built", e.Side, e.Seconds
+	case bench.Identical:
+		name, fields["digest"] = "identical", e.Digest
+	case bench.Waiting:
+		name, fields["what"], fields["holder"] = "waiting", e.What, e.Holder
+	case bench.Ready:
+		name, fields["device"], fields["state"], fields["sides"], fields["cases"], fields["rounds"] = "ready", e.Device, e.State, e.Sides, e.Cases, e.Rounds
+	case bench.Calibrated:
+		name, fields["when"], fields["median_ns"] = "calibrated", e.When, e.Median
+	case bench.Noticed:
+		name, fields["notice"] = "notice", e.Notice
+	case bench.Saved:
+		name, fields["path"], fields["end"] = "saved", e.Path, e.End
+	case bench.Measuring:
+		name = trialEvent(e.Event, fields)
+	}
+	return eventLine(name, fields)
+}
+
+func eventLine(name string, fields map[string]any) string {
+	if name == "" {
+		return ""
+	}
+	body, err := json.Marshal(fields)
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprintf(`{"event":%q,%s`, name, body[1:])
+}
+
+// trialEvent fills in what happens in the rounds. "round" is the number a person
+// would say, from 1; "index" is that of the record, which counts dropped rounds too.
+func trialEvent(e trial.Event, fields map[string]any) string {
+	switch e := e.(type) {
+	case trial.RoundStarted:
+		fields["round"], fields["of"], fields["order"], fields["cases"] = e.Number, e.Of, e.Order, e.Cases
+		return "round_started"
+	case trial.SideStarted:
+		fields["index"], fields["side"], fields["state"] = e.Round, e.Side, e.State
+		return "side_started"
+	case trial.CaseMeasured:
+		fields["index"], fields["side"], fields["case"] = e.Round, e.Side, e.Result.Case.Name()
+		if r := e.Result.Round; r.Error != "" {
+			fields["error"] = r.Error
+		} else {
+			fields["median"], fields["samples"] = stats.Median(r.Samples), len(r.Samples)
+		}
+		return "case_measured"
+	case trial.RoundDone:
+		fields["round"], fields["of"], fields["index"] = e.Number, e.Of, e.Round.Index
+		fields["seconds"], fields["dropped"] = e.Seconds, e.Round.Dropped
+		return "round_done"
+	case trial.Looked:
+		fields["rounds"], fields["undecided"] = e.Rounds, e.Undecided
+		return "looked"
+	case trial.Warned:
+		fields["warning"] = e.Warning
+		return "warning"
+	default:
+		return ""
+	}
+}
