@@ -78,6 +78,7 @@ func TestReferenceTables(t *testing.T) {
 		reflect.TypeFor[fileDoc](), reflect.TypeFor[deviceDoc](), reflect.TypeFor[buildDoc](), reflect.TypeFor[harnessDoc](),
 		reflect.TypeFor[measureDoc](), reflect.TypeFor[budgetDoc](), reflect.TypeFor[metricDoc](), reflect.TypeFor[variantDoc](),
 		reflect.TypeFor[benchmarkDoc](), reflect.TypeFor[overrideDoc](),
+		reflect.TypeFor[policyDoc](), reflect.TypeFor[caseLimitsDoc](), reflect.TypeFor[baselineDoc](),
 	} {
 		docs[at.Name()] = at
 	}
@@ -146,6 +147,8 @@ func valueWords(at reflect.Type, f field) string {
 		return "a time"
 	case *clocks:
 		return "`free`, `base`, `max`, a frequency"
+	case *share:
+		return "a share: `3%` or `0.03`"
 	case *formula:
 		return "an expression"
 	case *filter:

@@ -15,6 +15,8 @@ type fileDoc struct {
 	Harness         harnessDoc                            `key:"harness" doc:"The program that runs the kernel."`
 	Measure         measureDoc                            `key:"measure" doc:"How a case is measured."`
 	Budget          budgetDoc                             `key:"budget" doc:"Where measuring ends, decided or not. Without it only the rounds do."`
+	Policy          policyDoc                             `key:"policy" doc:"What makes a verdict."`
+	Baseline        baselineDoc                           `key:"baseline" doc:"Where the best confirmed results are kept."`
 	Metrics         named[metricName, metricDoc]          `key:"metrics" most:"100" doc:"What is computed of a case beside its time."`
 	Implementations named[implementationName, variantDoc] `key:"implementations" most:"100" doc:"References measured beside the candidate. An empty one shares the candidate's build and harness."`
 	Benchmarks      named[benchmarkName, benchmarkDoc]    `key:"benchmarks" doc:"The kernels or operations to measure. Without it the harness lists them."`
@@ -62,6 +64,34 @@ type measureDoc struct {
 type budgetDoc struct {
 	Time    duration `key:"time" example:"10m" doc:"The longest a run may take."`
 	Dollars *float64 `key:"dollars" min:"0" max:"1000000" example:"0.10" doc:"The most a run may cost, by device.price_per_hour."`
+}
+
+type policyDoc struct {
+	Rule   policyRule      `key:"rule" example:"paired" doc:"paired compares round by round and controls both errors. classic is the older table on pooled samples; it often calls equal code a regression."`
+	Slower share           `key:"slower" example:"3%" doc:"A regression is slower by at least this."`
+	Faster share           `key:"faster" example:"10%" doc:"A claimed improvement is faster by at least this."`
+	Moves  share           `key:"moves" example:"5%" doc:"The baseline moves on a confirmed gain of at least this."`
+	Suite  share           `key:"suite" example:"1%" doc:"By how much all cases together may be slower."`
+	Alpha  share           `key:"alpha" example:"0.1%" doc:"Chance of a false regression of one case, over all looks."`
+	Beta   share           `key:"beta" example:"5%" doc:"Chance to pass a slowdown of exactly slower as maintained."`
+	Family share           `key:"family" example:"1%" doc:"Chance of any false regression among all cases of a run."`
+	Strict *bool           `key:"strict" doc:"Whether drift fails a change: the merge base is slower than the baseline, by earlier changes."`
+	Cases  []caseLimitsDoc `key:"cases" most:"1000" example:"[{match: 'softmax/*', slower: 5%}]" doc:"Other limits for some cases; a later one wins."`
+}
+
+type caseLimitsDoc struct {
+	Match  text  `key:"match" require:"true" example:"softmax/*" doc:"Which cases: a glob over names, or over benchmarks where it has no slash."`
+	Slower share `key:"slower" example:"5%" doc:"A regression is slower by at least this."`
+	Faster share `key:"faster" example:"10%" doc:"A claimed improvement is faster by at least this."`
+	Moves  share `key:"moves" example:"5%" doc:"The baseline moves on a confirmed gain of at least this."`
+}
+
+type baselineDoc struct {
+	Keep   keeping `key:"keep" example:"branch" doc:"none, a file in the tree, or a branch of its own, so that a protected main needs no commits of a robot."`
+	File   text    `key:"file" example:".pawl/baselines.jsonl" doc:"The file, relative to the suite."`
+	Branch text    `key:"branch" example:"pawl/baselines" doc:"The branch."`
+	Remote text    `key:"remote" example:"origin" doc:"The remote to which the branch is pushed. Empty keeps it in this clone."`
+	Main   text    `key:"main" example:"main" doc:"The branch on which baselines may move."`
 }
 
 type metricDoc struct {

@@ -2,6 +2,7 @@ package suite
 
 import (
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -63,10 +64,26 @@ func (r *resolver) sections() {
 		r.suite.Device.Kind = gpu.Kind(d.Kind)
 	}
 	r.suite.Measure = Measure{Samples: value(m.Samples), Warmup: value(m.Warmup), Rounds: m.Rounds, Turns: string(m.Turns)}
+	r.policy()
 	r.suite.Budget = Budget{Time: b.Time.Duration, Dollars: value(b.Dollars)}
 
 	r.checkRounds()
 	r.checkHarness()
+}
+
+func (r *resolver) policy() {
+	p, b := r.doc.Policy, r.doc.Baseline
+	r.suite.Policy = Policy{
+		Rule: string(p.Rule), Slower: p.Slower.value, Faster: p.Faster.value, Moves: p.Moves.value, Suite: p.Suite.value,
+		Alpha: p.Alpha.value, Beta: p.Beta.value, Family: p.Family.value, Strict: value(p.Strict),
+	}
+	for _, c := range p.Cases {
+		if _, err := path.Match(c.Match.string, ""); err != nil {
+			r.add(c.Match.at, "use * ? and [...] as in a shell", "match: %q is not a glob", c.Match.string)
+		}
+		r.suite.Policy.Cases = append(r.suite.Policy.Cases, CaseLimits{c.Match.string, c.Slower.value, c.Faster.value, c.Moves.value})
+	}
+	r.suite.Baseline = Baseline{string(b.Keep), b.File.string, b.Branch.string, b.Remote.string, b.Main.string}
 }
 
 func (r *resolver) checkRounds() {

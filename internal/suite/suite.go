@@ -16,10 +16,12 @@ type Suite struct {
 	Digest string   // of the resolved suite: "sha256:..."; comments and spacing do not count
 	Files  []string // the file and those it extends, as messages name them
 
-	Device  Device
-	Measure Measure
-	Budget  Budget
-	Metrics []Metric // beside time
+	Device   Device
+	Measure  Measure
+	Budget   Budget
+	Policy   Policy
+	Baseline Baseline
+	Metrics  []Metric // beside time
 
 	Implementations []Implementation // the candidate first
 	Benchmarks      []Benchmark
@@ -58,6 +60,28 @@ type Measure struct {
 type Budget struct {
 	Time    time.Duration
 	Dollars float64
+}
+
+// Policy says what makes a verdict. Shares are parts of one: 0.03.
+type Policy struct {
+	Rule                         string
+	Slower, Faster, Moves, Suite float64
+	Alpha, Beta, Family          float64
+	Strict                       bool
+	Cases                        []CaseLimits
+}
+
+// CaseLimits are limits of the cases that a glob matches; 0 leaves one as it is.
+type CaseLimits struct {
+	Match                 string
+	Slower, Faster, Moves float64
+}
+
+// Baseline says where the best confirmed results are kept, and on which branch
+// they may move.
+type Baseline struct {
+	Keep                       string // "none", "file" or "branch"
+	File, Branch, Remote, Main string
 }
 
 // Build says how an implementation is built. Without a command it is not.

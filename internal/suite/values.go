@@ -180,6 +180,45 @@ func (*clocks) schema(*schemaWriter, field) object {
 	return object{"type": "string", "pattern": clocksPattern}
 }
 
+// share is a part of something: 3% or 0.03.
+type share struct {
+	value float64
+	at    *node
+}
+
+const sharePattern = `^[0-9]+(\.[0-9]+)?\s?%$`
+
+var shareSpelling = regexp.MustCompile(sharePattern)
+
+func (s *share) read(d *decoder, n *node, f field) {
+	value := n.num
+	if n.isText() && shareSpelling.MatchString(n.text) {
+		percent, err := strconv.ParseFloat(strings.TrimSpace(strings.TrimSuffix(n.text, "%")), 64)
+		if err == nil {
+			value = percent / 100
+		}
+	} else if !n.isNumber() {
+		d.want(n, f, "a share such as 3% or 0.03")
+		return
+	}
+	if !(value > 0 && value < 1) {
+		hint := ""
+		if n.isNumber() && value >= 1 {
+			hint = fmt.Sprintf("write %s%%", n.text)
+		}
+		d.add(n, hint, "%s: want a share above 0%% and below 100%%, found %s", f.key, n.describe())
+		return
+	}
+	*s = share{value, n}
+}
+
+func (*share) schema(*schemaWriter, field) object {
+	return object{"anyOf": []object{
+		{"type": "string", "pattern": sharePattern},
+		{"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1},
+	}}
+}
+
 // formula is an expression, or a plain number in its place.
 type formula struct {
 	*expr.Expr
@@ -218,6 +257,7 @@ var (
 	_ spelled = (*scalar)(nil)
 	_ spelled = (*duration)(nil)
 	_ spelled = (*clocks)(nil)
+	_ spelled = (*share)(nil)
 	_ spelled = (*formula)(nil)
 	_ spelled = (*filter)(nil)
 )

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/goatnote-inc/pawl/internal/suite/expr"
+	"github.com/goatnote-inc/pawl/measure"
 )
 
 // The values that are one of a few words.
@@ -17,6 +18,8 @@ type (
 	turns      string
 	cacheMode  string
 	better     string
+	policyRule string
+	keeping    string
 )
 
 const auto = "auto"
@@ -27,6 +30,8 @@ func (timer) words() []string      { return []string{auto, "device", "wall", "cp
 func (turns) words() []string      { return []string{auto, "always", "never"} }
 func (cacheMode) words() []string  { return []string{"hot", "cold"} }
 func (better) words() []string     { return []string{"lower", "higher"} }
+func (policyRule) words() []string { return []string{"paired", "classic"} }
+func (keeping) words() []string    { return []string{"none", "file", "branch"} }
 
 // Formats lists what harness.format may be: the protocol, detection, and the
 // result formats of other tools.
@@ -118,8 +123,8 @@ func article(noun string) string {
 
 // The implementations that every run has.
 const (
-	Candidate = "candidate" // the code under test
-	Base      = "base"      // the same at the commit it is compared with
+	Candidate = measure.Candidate
+	Base      = measure.Base
 )
 
 // calibration is the benchmark that the SDKs bring for pawl itself.
