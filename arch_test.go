@@ -28,10 +28,10 @@ var levels = []struct {
 	2: {[]string{"internal/suite/spell", "internal/suite/expr", "internal/suite", "internal/shell"}, "what the user asks for, and how a command line of theirs is run"},
 	3: {[]string{
 		"internal/device/host", "internal/device/nvml", "internal/device/smi", "internal/device",
-		"internal/harness", "internal/harness/adapter",
-	}, "the two things outside: devices and harnesses"},
-	4:  {[]string{"internal/build", "internal/scout"}, "sources and repositories"},
-	5:  {[]string{"internal/trial", "internal/report"}, "rounds on one device; saying what they gave"},
+		"internal/harness", "internal/harness/adapter", "ratchet",
+	}, "the two things outside, devices and harnesses; and the judge, who needs neither"},
+	4:  {[]string{"internal/build", "internal/scout", "internal/loop"}, "sources and repositories; what a run does next"},
+	5:  {[]string{"internal/trial", "internal/report", "internal/ledger"}, "rounds on one device; saying and keeping what they gave"},
 	7:  {[]string{"internal/bench"}, "a whole run on this machine"},
 	8:  {[]string{"internal/doctor"}, "judges the machine by running on it"},
 	9:  {[]string{"internal/cli"}, "wires and prints"},
@@ -48,6 +48,10 @@ var forbidden = []struct{ from, to, reason string }{
 	{"internal/report", "internal/suite", "a report knows records only"},
 	{"internal/harness", "internal/device", "a harness is told its device by name"},
 	{"internal/harness/adapter", "internal/harness", "files need no process"},
+	{"internal/loop", "internal/build", "the loop decides, and does nothing itself"},
+	{"internal/loop", "internal/harness", "the loop decides, and does nothing itself"},
+	{"internal/loop", "internal/suite", "the loop is given a policy, not a file"},
+	{"ratchet", "internal/harness", "the judge sees evidence only"},
 }
 
 // siblings are edges inside one level.

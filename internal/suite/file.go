@@ -88,7 +88,7 @@ type caseLimitsDoc struct {
 
 type baselineDoc struct {
 	Keep   keeping `key:"keep" example:"branch" doc:"none, a file in the tree, or a branch of its own, so that a protected main needs no commits of a robot."`
-	File   text    `key:"file" example:".pawl/baselines.jsonl" doc:"The file that holds the ledger, relative to the suite."`
+	File   text    `key:"file" example:"perf/baselines.jsonl" doc:"The file that holds the ledger, relative to the suite."`
 	Branch text    `key:"branch" example:"pawl/baselines" doc:"The branch that holds the ledger, apart from the code."`
 	Remote text    `key:"remote" example:"origin" doc:"The remote to which that branch is pushed. Empty keeps it in this clone."`
 	Main   text    `key:"main" example:"main" doc:"The branch on which baselines may move."`

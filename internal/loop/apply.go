@@ -1,0 +1,187 @@
+package loop
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/goatnote-inc/pawl/measure"
+	"github.com/goatnote-inc/pawl/ratchet"
+)
+
+// Outcome is what came of an action.
+type Outcome interface{ outcome() }
+
+type (
+	// Built tells that all sides are runnable, and whether they are all the same.
+	Built struct{ Identical []ratchet.Evidence }
+	// Checked tells which cases give wrong results, and how.
+	Checked struct{ Wrong map[string]string }
+	// Looked is the evidence after a number of rounds. Over says that no more can be
+	// had: the budget is spent, or the device slows itself down.
+	Looked struct {
+		Change []ratchet.Evidence // candidate against the merge base
+		Drift  []ratchet.Evidence // merge base against the baseline's commit, where that was measured
+		Gain   []ratchet.Evidence // candidate against the baseline's commit, or against stored sessions
+		Over   bool
+	}
+	// Confirmed is the evidence of fresh rounds.
+	Confirmed struct{ Gain []ratchet.Evidence }
+	// Finished tells that an action with no answer is done.
+	Finished struct{}
+	// Failed tells that an action could not be carried out.
+	Failed struct {
+		Side string // the side at fault; empty where pawl or the machine is
+		Why  string
+	}
+)
+
+func (Built) outcome()     {}
+func (Checked) outcome()   {}
+func (Looked) outcome()    {}
+func (Confirmed) outcome() {}
+func (Finished) outcome()  {}
+func (Failed) outcome()    {}
+
+// Apply makes the next state of an outcome. An outcome that does not fit the
+// step is a mistake of the driver.
+func Apply(s State, o Outcome) (State, error) {
+	if f, ok := o.(Failed); ok && s.Step != Done {
+		return s.fail(f), nil
+	}
+	switch {
+	case s.Step == Building && is[Built](o):
+		if same := o.(Built).Identical; same != nil {
+			result := ratchet.Judge(s.Plan.Policy, same)
+			s.Result = &result
+			return s.to(Reporting), nil
+		}
+		return s.to(Checking), nil
+	case s.Step == Checking && is[Checked](o):
+		s.Wrong, s.Checked = o.(Checked).Wrong, true
+		return s.to(Measuring), nil
+	case s.Step == Measuring && is[Looked](o):
+		return s.look(o.(Looked)), nil
+	case s.Step == Confirming && is[Confirmed](o):
+		result := ratchet.Judge(s.Plan.Policy.WithLooks([]int{s.confirmRounds()}), o.(Confirmed).Gain)
+		s.Confirmed = &result
+		return s.to(Keeping), nil
+	case is[Finished](o) && slices.Contains([]Step{Keeping, Profiling, Reporting, Telling}, s.Step):
+		return s.to(after(s.Step)), nil
+	}
+	return s, fmt.Errorf("the step is %s: an outcome of kind %T does not belong there", s.Step, o)
+}
+
+func is[T Outcome](o Outcome) bool { _, ok := o.(T); return ok }
+
+// look judges what the rounds so far say: either some cases need more, or this is
+// the verdict.
+func (s State) look(l Looked) State {
+	p := s.Plan.Policy
+	s.blame(l.Change)
+	final := l.Over || s.Look == len(p.Looks)-1
+	if !final {
+		s.Undecided = undecided(p, l)
+		if len(s.Undecided) > 0 {
+			s.Look++
+			return s
+		}
+	}
+	s.Undecided = nil
+	result := ratchet.Judge(p, l.Change)
+	s.Result = &result
+	s.Drift, s.Gain = judged(p, l.Drift), judged(p, l.Gain)
+	return s.to(Confirming)
+}
+
+// undecided are the cases that need more rounds: for the change, or to see whether
+// the baseline moves.
+func undecided(p ratchet.Policy, l Looked) []string {
+	var names []string
+	for _, list := range [][]ratchet.Evidence{l.Change, l.Drift, l.Gain} {
+		if len(list) > 0 && !list[0].Paired { // stored sessions do not become more
+			continue
+		}
+		for _, i := range ratchet.Undecided(p, list) {
+			key := list[i].Case
+			key.Metric = "" // a metric is computed from the time, and that is what can be measured
+			if name := key.Name(); !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
+func judged(p ratchet.Policy, list []ratchet.Evidence) *ratchet.Result {
+	if len(list) == 0 {
+		return nil
+	}
+	r := ratchet.Judge(p, list)
+	return &r
+}
+
+// blame hands what the check found to the judge.
+func (s State) blame(list []ratchet.Evidence) {
+	for i, e := range list {
+		if why, wrong := s.Wrong[e.Case.Name()]; wrong {
+			list[i].CandidateError = why
+		}
+	}
+}
+
+// to goes to a step, or past it where there is nothing to do.
+func (s State) to(step Step) State {
+	for s.Step = step; !s.needed(s.Step); {
+		s.Step = after(s.Step)
+	}
+	return s
+}
+
+func (s State) needed(step Step) bool {
+	switch step {
+	case Checking:
+		return s.Plan.Check
+	case Confirming:
+		return s.Plan.Ledger && s.Plan.Main && len(s.gained()) > 0
+	case Keeping:
+		return s.Plan.Ledger && s.Plan.Main && s.Stopped == nil && s.Result.Verdict != ratchet.Identical
+	case Profiling:
+		return s.Plan.Profile && len(s.changed()) > 0
+	case Telling:
+		return s.Plan.Tell
+	default:
+		return true
+	}
+}
+
+func after(step Step) Step {
+	order := []Step{Building, Checking, Measuring, Confirming, Keeping, Profiling, Reporting, Telling, Done}
+	return order[min(slices.Index(order, step)+1, len(order)-1)]
+}
+
+// fail ends a run early, with what is known. A base that does not build or run is
+// no fault of the change: there is no answer. A ledger or a report that cannot be
+// written takes nothing from the verdict, and is told.
+func (s State) fail(f Failed) State {
+	s.Stopped = &Failure{Step: s.Step, Side: f.Side, Why: f.Why}
+	if s.Step == Reporting || s.Step == Telling {
+		s.Step = Done
+		return s
+	}
+	s.Step = Reporting
+	return s
+}
+
+// Verdict is the answer of the whole run.
+func (s State) Verdict() ratchet.Verdict {
+	switch {
+	case s.Stopped != nil && s.Result == nil && s.Stopped.Side == measure.Candidate:
+		return ratchet.Broken
+	case s.Result == nil:
+		return ratchet.Inconclusive
+	case s.Plan.Policy.Strict && s.Drift != nil && s.Drift.Verdict == ratchet.Regression && s.Result.Severity() != ratchet.No:
+		return ratchet.Regression
+	default:
+		return s.Result.Verdict
+	}
+}

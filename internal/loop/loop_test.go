@@ -1,0 +1,202 @@
+package loop_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/goatnote-inc/pawl/internal/loop"
+	"github.com/goatnote-inc/pawl/measure"
+	"github.com/goatnote-inc/pawl/ratchet"
+)
+
+// sides makes evidence of rounds in which the candidate takes so much longer; the
+// rounds wobble by the spread, up and down in turn.
+func sides(name string, rounds int, effect, spread float64) ratchet.Evidence {
+	e := ratchet.Evidence{
+		Case: measure.CaseKey{Benchmark: name, Implementation: measure.Candidate}, Unit: "ns", Gate: true,
+		Paired: true, HasBase: true, HasCandidate: true,
+	}
+	for i := range rounds {
+		wobble := spread * float64(1-2*(i%2))
+		round := func(median float64) ratchet.Round {
+			return ratchet.NewRound(measure.CaseRound{Round: i, Quantum: 1, Samples: measure.Samples{median * 0.99, median, median * 1.01}}, "one")
+		}
+		e.Base = append(e.Base, round(1e5))
+		e.Candidate = append(e.Candidate, round(1e5*(1+effect)*(1+wobble)))
+	}
+	return e
+}
+
+// drive runs the machine with a driver that has made-up rounds, and tells what it
+// did.
+func drive(t *testing.T, p loop.Plan, effect, spread, gain float64) (loop.State, []string) {
+	t.Helper()
+	s := loop.Start(p)
+	var did []string
+	for range 50 {
+		a := loop.Next(s)
+		if a == nil {
+			return s, did
+		}
+		var o loop.Outcome = loop.Finished{}
+		word := strings.ToLower(strings.TrimPrefix(fmt.Sprintf("%T", a), "loop."))
+		switch a := a.(type) {
+		case loop.Build:
+			o = loop.Built{}
+		case loop.Check:
+			o = loop.Checked{}
+		case loop.Measure:
+			word += fmt.Sprint(a.Rounds)
+			l := loop.Looked{Change: []ratchet.Evidence{sides("k", a.Rounds, effect, spread)}}
+			if gain != 0 {
+				l.Gain = []ratchet.Evidence{sides("k", a.Rounds, -gain, spread)}
+			}
+			o = l
+		case loop.Confirm:
+			word += fmt.Sprint(a.Rounds, a.Cases)
+			o = loop.Confirmed{Gain: []ratchet.Evidence{sides("k", a.Rounds, -gain, spread)}}
+		case loop.Keep:
+			word += fmt.Sprint(a.Move)
+		}
+		did = append(did, word)
+		var err error
+		if s, err = loop.Apply(s, o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Fatal("the loop does not end")
+	return s, nil
+}
+
+func TestPaths(t *testing.T) {
+	plain := loop.Plan{Policy: ratchet.Default()}
+	kept := loop.Plan{Policy: ratchet.Default(), Ledger: true, Main: true}
+	everything := loop.Plan{Policy: ratchet.Default(), Ledger: true, Main: true, Check: true, Profile: true, Tell: true}
+	for _, test := range []struct {
+		name                 string
+		plan                 loop.Plan
+		effect, spread, gain float64
+		want                 string
+		verdict              ratchet.Verdict
+	}{
+		{"same code is decided at the first look", plain, -0.01, 0.001, 0, "build measure4 report", ratchet.Maintained},
+		{"a clear slowdown too", plain, 0.2, 0.001, 0, "build measure4 report", ratchet.Regression},
+		{"noise asks for more", plain, 0, 0.03, 0, "build measure4 measure8 measure16 report", ratchet.Maintained},
+		{"much noise is no answer", plain, 0, 0.2, 0, "build measure4 measure8 measure16 measure32 report", ratchet.Inconclusive},
+		{"a gain on a branch is not recorded", plain, -0.2, 0.001, 0.2, "build measure4 report", ratchet.Improvement},
+		{"on main it is confirmed by fresh rounds", kept, -0.2, 0.001, 0.2, "build measure4 confirm4 [k] keep[k] report", ratchet.Improvement},
+		{"without a gain the baseline's session is kept", kept, -0.01, 0.001, 0.001, "build measure4 keep[] report", ratchet.Maintained},
+		{"all steps", everything, -0.2, 0.001, 0.2, "build check measure4 confirm4 [k] keep[k] profile report tell", ratchet.Improvement},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s, did := drive(t, test.plan, test.effect, test.spread, test.gain)
+			if diff := cmp.Diff(test.want, strings.Join(did, " ")); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+			if s.Verdict() != test.verdict {
+				t.Errorf("%s, want %s: %s", s.Verdict(), test.verdict, s.Result.Sentence)
+			}
+		})
+	}
+}
+
+func TestWrongResultIsBroken(t *testing.T) {
+	s := loop.Start(loop.Plan{Policy: ratchet.Default(), Check: true})
+	for _, o := range []loop.Outcome{
+		loop.Built{},
+		loop.Checked{Wrong: map[string]string{"k": "element 3 is off by 0.2"}},
+		loop.Looked{Change: []ratchet.Evidence{sides("k", 4, -0.3, 0.001)}},
+	} {
+		var err error
+		if s, err = loop.Apply(s, o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if s.Verdict() != ratchet.Broken {
+		t.Errorf("fast and wrong is %s", s.Verdict())
+	}
+}
+
+func TestFailures(t *testing.T) {
+	for side, want := range map[string]ratchet.Verdict{
+		measure.Candidate: ratchet.Broken, measure.Base: ratchet.Inconclusive, "": ratchet.Inconclusive,
+	} {
+		s, err := loop.Apply(loop.Start(loop.Plan{Policy: ratchet.Default()}), loop.Failed{Side: side, Why: "cc: error"})
+		if err != nil || s.Verdict() != want || s.Step != loop.Reporting {
+			t.Errorf("%q failed: %s at %s, %v; want %s, and a report", side, s.Verdict(), s.Step, err, want)
+		}
+	}
+}
+
+func TestDriftFailsOnlyStrictly(t *testing.T) {
+	for strict, want := range map[bool]ratchet.Verdict{false: ratchet.Maintained, true: ratchet.Regression} {
+		p := ratchet.Default()
+		p.Strict = strict
+		s := loop.State{Plan: loop.Plan{Policy: p}, Step: loop.Measuring}
+		s, err := loop.Apply(s, loop.Looked{
+			Change: []ratchet.Evidence{sides("k", 4, -0.01, 0.001)}, Drift: []ratchet.Evidence{sides("k", 4, 0.2, 0.001)}, Over: true,
+		})
+		if err != nil || s.Verdict() != want || s.Drift.Verdict != ratchet.Regression {
+			t.Errorf("strict %t: %s, %v; want %s", strict, s.Verdict(), err, want)
+		}
+	}
+}
+
+// Whatever happens, a run ends, refuses what does not fit, and survives being
+// written down at any moment.
+func TestEveryRunEnds(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := loop.Start(loop.Plan{
+			Policy: ratchet.Default(), Main: rapid.Bool().Draw(t, "main"), Ledger: rapid.Bool().Draw(t, "ledger"),
+			Check: rapid.Bool().Draw(t, "check"), Profile: rapid.Bool().Draw(t, "profile"), Tell: rapid.Bool().Draw(t, "tell"),
+		})
+		steps := 0
+		for loop.Next(s) != nil {
+			if steps++; steps > 20 {
+				t.Fatalf("still at %s after %d steps", s.Step, steps)
+			}
+			effect := rapid.Float64Range(-0.3, 0.3).Draw(t, "effect")
+			spread := math.Abs(rapid.Float64Range(-0.1, 0.1).Draw(t, "spread"))
+			var fits loop.Outcome = loop.Finished{}
+			switch a := loop.Next(s).(type) {
+			case loop.Build:
+				fits = loop.Built{}
+			case loop.Check:
+				fits = loop.Checked{}
+			case loop.Measure:
+				fits = loop.Looked{
+					Change: []ratchet.Evidence{sides("k", a.Rounds, effect, spread)},
+					Gain:   []ratchet.Evidence{sides("k", a.Rounds, effect, spread)}, Over: rapid.Bool().Draw(t, "over"),
+				}
+			case loop.Confirm:
+				fits = loop.Confirmed{Gain: []ratchet.Evidence{sides("k", a.Rounds, effect, spread)}}
+			}
+			if rapid.IntRange(0, 9).Draw(t, "fails") == 0 {
+				fits = loop.Failed{Why: "no reason"}
+			}
+			data, err := json.Marshal(s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var back loop.State
+			if err := json.Unmarshal(data, &back); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(s, back); diff != "" {
+				t.Fatalf("written down and read again (-before +after)\n%s", diff)
+			}
+			if s, err = loop.Apply(back, fits); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := loop.Apply(s, loop.Finished{}); err == nil {
+			t.Fatal("a run that is over took another outcome")
+		}
+	})
+}

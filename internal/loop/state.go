@@ -1,0 +1,62 @@
+package loop
+
+import "github.com/goatnote-inc/pawl/ratchet"
+
+// Plan is what is known before a run begins, and does not change.
+type Plan struct {
+	Policy ratchet.Policy `json:"policy"`
+	// Main says that the candidate is a commit of the main line, built without other
+	// changes: only then may a baseline move.
+	Main bool `json:"main"`
+	// Ledger says that baselines are kept at all.
+	Ledger bool `json:"ledger"`
+
+	// Steps that a driver may not have, or a user not want.
+	Check   bool `json:"check"`
+	Profile bool `json:"profile"`
+	Tell    bool `json:"tell"`
+}
+
+// State is a run on its way.
+type State struct {
+	Plan Plan `json:"plan"`
+	Step Step `json:"step"`
+
+	Look      int      `json:"look"`                // the look that comes next, from 0
+	Undecided []string `json:"undecided,omitempty"` // cases that need more rounds; none known before the first look
+
+	Result    *ratchet.Result `json:"result,omitempty"`    // candidate against the merge base
+	Drift     *ratchet.Result `json:"drift,omitempty"`     // merge base against the baseline
+	Gain      *ratchet.Result `json:"gain,omitempty"`      // candidate against the baseline
+	Confirmed *ratchet.Result `json:"confirmed,omitempty"` // the same, with fresh rounds
+
+	Wrong   map[string]string `json:"wrong,omitempty"`   // cases whose results are wrong, and how
+	Checked bool              `json:"checked,omitempty"` // results were compared with an oracle
+	Stopped *Failure          `json:"stopped,omitempty"` // why the run ended before its end
+}
+
+// Failure is why a run could not go on.
+type Failure struct {
+	Step Step   `json:"step"`
+	Side string `json:"side,omitempty"` // the side that failed, if one did
+	Why  string `json:"why"`
+}
+
+// Step is where a run stands.
+type Step string
+
+// The steps, in their order.
+const (
+	Building   Step = "build"
+	Checking   Step = "check"
+	Measuring  Step = "measure"
+	Confirming Step = "confirm"
+	Keeping    Step = "keep"
+	Profiling  Step = "profile"
+	Reporting  Step = "report"
+	Telling    Step = "tell"
+	Done       Step = "done"
+)
+
+// Start is the state of a run that has not begun.
+func Start(p Plan) State { return State{Plan: p, Step: Building} }
