@@ -1,0 +1,179 @@
+package ratchet
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+)
+
+// MaxSessions is how many sessions of a baseline are kept at hand, the latest. The
+// ledger keeps all.
+const MaxSessions = 20
+
+// Baseline is the best confirmed result of a case on a testbed: a commit with its
+// evidence, not a number.
+type Baseline struct {
+	Case     string
+	Testbed  Testbed
+	Commit   string // empty where a migrated file did not name it
+	Kind     Kind   // how it came to be the baseline
+	Since    time.Time
+	Seq      int       // line of the ledger that made it so
+	Sessions []Session // the oldest first
+	runs     []RunRef  // all that are recorded, and the one that showed the gain
+}
+
+// Baselines is the state of a ledger: what its entries, read in order, come to.
+type Baselines struct {
+	at map[place]*Baseline // a baseline that was reset stays, with the kind that says so
+}
+
+// place is where a baseline stands: a case on a testbed.
+type place struct{ name, testbed string }
+
+// Fold reads entries in order. The first that contradicts those before it is a
+// *LineError.
+func Fold(entries []Entry) (Baselines, error) {
+	var b Baselines
+	for i, e := range entries {
+		if err := b.Apply(e); err != nil {
+			return b, &LineError{Line: i + 1, Err: err}
+		}
+	}
+	return b, nil
+}
+
+// Apply lets an entry happen. An entry that contradicts the state is refused and
+// changes nothing.
+func (b *Baselines) Apply(e Entry) error {
+	if err := e.Check(); err != nil {
+		return err
+	}
+	if b.at == nil {
+		b.at = map[place]*Baseline{}
+	}
+	key := place{e.Case, e.Testbed.Key}
+	old := b.at[key]
+	if err := b.allows(e, old); err != nil {
+		return fmt.Errorf("%s of %s on testbed %s: %w", e.Kind, e.Case, e.Testbed.Key, err)
+	}
+	next := &Baseline{Case: e.Case, Testbed: e.Testbed, Commit: e.Commit, Kind: e.Kind, Since: e.Time, Seq: e.Seq}
+	if e.Kind == KindMeasured && old.stands() {
+		next = old
+	}
+	if e.Trigger != nil {
+		next.runs = append(next.runs, *e.Trigger)
+	}
+	if e.Session != nil {
+		next.runs = append(next.runs, e.Session.Run)
+		next.Sessions = append(next.Sessions, *e.Session)
+		next.Sessions = next.Sessions[max(0, len(next.Sessions)-MaxSessions):]
+	}
+	b.at[key] = next
+	return nil
+}
+
+// allows says why an entry cannot follow the baseline that there is.
+func (b *Baselines) allows(e Entry, old *Baseline) error {
+	switch e.Kind {
+	case KindMeasured:
+		if !old.stands() {
+			return nil // the first of a case makes its baseline
+		}
+		if old.Commit != e.Commit {
+			return fmt.Errorf("it measured commit %.12s, and the baseline is %.12s", e.Commit, cmp.Or(old.Commit, "a number without a commit"))
+		}
+		if slices.ContainsFunc(old.runs, e.Session.Run.Same) {
+			return fmt.Errorf("run %s is recorded already, or showed the gain: measure again", e.Session.Run)
+		}
+	case KindMoved:
+		if !old.stands() {
+			return errors.New("there is no baseline to move: record a first measurement")
+		}
+		if old.Commit == e.Commit {
+			return fmt.Errorf("commit %.12s is the baseline already", e.Commit)
+		}
+	case KindReset:
+		if !old.stands() {
+			return errors.New("there is no baseline to forget")
+		}
+	case KindCarried:
+		if old != nil {
+			return errors.New("the testbed has had a baseline of its own")
+		}
+		if from := b.at[place{e.Case, e.From}]; !from.stands() || from.Commit != e.Commit {
+			return fmt.Errorf("commit %.12s is not the baseline of testbed %s", e.Commit, e.From)
+		}
+	case KindMigrated:
+		if old != nil {
+			return errors.New("there is a baseline already, or one was reset: a file from before pawl knows less")
+		}
+	case KindAccepted: // whoever gives a reason may
+	default:
+	}
+	return nil
+}
+
+// stands tells whether there is a baseline that was not reset.
+func (b *Baseline) stands() bool { return b != nil && b.Kind != KindReset }
+
+// Find gives the baseline of a case on a testbed.
+func (b Baselines) Find(name string, bed Testbed) (Baseline, bool) {
+	if found := b.at[place{name, bed.Key}]; found.stands() {
+		return found.clone(), true
+	}
+	return Baseline{}, false
+}
+
+// All gives every baseline, by case and testbed.
+func (b Baselines) All() []Baseline {
+	var list []Baseline
+	for _, found := range b.at {
+		if found.stands() {
+			list = append(list, found.clone())
+		}
+	}
+	slices.SortFunc(list, func(x, y Baseline) int {
+		return cmp.Or(cmp.Compare(x.Case, y.Case), cmp.Compare(x.Testbed.Key, y.Testbed.Key))
+	})
+	return list
+}
+
+// Nearest is the baseline to carry over to a testbed that has had none for the
+// case: that of the most similar testbed of the same device. After a driver update the
+// commit is still the best that is known, and is measured again; its numbers are not taken.
+func (b Baselines) Nearest(name string, bed Testbed) (Baseline, bool) {
+	if b.at[place{name, bed.Key}] != nil { // also one that was reset: it was to be forgotten
+		return Baseline{}, false
+	}
+	var best *Baseline
+	least := 0
+	for _, key := range slices.SortedFunc(maps.Keys(b.at), func(x, y place) int { return cmp.Compare(x.testbed, y.testbed) }) {
+		other := b.at[key]
+		if key.name != name || !other.stands() || other.Commit == "" ||
+			other.Testbed.Kind != bed.Kind || other.Testbed.Device != bed.Device {
+			continue
+		}
+		apart := len(bed.Differs(other.Testbed.Testbed))
+		if bed.Timer != other.Testbed.Timer {
+			apart++
+		}
+		if best == nil || apart < least || apart == least && other.Since.After(best.Since) {
+			best, least = other, apart
+		}
+	}
+	if best == nil {
+		return Baseline{}, false
+	}
+	return best.clone(), true
+}
+
+// clone keeps the state from whoever it was handed to.
+func (b *Baseline) clone() Baseline {
+	c := *b
+	c.Sessions, c.runs = slices.Clone(b.Sessions), nil
+	return c
+}

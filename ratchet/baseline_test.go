@@ -1,0 +1,258 @@
+package ratchet_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/measure"
+	"github.com/goatnote-inc/pawl/ratchet"
+)
+
+func TestFold(t *testing.T) {
+	b, err := ratchet.Fold(life())
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, ok := b.Find("attention/S512", bed("570"))
+	if !ok || got.Commit != commitNo(3) || got.Kind != ratchet.KindAccepted {
+		t.Fatalf("the baseline is %+v", got)
+	}
+	if len(got.Sessions) != 1 || got.Sessions[0].Run.ID != "run5" {
+		t.Errorf("its sessions are %+v, want those of its own commit", got.Sessions)
+	}
+	if _, ok := b.Find("attention/S512", bed("575")); ok {
+		t.Error("another driver has the same baseline")
+	}
+	if _, ok := b.Find("attention/S1024", bed("570")); ok {
+		t.Error("another case has the same baseline")
+	}
+}
+
+// What may follow what. Each case is a ledger whose last line is in question.
+func TestWhatMayFollow(t *testing.T) {
+	measured := func(commit int, run string) ratchet.Entry {
+		e := life()[0]
+		e.Commit, e.Session = commitNo(commit), session(run, 1000)
+		return e
+	}
+	moved := func(commit int, trigger, run string) ratchet.Entry {
+		e := life()[2]
+		e.Commit, e.Session, e.Trigger = commitNo(commit), session(run, 900), &ratchet.RunRef{ID: trigger}
+		return e
+	}
+	reset := life()[3]
+	reset.Kind, reset.Commit, reset.Session = ratchet.KindReset, "", nil
+	accepted := life()[3]
+	migrated := measured(1, "file")
+	migrated.Kind = ratchet.KindMigrated
+	carried := func(commit int, to, from string) ratchet.Entry {
+		e := measured(commit, "")
+		e.Kind, e.Session, e.Testbed, e.From = ratchet.KindCarried, nil, bed(to), bed(from).Key
+		return e
+	}
+	for name, test := range map[string]struct {
+		ledger []ratchet.Entry
+		says   string // empty: it may
+	}{
+		"a first measurement":             {[]ratchet.Entry{measured(1, "a")}, ""},
+		"another session":                 {[]ratchet.Entry{measured(1, "a"), measured(1, "b")}, ""},
+		"the same session again":          {[]ratchet.Entry{measured(1, "a"), measured(1, "a")}, "recorded already"},
+		"a session of another commit":     {[]ratchet.Entry{measured(1, "a"), measured(2, "b")}, "the baseline is 000000000000"},
+		"a gain over nothing":             {[]ratchet.Entry{moved(2, "a", "b")}, "record a first measurement"},
+		"a gain":                          {[]ratchet.Entry{measured(1, "a"), moved(2, "b", "c")}, ""},
+		"a gain over itself":              {[]ratchet.Entry{measured(2, "a"), moved(2, "b", "c")}, "is the baseline already"},
+		"back to a commit that was":       {[]ratchet.Entry{measured(1, "a"), moved(2, "b", "c"), moved(1, "d", "e")}, ""},
+		"the trigger as a later session":  {[]ratchet.Entry{measured(1, "a"), moved(2, "b", "c"), measured(2, "b")}, "showed the gain"},
+		"the evidence as a later session": {[]ratchet.Entry{measured(1, "a"), moved(2, "b", "c"), measured(2, "c")}, "recorded already"},
+		"a session after a gain":          {[]ratchet.Entry{measured(1, "a"), moved(2, "b", "c"), measured(2, "d")}, ""},
+		"a reset":                         {[]ratchet.Entry{measured(1, "a"), reset}, ""},
+		"a reset of nothing":              {[]ratchet.Entry{reset}, "no baseline to forget"},
+		"a reset of a reset":              {[]ratchet.Entry{measured(1, "a"), reset, reset}, "no baseline to forget"},
+		"a gain over a reset":             {[]ratchet.Entry{measured(1, "a"), reset, moved(2, "b", "c")}, "record a first measurement"},
+		"a new begin":                     {[]ratchet.Entry{measured(1, "a"), reset, measured(2, "b")}, ""},
+		"accepted out of nothing":         {[]ratchet.Entry{accepted}, ""},
+		"migrated":                        {[]ratchet.Entry{migrated}, ""},
+		"migrated over a measurement":     {[]ratchet.Entry{measured(1, "a"), migrated}, "knows less"},
+		"migrated after a reset":          {[]ratchet.Entry{measured(1, "a"), reset, migrated}, "knows less"},
+		"a gain over what was migrated":   {[]ratchet.Entry{migrated, moved(2, "b", "c")}, ""},
+		"carried":                         {[]ratchet.Entry{measured(1, "a"), carried(1, "575", "570")}, ""},
+		"carried, then measured":          {[]ratchet.Entry{measured(1, "a"), carried(1, "570.2", "570"), carried(1, "575", "570.2")}, ""},
+		"carried, another commit":         {[]ratchet.Entry{measured(1, "a"), carried(2, "575", "570")}, "is not the baseline of testbed"},
+		"carried from nowhere":            {[]ratchet.Entry{measured(1, "a"), carried(1, "575", "560")}, "is not the baseline of testbed"},
+		"carried from a reset":            {[]ratchet.Entry{measured(1, "a"), reset, carried(1, "575", "570")}, "is not the baseline of testbed"},
+		"carried twice":                   {[]ratchet.Entry{measured(1, "a"), carried(1, "575", "570"), carried(1, "575", "570")}, "baseline of its own"},
+	} {
+		_, err := ratchet.Fold(test.ledger)
+		switch {
+		case test.says == "" && err != nil:
+			t.Errorf("%s: %v", name, err)
+		case test.says != "" && (err == nil || !strings.Contains(err.Error(), test.says)):
+			t.Errorf("%s: %v, want ...%s...", name, err, test.says)
+		case err != nil && !strings.HasPrefix(err.Error(), fmt.Sprintf("line %d: ", len(test.ledger))):
+			t.Errorf("%s: %v, want it to name line %d", name, err, len(test.ledger))
+		}
+	}
+}
+
+// A refused entry leaves the state alone, and whoever is given a baseline cannot
+// change it.
+func TestTheStateIsItsOwn(t *testing.T) {
+	b, err := ratchet.Fold(life())
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := b.All()
+	if b.Apply(life()[1]) == nil {
+		t.Fatal("a session of another commit was taken")
+	}
+	for _, x := range b.All() {
+		x.Commit, x.Sessions[0] = "gone", ratchet.Session{}
+	}
+	if diff := cmp.Diff(before, b.All(), cmp.AllowUnexported(ratchet.Baseline{})); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestOnlyTheLatestSessionsAreKept(t *testing.T) {
+	var entries []ratchet.Entry
+	for i := range 3 * ratchet.MaxSessions {
+		e := life()[0]
+		e.Session = session(fmt.Sprint("run", i), 1000)
+		entries = append(entries, e)
+	}
+	b, err := ratchet.Fold(entries)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, _ := b.Find("attention/S512", bed("570"))
+	if len(got.Sessions) != ratchet.MaxSessions || got.Sessions[0].Run.ID != "run40" || got.Seq != 0 {
+		t.Errorf("%d sessions from %s on", len(got.Sessions), got.Sessions[0].Run.ID)
+	}
+	if err := b.Apply(entries[0]); err == nil {
+		t.Error("a session that is no longer at hand was taken a second time")
+	}
+}
+
+// After a driver update, the commit that was best on the most similar testbed of the
+// same device is where to begin.
+func TestNearest(t *testing.T) {
+	at := func(change func(*measure.Testbed)) ratchet.Testbed {
+		b := bed("570").Testbed
+		change(&b)
+		return ratchet.NewTestbed(b, measure.TimerDevice)
+	}
+	entry := func(commit int, b ratchet.Testbed) ratchet.Entry {
+		e := life()[0]
+		e.Testbed, e.Commit, e.Session = b, commitNo(commit), session(b.Key, 1000)
+		return e
+	}
+	free := at(func(b *measure.Testbed) { b.Clocks = gpu.ClockPolicy{Mode: gpu.ClocksFree} })
+	other := at(func(b *measure.Testbed) { b.Device = "NVIDIA H100" })
+	both := at(func(b *measure.Testbed) { b.Driver = "575"; b.Clocks = gpu.ClockPolicy{Mode: gpu.ClocksFree} })
+	newer := entry(5, bed("572"))
+	newer.Time = noon.Add(1)
+	forget := life()[3]
+	forget.Kind, forget.Commit, forget.Session = ratchet.KindReset, "", nil
+	for name, test := range map[string]struct {
+		ledger []ratchet.Entry
+		on     ratchet.Testbed
+		want   int // commit; 0 is none
+	}{
+		"nothing":                      {nil, bed("575"), 0},
+		"a driver update":              {[]ratchet.Entry{entry(1, bed("570"))}, bed("575"), 1},
+		"it has its own":               {[]ratchet.Entry{entry(1, bed("570")), entry(2, bed("575"))}, bed("575"), 0},
+		"another card":                 {[]ratchet.Entry{entry(1, other)}, bed("575"), 0},
+		"the nearer of two":            {[]ratchet.Entry{entry(1, bed("570")), entry(2, free)}, both, 2},
+		"the later of equals":          {[]ratchet.Entry{newer, entry(1, bed("570"))}, bed("575"), 5},
+		"one that was forgotten":       {[]ratchet.Entry{entry(1, bed("570")), forget}, bed("575"), 0},
+		"forgotten here, known there":  {[]ratchet.Entry{entry(1, bed("575")), entry(2, bed("570")), forget}, bed("570"), 0},
+		"an unknown card, the same id": {[]ratchet.Entry{entry(1, ratchet.Testbed{Key: "x"})}, bed("570"), 0},
+	} {
+		b, err := ratchet.Fold(test.ledger)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		want := ""
+		if test.want > 0 {
+			want = commitNo(test.want)
+		}
+		if got, ok := b.Nearest("attention/S512", test.on); got.Commit != want || ok != (want != "") {
+			t.Errorf("%s: commit %s, want %s", name, got.Commit, want)
+		}
+	}
+}
+
+func TestTestbedKeys(t *testing.T) {
+	if bed("570").Key != bed("570").Key || bed("570").Key == bed("575").Key {
+		t.Error("the key does not tell drivers apart")
+	}
+	if wall := ratchet.NewTestbed(bed("570").Testbed, measure.TimerWall); wall.Key == bed("570").Key {
+		t.Error("the key does not tell timers apart")
+	}
+}
+
+func TestMayMove(t *testing.T) {
+	sound := ratchet.Claim{
+		Case: "attention/S512", Commit: commitNo(2), Main: true, Correct: true,
+		Trigger: ratchet.RunRef{ID: "a"}, Fresh: ratchet.RunRef{ID: "b"}, Move: ratchet.Moves, Gain: 0.07,
+	}
+	for name, test := range map[string]struct {
+		change func(*ratchet.Claim)
+		says   []string
+	}{
+		"sound":     {func(*ratchet.Claim) {}, nil},
+		"just":      {func(c *ratchet.Claim) { c.Gain = 0.05 }, nil},
+		"small":     {func(c *ratchet.Claim) { c.Gain = 0.049 }, []string{"the gain is 4.9 %, and a baseline moves from 5.0 % on"}},
+		"a loss":    {func(c *ratchet.Claim) { c.Gain = -0.2 }, []string{"the gain is -20.0 %, and a baseline moves from 5.0 % on"}},
+		"unknown":   {func(c *ratchet.Claim) { c.Gain -= c.Gain; c.Gain /= c.Gain }, []string{"no gain was measured"}},
+		"noisy":     {func(c *ratchet.Claim) { c.Move = ratchet.Holds }, []string{"the gain of 7.0 % is not confirmed: the fresh rounds spread too much to be sure of it"}},
+		"branch":    {func(c *ratchet.Claim) { c.Main = false }, []string{"the commit is not on the main line: the baseline moves when the change is merged"}},
+		"incorrect": {func(c *ratchet.Claim) { c.Correct = false }, []string{"the results were not shown to be correct"}},
+		"dirty":     {func(c *ratchet.Claim) { c.Dirty = true }, []string{"the build has changes that are in no commit"}},
+		"stale": {func(c *ratchet.Claim) { c.Fresh = c.Trigger }, []string{
+			"the rounds are those that showed the gain: measure again, so that luck is not recorded",
+		}},
+		"nothing": {func(c *ratchet.Claim) { *c = ratchet.Claim{} }, []string{
+			"the gain is 0.0 %, and a baseline moves from 5.0 % on",
+			"no fresh rounds were measured",
+			"it is not known which run showed the gain",
+			"the commit is not on the main line: the baseline moves when the change is merged",
+			"there is no commit to point at",
+			"the results were not shown to be correct",
+		}},
+	} {
+		c := sound
+		test.change(&c)
+		move, reasons := ratchet.MayMove(ratchet.Default(), c)
+		if test.says == nil {
+			if move != ratchet.Moves || len(reasons) != 1 {
+				t.Errorf("%s: %s %q", name, move, reasons)
+			}
+			continue
+		}
+		if diff := cmp.Diff(test.says, reasons); move != ratchet.Holds || diff != "" {
+			t.Errorf("%s: %s %s", name, move, diff)
+		}
+	}
+}
+
+// A case may have a threshold of its own.
+func TestMayMoveByTheCasesOwnLimit(t *testing.T) {
+	p := ratchet.Default()
+	p.Cases = []ratchet.CaseLimits{{Match: "attention/*", Moves: 0.2}}
+	c := ratchet.Claim{
+		Case: "attention/S512", Commit: commitNo(2), Main: true, Correct: true,
+		Trigger: ratchet.RunRef{ID: "a"}, Fresh: ratchet.RunRef{ID: "b"}, Move: ratchet.Moves, Gain: 0.19,
+	}
+	if move, _ := ratchet.MayMove(p, c); move != ratchet.Holds {
+		t.Error("a gain of 19 % moves what moves from 20 % on")
+	}
+	c.Case = "matmul/N512"
+	if move, _ := ratchet.MayMove(p, c); move != ratchet.Moves {
+		t.Error("the limit of attention holds matmul")
+	}
+}

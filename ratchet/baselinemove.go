@@ -1,0 +1,58 @@
+package ratchet
+
+import (
+	"fmt"
+	"math"
+)
+
+// Claim is what speaks for a commit to become the baseline of a case.
+type Claim struct {
+	Case   string
+	Commit string
+	Dirty  bool // built with changes that are in no commit
+	Main   bool // the commit is on the main line
+	// Correct says that the results were checked and right. What was not checked is
+	// not correct.
+	Correct bool
+
+	Trigger RunRef // the run that showed the gain
+	Fresh   RunRef // the run measured afterwards, whose rounds would be recorded
+
+	// Move is what the judge makes of the fresh rounds, and Gain by how much they are
+	// better than the baseline's: 0.07 is 7 % faster.
+	Move Move
+	Gain float64
+}
+
+// MayMove decides whether a baseline moves. A baseline that moved on luck makes every
+// honest run after it look like a regression, so everything must speak for it; the
+// reasons tell all that does not. The verdict's name is no matter: a gain of 7 % is
+// "maintained" for a claim of 10 %, and moves.
+func MayMove(p Policy, c Claim) (Move, []string) {
+	var against []string
+	note := func(bad bool, format string, args ...any) {
+		if bad {
+			against = append(against, fmt.Sprintf(format, args...))
+		}
+	}
+	least := p.limits(c.Case).moves // as a logarithm
+	switch {
+	case math.IsNaN(c.Gain):
+		note(true, "no gain was measured")
+	case !(math.Log1p(c.Gain) >= least):
+		note(true, "the gain is %.1f %%, and a baseline moves from %.1f %% on", 100*c.Gain, 100*math.Expm1(least))
+	default:
+		note(c.Move != Moves, "the gain of %.1f %% is not confirmed: the fresh rounds spread too much to be sure of it", 100*c.Gain)
+	}
+	note(c.Fresh == RunRef{}, "no fresh rounds were measured")
+	note(c.Trigger == RunRef{}, "it is not known which run showed the gain")
+	note(c.Fresh.Same(c.Trigger), "the rounds are those that showed the gain: measure again, so that luck is not recorded")
+	note(!c.Main, "the commit is not on the main line: the baseline moves when the change is merged")
+	note(c.Dirty, "the build has changes that are in no commit")
+	note(c.Commit == "", "there is no commit to point at")
+	note(!c.Correct, "the results were not shown to be correct")
+	if len(against) > 0 {
+		return Holds, against
+	}
+	return Moves, []string{fmt.Sprintf("a gain of %.1f %%, confirmed by fresh rounds, correct, on the main line", 100*c.Gain)}
+}

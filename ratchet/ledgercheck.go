@@ -1,0 +1,143 @@
+package ratchet
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/goatnote-inc/pawl/measure"
+)
+
+// What a ledger may hold. A line is written by pawl and read by everyone, so the
+// limits are far above what pawl writes and far below what hurts a reader.
+const (
+	MaxLine    = 256 << 10 // bytes of a line
+	MaxLedger  = 64 << 20  // bytes of a ledger
+	MaxEntries = 200_000
+
+	maxText       = 4 << 10
+	maxRounds     = 512
+	maxReferences = 8
+)
+
+// Check says what is wrong with an entry, whatever stands before it in the ledger.
+func (e Entry) Check() error {
+	var errs []error
+	note := func(bad bool, format string, args ...any) {
+		if bad {
+			errs = append(errs, fmt.Errorf(format, args...))
+		}
+	}
+	note(e.Time.IsZero(), "it has no time")
+	note(e.Case == "", "it names no case")
+	note(e.Testbed.Key == "", "it names no testbed")
+	for name, text := range map[string]string{
+		"case": e.Case, "testbed": e.Testbed.Key, "device": e.Testbed.Device, "driver": e.Testbed.Driver,
+		"from": e.From, "reason": e.Reason, "actor": e.Actor,
+	} {
+		note(!printable(text), "%s: want at most %d bytes of text on one line", name, maxText)
+	}
+	note(e.Gain < 0 || math.IsNaN(e.Gain) || math.IsInf(e.Gain, 0), "gain %v: want a share above 0", e.Gain)
+	if e.Commit != "" {
+		note(!isCommit(e.Commit, e.Kind == KindMigrated), "commit %q: want its whole hash", e.Commit)
+	}
+	if e.Session != nil {
+		errs = append(errs, e.Session.check())
+	}
+	return errors.Join(append(errs, e.checkKind())...)
+}
+
+// checkKind says what an entry of its kind lacks.
+func (e Entry) checkKind() error {
+	type need struct{ commit, session, trigger, audit, from bool }
+	var n need
+	switch e.Kind {
+	case KindMeasured:
+		n = need{commit: true, session: true}
+	case KindMoved:
+		n = need{commit: true, session: true, trigger: true}
+	case KindAccepted:
+		n = need{commit: true, audit: true}
+	case KindReset:
+		n = need{audit: true}
+	case KindCarried:
+		n = need{commit: true, from: true}
+	case KindMigrated:
+		n = need{session: true}
+	default:
+		return fmt.Errorf("kind %q is not known to this version: update pawl", e.Kind)
+	}
+	switch {
+	case n.commit && e.Commit == "":
+		return fmt.Errorf("%s: it names no commit", e.Kind)
+	case n.session && e.Session == nil:
+		return fmt.Errorf("%s: it has no evidence", e.Kind)
+	case n.trigger && (e.Trigger == nil || *e.Trigger == RunRef{}):
+		return fmt.Errorf("%s: it does not name the run that showed the gain", e.Kind)
+	case n.trigger && e.Trigger.Same(e.Session.Run):
+		return fmt.Errorf("%s: the evidence is run %s, which is the one that showed the gain: measure again", e.Kind, e.Trigger)
+	case n.trigger && e.Gain == 0:
+		return fmt.Errorf("%s: it names no gain", e.Kind)
+	case n.audit && (strings.TrimSpace(e.Reason) == "" || strings.TrimSpace(e.Actor) == ""):
+		return fmt.Errorf("%s: say why and who: give a reason and a name", e.Kind)
+	case n.from && (e.From == "" || e.From == e.Testbed.Key):
+		return fmt.Errorf("%s: it does not name the other testbed", e.Kind)
+	case e.Kind == KindReset && (e.Commit != "" || e.Session != nil):
+		return fmt.Errorf("%s: it names a commit or evidence, and is to forget them", e.Kind)
+	}
+	return nil
+}
+
+func (s *Session) check() error {
+	if s.Run == (RunRef{}) || !printable(s.Run.ID+s.Run.Digest) {
+		return errors.New("the evidence names no run")
+	}
+	if s.Unit == "" || !printable(s.Unit) {
+		return errors.New("the evidence has no unit")
+	}
+	if s.Better != "" && s.Better != measure.Lower && s.Better != measure.Higher {
+		return fmt.Errorf("better %q: want %s or %s", s.Better, measure.Lower, measure.Higher)
+	}
+	if s.Quantum < 0 || math.IsNaN(s.Quantum) || math.IsInf(s.Quantum, 0) {
+		return fmt.Errorf("quantum %v: want a number of %s", s.Quantum, s.Unit)
+	}
+	if len(s.References) > maxReferences {
+		return fmt.Errorf("%d references: at most %d", len(s.References), maxReferences)
+	}
+	sides := [][]float64{s.Rounds}
+	for _, r := range s.References {
+		if r.Name == "" || !printable(r.Name+r.Digest) {
+			return errors.New("a reference has no name")
+		}
+		sides = append(sides, r.Rounds)
+	}
+	for _, rounds := range sides {
+		if len(rounds) == 0 || len(rounds) > maxRounds {
+			return fmt.Errorf("%d rounds: want 1 to %d", len(rounds), maxRounds)
+		}
+		for _, v := range rounds {
+			if !(v > 0) || math.IsInf(v, 0) { // also not a number
+				return fmt.Errorf("a round of %v %s: want a number above 0", v, s.Unit)
+			}
+		}
+	}
+	return nil
+}
+
+// printable keeps terminals, commit messages and log lines whole: text comes from
+// suites, command lines and files of strangers.
+func printable(s string) bool {
+	return len(s) <= maxText && utf8.ValidString(s) && !strings.ContainsFunc(s, unicode.IsControl)
+}
+
+// isCommit tells whether it is the hash of a commit; a short one where that is
+// all an old file has.
+func isCommit(s string, short bool) bool {
+	if strings.Trim(s, "0123456789abcdef") != "" {
+		return false
+	}
+	return len(s) == 40 || len(s) == 64 || short && len(s) >= 7 && len(s) <= 64
+}
