@@ -19,7 +19,8 @@ type Mode struct {
 //
 // It draws the density of the samples with a Gaussian kernel of Silverman's width, and
 // of at least 0.6 steps of the timer (quantum): at that width the ripple that the steps
-// leave is below a hundredth. A peak is a mode if it stands out from the valley beside it
+// leave is below a hundredth. Steps as coarse as the spread that are not stated are taken for
+// modes. A peak is a mode if it stands out from the valley beside it
 // by more than the density is uncertain.
 func Modes(x []float64, quantum float64) []Mode {
 	s := Sort(x)
@@ -28,7 +29,7 @@ func Modes(x []float64, quantum float64) []Mode {
 	}
 	d := newDensity(s, quantum)
 	if d.width == 0 {
-		return []Mode{{s[0], 1}}
+		return []Mode{{s.Median(), 1}}
 	}
 	return d.modes()
 }
@@ -41,10 +42,13 @@ func Modes(x []float64, quantum float64) []Mode {
 // apart are seen in 99 of a hundred, one with a tenth of the samples at ten in 96.
 const standsOut = 2.5
 
+// far is from how many widths a sample no longer counts.
+const far = 4
+
 // density is the kernel estimate of where samples lie.
 type density struct {
 	s     Sorted
-	width float64 // of the kernel; 0 if the samples are too close for numbers to tell apart
+	width float64 // of the kernel; 0 if the samples are too close, or too far, for numbers to tell
 }
 
 func newDensity(s Sorted, quantum float64) density {
@@ -55,8 +59,8 @@ func newDensity(s Sorted, quantum float64) density {
 		spread = min(spread, quartiles)
 	}
 	width := max(0.9*spread*math.Pow(float64(len(s)), -0.2), 0.6*quantum)
-	largest := max(math.Abs(s[0]), math.Abs(s[len(s)-1]))
-	if !(width > 1e-12*largest) || math.IsInf(width, 1) {
+	low, high := s[0], s[len(s)-1]
+	if !(width > 1e-12*max(math.Abs(low), math.Abs(high))) || math.IsInf(high-low+4*far*width, 1) {
 		width = 0
 	}
 	return density{s, width}
@@ -119,7 +123,6 @@ func (d density) extrema() (peaks, valleys []point) {
 // curve goes along the samples in quarters of the kernel's width, and leaps where
 // there are none: a single wild sample must not make it long.
 func (d density) curve() iter.Seq[point] {
-	const far = 4 // widths from which a sample no longer counts
 	return func(yield func(point) bool) {
 		for rest := d.s; len(rest) > 0; {
 			end := 1
@@ -137,7 +140,7 @@ func (d density) curve() iter.Seq[point] {
 					for len(group) > 0 && group[0] < at-far*d.width {
 						group = group[1:]
 					}
-					root = math.Sqrt(kernelSum(group, at, d.width, far) / (float64(len(d.s)) * d.width))
+					root = math.Sqrt(kernelSum(group, at, d.width) / (float64(len(d.s)) * d.width))
 				}
 				if !yield(point{at, root}) {
 					return
@@ -148,7 +151,7 @@ func (d density) curve() iter.Seq[point] {
 }
 
 // kernelSum is the sum of Gaussian kernels of samples near a value.
-func kernelSum(s Sorted, at, width, far float64) float64 {
+func kernelSum(s Sorted, at, width float64) float64 {
 	var sum float64
 	for _, v := range s {
 		z := (v - at) / width

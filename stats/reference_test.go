@@ -81,6 +81,7 @@ type reference struct {
 		Window       int
 		MaxP         float64 `json:"max_p"`
 		MinMagnitude float64 `json:"min_magnitude"`
+		LikeOtava    bool    `json:"like_otava"`
 		Points       []struct {
 			Index            int
 			P, Before, After float64
@@ -250,7 +251,7 @@ func TestReferenceChangePoints(t *testing.T) {
 		}
 	}
 	for _, d := range ref.ChangePoints {
-		f := stats.ChangeFinder{Window: d.Window, MaxP: d.MaxP, MinMagnitude: d.MinMagnitude}
+		f := stats.ChangeFinder{Window: d.Window, MaxP: d.MaxP, MinMagnitude: d.MinMagnitude, LikeOtava: d.LikeOtava}
 		got := f.Find(ref.Series[d.Series])
 		if len(got) != len(d.Points) {
 			t.Errorf("%s: %d points %v, want %v", d.Series, len(got), got, d.Points)

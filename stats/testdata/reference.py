@@ -204,8 +204,12 @@ def judge(x, y):
     return 1.0 if np.isnan(p) else float(p)
 
 
-def change_points(x, window, max_p, min_magnitude):
-    """Split in windows, then merge, as Apache Otava does; neighbours on both sides are judged again."""
+def change_points(x, window, max_p, min_magnitude, like_otava):
+    """Split in windows, then merge, as Apache Otava does.
+
+    When a point goes, the one before it and the one after it are judged again; in Otava
+    those are the next two.
+    """
     generous = max_p * 10 if max_p < 0.05 else (max_p * 2 if max_p < 0.5 else max_p)
     found, start = set(), 0
     while start < len(x):
@@ -223,21 +227,27 @@ def change_points(x, window, max_p, min_magnitude):
         found |= {start + c for c in cuts}
         start = max([start + window // 2] + [start + c for c in cuts])
     points = sorted(found)
+    verdicts = [verdict(x, points, i) for i in range(len(points))]
     while points:
-        ends = [0] + points + [len(x)]
-        sides = [(x[a:b], x[b:c]) for a, b, c in zip(ends, ends[1:], ends[2:])]
-        ps = [judge(*s) for s in sides]
-        means = [(np.mean(a), np.mean(b)) for a, b in sides]
-        sizes = [max(abs(b / a - 1), abs(a / b - 1)) for a, b in means]
-        weakest = int(np.argmax(ps))
-        if ps[weakest] < max_p:
-            weakest = int(np.argmin(sizes))
-            if sizes[weakest] > min_magnitude:
-                return [
-                    {"index": i, "p": p, "before": m[0], "after": m[1]} for i, p, m in zip(points, ps, means)
-                ]
-        del points[weakest]
-    return []
+        weakest = max(range(len(points)), key=lambda i: verdicts[i]["p"])
+        if verdicts[weakest]["p"] < max_p:
+            weakest = min(range(len(points)), key=lambda i: magnitude(verdicts[i]))
+            if magnitude(verdicts[weakest]) > min_magnitude:
+                break
+        del points[weakest], verdicts[weakest]
+        for i in (weakest, weakest + 1) if like_otava else (weakest - 1, weakest):
+            if 0 <= i < len(points):
+                verdicts[i] = verdict(x, points, i)
+    return verdicts
+
+
+def verdict(x, points, i):
+    a, b, c = ([0] + points + [len(x)])[i : i + 3]
+    return {"index": b, "p": judge(x[a:b], x[b:c]), "before": np.mean(x[a:b]), "after": np.mean(x[b:c])}
+
+
+def magnitude(v):
+    return max(abs(v["after"] / v["before"] - 1), abs(v["before"] / v["after"] - 1))
 
 
 def histories():
@@ -247,6 +257,7 @@ def histories():
         "steps": [float(v) for v in np.round(steps, 3)],
         "rounded": [float(v) for v in np.round(steps)],
         "quiet": [float(v) for v in np.round(rng.normal(60, 1, 90), 3)],
+        "close": [float(v) for v in np.round(np.repeat([100, 101, 100.2, 101.2, 100.4], 9) + rng.normal(0, 0.5, 45), 3)],
         "spike": [float(v) for v in np.round(rng.normal(60, 1, 60) + 30 * (np.arange(60) == 31), 3)],
     }
 
@@ -351,9 +362,13 @@ def reference():
         if k != "steps"
     ]
     ref["change_points"] = [
-        {"series": k, "window": w, "max_p": p, "min_magnitude": m, "points": change_points(x, w, p, m)}
+        {
+            "series": k, "window": w, "max_p": p, "min_magnitude": m, "like_otava": like,
+            "points": change_points(x, w, p, m, like),
+        }
         for k, x in series.items()
         for w, p, m in [(30, 0.001, 0.0), (20, 0.05, 0.0), (20, 0.01, 0.05)]
+        for like in [False, True]
     ]
     return ref
 
