@@ -99,7 +99,8 @@ func TestPairedProperties(t *testing.T) {
 		if p.Above(shift) > p.Above(shift+0.01) {
 			t.Fatalf("to exceed more is more likely: %v, %v", p.Above(shift), p.Above(shift+0.01))
 		}
-		if got, want := p.Above(p.Lower(level)), 1-level; math.Abs(got-want) > 1e-7 {
+		digits := 1e-9 + 1e-15/p.SE() // of P: the mean's own, in standard errors
+		if got, want := p.Above(p.Lower(level)), 1-level; math.Abs(got-want) > digits {
 			t.Fatalf("at the lower bound of level %v, P is %v", level, got)
 		}
 		i, wider := p.Interval(level), p.Interval(level+(1-level)/2)
@@ -107,7 +108,7 @@ func TestPairedProperties(t *testing.T) {
 			t.Fatalf("%v at %v, %v at a higher level, around %v", i, level, wider, p.Mean)
 		}
 		swapped := paired(t, y, x, quantum)
-		if math.Abs(swapped.Mean+p.Mean) > 1e-12 || math.Abs(swapped.Below(-shift)-p.Above(shift)) > 1e-9 {
+		if math.Abs(swapped.Mean+p.Mean) > 1e-12 || math.Abs(swapped.Below(-shift)-p.Above(shift)) > digits {
 			t.Fatalf("swapped %+v, was %+v", swapped, p)
 		}
 		scaled := paired(t, times(x, 3, 0), times(y, 3, 0), 3*quantum)
