@@ -2,7 +2,6 @@ package ratchet
 
 import (
 	"math"
-	"slices"
 
 	"github.com/goatnote-inc/pawl/measure"
 	"github.com/goatnote-inc/pawl/stats"
@@ -61,6 +60,9 @@ func (r Round) usable() bool { return r.Median > 0 && !math.IsInf(r.Median, 0) }
 
 // pairs gives the rounds that both sides have, in order.
 func (e Evidence) pairs() (base, candidate []Round) {
+	if e.matched() {
+		return e.Base, e.Candidate
+	}
 	at := make(map[int]int, len(e.Base))
 	for i, b := range e.Base {
 		at[b.Index] = i
@@ -71,6 +73,21 @@ func (e Evidence) pairs() (base, candidate []Round) {
 		}
 	}
 	return base, candidate
+}
+
+// matched tells whether the sides have the same rounds in the same order, as they do
+// unless one failed. The judge asks at every look.
+func (e Evidence) matched() bool {
+	if len(e.Base) != len(e.Candidate) {
+		return false
+	}
+	for i, b := range e.Base {
+		c := e.Candidate[i]
+		if b.Index != c.Index || !b.usable() || !c.usable() || i > 0 && b.Index <= e.Base[i-1].Index {
+			return false
+		}
+	}
+	return true
 }
 
 // Rounds is how many rounds a side there are to judge by.
@@ -110,8 +127,10 @@ func medians(rounds []Round) []float64 {
 // quantum is the coarsest timer step of the rounds.
 func quantum(sides ...[]Round) float64 {
 	var q float64
-	for _, r := range slices.Concat(sides...) {
-		q = max(q, r.Quantum)
+	for _, rounds := range sides {
+		for _, r := range rounds {
+			q = max(q, r.Quantum)
+		}
 	}
 	return q
 }

@@ -3,6 +3,7 @@ package ratchet
 import (
 	"cmp"
 	"math"
+	"sync"
 
 	"github.com/goatnote-inc/pawl/measure"
 	"github.com/goatnote-inc/pawl/stats"
@@ -47,7 +48,7 @@ func (s *studied) facts() *Facts {
 		f.Spread = number(math.Expm1(s.spread))
 	}
 	if s.Paired && s.known() && s.n >= 2 {
-		f.Detectable = number(math.Expm1(stats.LeastDetectable(s.spread, s.n, detectAlpha, detectBeta)))
+		f.Detectable = number(math.Expm1(s.spread * leastDetectable(s.n)))
 	}
 	if cycles, ok := s.inCycles(); ok {
 		change := number(math.Expm1(s.sign() * cycles))
@@ -62,6 +63,20 @@ const (
 	detectAlpha = 0.001
 	detectBeta  = 0.05
 )
+
+// detectable remembers the least detectable change of rounds that spread by one: it
+// is in proportion to the spread, depends on the number of rounds only, and takes longer
+// to find than the rest of a verdict.
+var detectable sync.Map
+
+func leastDetectable(rounds int) float64 {
+	if known, ok := detectable.Load(rounds); ok {
+		return known.(float64)
+	}
+	least := stats.LeastDetectable(1, rounds, detectAlpha, detectBeta)
+	detectable.Store(rounds, least)
+	return least
+}
 
 func (s *studied) pairing() Pairing {
 	switch {

@@ -1,6 +1,7 @@
 package ratchet_test
 
 import (
+	"cmp"
 	"math"
 	"math/rand/v2"
 
@@ -10,12 +11,13 @@ import (
 
 // made describes a case that a test makes up.
 type made struct {
-	name   string
-	rounds int
-	effect float64 // 0.04: the candidate takes 4 % longer
-	spread float64 // between rounds, of each side
-	better measure.Better
-	clocks func(effect float64) float64 // of the candidate; the base's is 1000
+	name    string
+	rounds  int
+	samples int     // a round; 40 if 0
+	effect  float64 // 0.04: the candidate takes 4 % longer
+	spread  float64 // between rounds, of each side
+	better  measure.Better
+	clocks  func(effect float64) float64 // of the candidate; the base's is 1000
 }
 
 func (m made) evidence(rng *rand.Rand) ratchet.Evidence {
@@ -38,7 +40,7 @@ func (m made) evidence(rng *rand.Rand) ratchet.Evidence {
 func (m made) round(rng *rand.Rand, index int, machine, effect, clock float64) ratchet.Round {
 	center := 1e5 * math.Exp(machine+effect+m.spread*rng.NormFloat64())
 	r := measure.CaseRound{Round: index, Quantum: 1}
-	for range 40 {
+	for range cmp.Or(m.samples, 40) {
 		r.Samples = append(r.Samples, math.Round(center*math.Exp(0.01*rng.NormFloat64())))
 		if m.clocks != nil {
 			r.Clocks = append(r.Clocks, clock)

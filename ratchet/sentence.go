@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/goatnote-inc/pawl/measure"
-	"github.com/goatnote-inc/pawl/stats"
 )
 
 // sentence is the verdict for a person who is tired and was woken by it: what,
@@ -75,7 +74,7 @@ func (s *studied) noAnswer(f *Facts) string {
 // than anyone would wait for.
 func (s *studied) roundsNeeded() int {
 	for n := 2 * max(s.n, 4); n <= 512; n *= 2 {
-		if stats.LeastDetectable(s.spread, n, detectAlpha, detectBeta) <= s.limits.slower {
+		if s.spread*leastDetectable(n) <= s.limits.slower {
 			return n
 		}
 	}
