@@ -47,7 +47,7 @@ var (
 // microsecond, in every sample.
 func clockSource(_ context.Context, e *exam) []Finding {
 	const folder = "sys/devices/system/clocksource/clocksource0/"
-	source := e.sys.text(folder + "current_clocksource")
+	source := e.sys.Text(folder + "current_clocksource")
 	switch {
 	case source == "":
 		return []Finding{note("clock source", "the kernel does not tell what it reads the time from")}
@@ -57,7 +57,7 @@ func clockSource(_ context.Context, e *exam) []Finding {
 		return []Finding{note("clock source", "%s, which pawl does not know", source)}
 	}
 	f := warn("clock source", "%s: every reading of the time is a slow system call, so short samples are too long", source)
-	if slices.Contains(strings.Fields(e.sys.text(folder+"available_clocksource")), "tsc") {
+	if slices.Contains(strings.Fields(e.sys.Text(folder+"available_clocksource")), "tsc") {
 		f = f.mend("echo tsc | sudo tee /%scurrent_clocksource", folder)
 	} else {
 		f = f.mend("the kernel found no better one: look for \"clocksource\" in dmesg")

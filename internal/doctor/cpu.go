@@ -7,20 +7,21 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goatnote-inc/pawl/internal/device/host"
 	"github.com/goatnote-inc/pawl/internal/suite"
 	"github.com/goatnote-inc/pawl/measure"
 )
 
 // threads counts the CPUs that the kernel schedules on.
 func (e *exam) threads() int {
-	return max(strings.Count("\n"+e.sys.text("proc/cpuinfo"), "\nprocessor"), 1)
+	return max(strings.Count("\n"+e.sys.Text("proc/cpuinfo"), "\nprocessor"), 1)
 }
 
 // processor names the host's CPU, and tells whether threads share its cores.
 func processor(_ context.Context, e *exam) []Finding {
 	cores, threads := e.cpu.id.Units, e.threads()
 	f := ok("cpu", "%s, %s", e.cpu.id.Name, plural(cores, "core"))
-	if e.sys.text("sys/devices/system/cpu/smt/active") != "1" {
+	if e.sys.Text("sys/devices/system/cpu/smt/active") != "1" {
 		return []Finding{f}
 	}
 	f.Message += fmt.Sprintf(", %d threads", threads)
@@ -36,8 +37,8 @@ const stealLimit = 0.005
 // virtual tells of a hypervisor: on a shared machine the CPU is taken away in the
 // middle of a sample, which CPU time does not count and wall time does.
 func virtual(_ context.Context, e *exam) []Finding {
-	info := e.sys.text("proc/cpuinfo")
-	if !slices.Contains(strings.Fields(field(info, "flags")), "hypervisor") {
+	info := e.sys.Text("proc/cpuinfo")
+	if !slices.Contains(strings.Fields(host.Field(info, "flags")), "hypervisor") {
 		return nil
 	}
 	text := "this is a virtual machine: its CPUs may be shared with others"
@@ -59,7 +60,7 @@ func virtual(_ context.Context, e *exam) []Finding {
 
 // stolen is the share of CPU time that the hypervisor gave to others since boot.
 func (e *exam) stolen() float64 {
-	line, _, _ := strings.Cut(e.sys.text("proc/stat"), "\n")
+	line, _, _ := strings.Cut(e.sys.Text("proc/stat"), "\n")
 	n := counts(strings.TrimPrefix(line, "cpu"))
 	const steal = 7 // user nice system idle iowait irq softirq steal
 	if len(n) <= steal {
@@ -106,13 +107,13 @@ func (e *exam) wallTimed() string {
 // cpuLimit tells of a quota: whoever has used it up stands still until the next
 // period begins, in the middle of a sample too.
 func cpuLimit(_ context.Context, e *exam) []Finding {
-	_, group, found := strings.Cut("\n"+e.sys.text("proc/self/cgroup"), "\n0::")
+	_, group, found := strings.Cut("\n"+e.sys.Text("proc/self/cgroup"), "\n0::")
 	if !found {
 		return nil
 	}
 	group, _, _ = strings.Cut(group, "\n")
 	for group = path.Clean("/" + group); ; group = path.Dir(group) {
-		n := counts(e.sys.text(path.Join("sys/fs/cgroup", group, "cpu.max")))
+		n := counts(e.sys.Text(path.Join("sys/fs/cgroup", group, "cpu.max")))
 		if len(n) == 2 && n[1] > 0 {
 			return e.hostOnly(warn("cpu limit", "this process may use %.1f CPUs: above that it stands still for up to %.0f ms at a time", n[0]/n[1], n[1]/1000).
 				mend("start the container without a CPU quota; pin it to CPUs instead (--cpuset-cpus)"))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/goatnote-inc/pawl/gpu"
 	"github.com/goatnote-inc/pawl/internal/device"
+	"github.com/goatnote-inc/pawl/internal/device/host"
 	"github.com/goatnote-inc/pawl/internal/suite"
 )
 
@@ -137,7 +138,7 @@ func read(ctx context.Context, d device.Device) reading {
 
 // gather learns the facts.
 func (e *exam) gather(ctx context.Context) (err error) {
-	e.sys = system{e.Root}
+	e.sys = system{host.System{FS: e.Root}}
 	e.suite, e.suiteErr = suite.Load(e.SuiteFile)
 	if e.inv, err = e.Devices(ctx); err != nil {
 		return err

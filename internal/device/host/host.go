@@ -19,7 +19,7 @@ const cpus = "sys/devices/system/cpu/"
 // Host is the CPU of this machine, read like any other device. It is safe for
 // concurrent use.
 type Host struct {
-	sys system
+	sys System
 	now func() time.Time
 	id  gpu.Identity
 
@@ -35,7 +35,7 @@ type Host struct {
 // Open reads the identity of the machine whose root folder is root, usually
 // os.DirFS("/").
 func Open(root fs.FS, now func() time.Time) *Host {
-	h := &Host{sys: system{root}, now: now}
+	h := &Host{sys: System{root}, now: now}
 	h.id = identity(h.sys)
 	h.clocks = h.sys.glob(cpus + "cpu[0-9]*/cpufreq/scaling_cur_freq")
 	h.governors = h.sys.glob(cpus + "cpu[0-9]*/cpufreq/scaling_governor")
@@ -64,13 +64,13 @@ func (h *Host) State(ctx context.Context) (gpu.State, error) {
 	}, nil
 }
 
-func identity(sys system) gpu.Identity {
-	info := sys.text("proc/cpuinfo")
+func identity(sys System) gpu.Identity {
+	info := sys.Text("proc/cpuinfo")
 	return gpu.Identity{
 		Kind:        gpu.CPU,
 		Name:        name(info),
 		Units:       cores(sys, info),
-		MemoryBytes: bytes(field(sys.text("proc/meminfo"), "MemTotal")),
+		MemoryBytes: bytes(Field(sys.Text("proc/meminfo"), "MemTotal")),
 		CacheBytes:  lastLevelCache(sys),
 	}
 }
@@ -78,21 +78,21 @@ func identity(sys system) gpu.Identity {
 // name is the model as the kernel prints it. ARM kernels print no model, only
 // who made the core and its part number.
 func name(cpuinfo string) string {
-	if n := cmp.Or(field(cpuinfo, "model name"), field(cpuinfo, "cpu model"), field(cpuinfo, "cpu")); n != "" {
+	if n := cmp.Or(Field(cpuinfo, "model name"), Field(cpuinfo, "cpu model"), Field(cpuinfo, "cpu")); n != "" {
 		return strings.Join(strings.Fields(n), " ")
 	}
-	if part := field(cpuinfo, "CPU part"); part != "" {
-		return fmt.Sprintf("%s CPU %s/%s", runtime.GOARCH, field(cpuinfo, "CPU implementer"), part)
+	if part := Field(cpuinfo, "CPU part"); part != "" {
+		return fmt.Sprintf("%s CPU %s/%s", runtime.GOARCH, Field(cpuinfo, "CPU implementer"), part)
 	}
 	return runtime.GOARCH + " CPU"
 }
 
 // cores counts physical cores: two threads of one core share what a kernel is
 // measured on. Without topology each logical CPU counts as one.
-func cores(sys system, cpuinfo string) int {
+func cores(sys System, cpuinfo string) int {
 	seen := map[string]bool{}
 	for _, f := range sys.glob(cpus + "cpu[0-9]*/topology/thread_siblings_list") {
-		if siblings := sys.text(f); siblings != "" {
+		if siblings := sys.Text(f); siblings != "" {
 			seen[siblings] = true
 		}
 	}
@@ -104,13 +104,13 @@ func cores(sys system, cpuinfo string) int {
 
 // lastLevelCache is the size of one last-level cache, the one CPU 0 uses. A
 // machine with several still gives a thread only one of them.
-func lastLevelCache(sys system) int64 {
+func lastLevelCache(sys System) int64 {
 	var level float64
 	var size int64
 	for _, dir := range sys.glob(cpus + "cpu0/cache/index[0-9]*") {
 		l, ok := sys.number(dir + "/level")
-		if ok && l >= level && sys.text(dir+"/type") != "Instruction" {
-			level, size = l, bytes(sys.text(dir+"/size"))
+		if ok && l >= level && sys.Text(dir+"/type") != "Instruction" {
+			level, size = l, bytes(sys.Text(dir+"/size"))
 		}
 	}
 	return size

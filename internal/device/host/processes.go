@@ -13,12 +13,12 @@ const maxDepth = 256
 
 // Processes tells which processes belong to pawl.
 type Processes struct {
-	sys  system
+	sys  System
 	self int
 }
 
 // OpenProcesses reads process trees under root; self is pawl's own process.
-func OpenProcesses(root fs.FS, self int) Processes { return Processes{system{root}, self} }
+func OpenProcesses(root fs.FS, self int) Processes { return Processes{System{root}, self} }
 
 // Own reports whether pid is pawl or was started, directly or not, by it: the
 // harness, its helpers, a compiler. A process this machine does not show, because
@@ -38,13 +38,13 @@ func (p Processes) Own(pid int) bool {
 
 // Name is the program a process runs, or empty where it is not visible here.
 func (p Processes) Name(pid int) string {
-	return p.sys.text(fmt.Sprintf("proc/%d/comm", pid))
+	return p.sys.Text(fmt.Sprintf("proc/%d/comm", pid))
 }
 
 // parent reads the fourth field of /proc/PID/stat. The second is the program's
 // name in parentheses and may hold anything, also parentheses and spaces.
 func (p Processes) parent(pid int) int {
-	stat := p.sys.text(fmt.Sprintf("proc/%d/stat", pid))
+	stat := p.sys.Text(fmt.Sprintf("proc/%d/stat", pid))
 	fields := strings.Fields(stat[strings.LastIndexByte(stat, ')')+1:])
 	if len(fields) < 2 {
 		return 0

@@ -12,12 +12,12 @@ import (
 // thousand cores is about 2 MiB.
 const maxFile = 8 << 20
 
-// system is a machine's root folder.
-type system struct{ fs.FS }
+// System is a machine's root folder: what its kernel tells in files.
+type System struct{ fs.FS }
 
-// text reads a small file; a file that is missing or unreadable is empty, because
+// Text reads a small file; a file that is missing or unreadable is empty, because
 // every kernel leaves some of them out.
-func (s system) text(name string) string {
+func (s System) Text(name string) string {
 	f, err := s.Open(name)
 	if err != nil {
 		return ""
@@ -31,7 +31,7 @@ func (s system) text(name string) string {
 }
 
 // number reads a file that holds one number; ok is false where there is none.
-func (s system) number(name string) (v float64, ok bool) { return number(s.text(name)) }
+func (s System) number(name string) (v float64, ok bool) { return number(s.Text(name)) }
 
 // number reads what the kernel counts or measures: finite and not negative.
 func number(text string) (v float64, ok bool) {
@@ -43,13 +43,13 @@ func number(text string) (v float64, ok bool) {
 }
 
 // glob lists paths; fs.Glob fails only on a bad pattern, and ours are constants.
-func (s system) glob(pattern string) []string {
+func (s System) glob(pattern string) []string {
 	names, _ := fs.Glob(s, pattern)
 	return names
 }
 
-// field returns the value of the first "key : value" line.
-func field(text, key string) string {
+// Field returns the value of the first "key : value" line.
+func Field(text, key string) string {
 	for line := range strings.Lines(text) {
 		k, v, ok := strings.Cut(line, ":")
 		if ok && strings.TrimSpace(k) == key {

@@ -20,7 +20,7 @@ func (h *Host) clockMHz() float64 {
 		return top
 	}
 	// Virtual machines have no cpufreq but print a clock here.
-	for line := range strings.Lines(h.sys.text("proc/cpuinfo")) {
+	for line := range strings.Lines(h.sys.Text("proc/cpuinfo")) {
 		k, v, _ := strings.Cut(line, ":")
 		if strings.TrimSpace(k) != "cpu MHz" {
 			continue
@@ -38,15 +38,15 @@ var packageNames = []string{"x86_pkg_temp", "coretemp", "k10temp", "zenpower", "
 
 // packageSensors lists the files that hold a package's temperature in thousandths
 // of a degree.
-func packageSensors(sys system) []string {
+func packageSensors(sys System) []string {
 	var files []string
 	for _, zone := range sys.glob("sys/class/thermal/thermal_zone[0-9]*") {
-		if slices.Contains(packageNames, sys.text(zone+"/type")) {
+		if slices.Contains(packageNames, sys.Text(zone+"/type")) {
 			files = append(files, zone+"/temp")
 		}
 	}
 	for _, chip := range sys.glob("sys/class/hwmon/hwmon[0-9]*") {
-		if slices.Contains(packageNames, sys.text(chip+"/name")) {
+		if slices.Contains(packageNames, sys.Text(chip+"/name")) {
 			files = append(files, sys.glob(chip+"/temp[0-9]*_input")...)
 		}
 	}
@@ -91,7 +91,7 @@ func (h *Host) throttleCount() float64 {
 func (h *Host) governor() string {
 	var found []string
 	for _, f := range h.governors {
-		if g := h.sys.text(f); g != "" && !slices.Contains(found, g) {
+		if g := h.sys.Text(f); g != "" && !slices.Contains(found, g) {
 			found = append(found, g)
 		}
 	}
@@ -101,13 +101,13 @@ func (h *Host) governor() string {
 
 // turbo is "on", "off" or empty. Two drivers tell it in opposite senses.
 func (h *Host) turbo() string {
-	switch h.sys.text(cpus + "intel_pstate/no_turbo") {
+	switch h.sys.Text(cpus + "intel_pstate/no_turbo") {
 	case "0":
 		return "on"
 	case "1":
 		return "off"
 	}
-	switch h.sys.text(cpus + "cpufreq/boost") {
+	switch h.sys.Text(cpus + "cpufreq/boost") {
 	case "0":
 		return "off"
 	case "1":
@@ -117,7 +117,7 @@ func (h *Host) turbo() string {
 }
 
 func (h *Host) load() float64 {
-	first, _, _ := strings.Cut(h.sys.text("proc/loadavg"), " ")
+	first, _, _ := strings.Cut(h.sys.Text("proc/loadavg"), " ")
 	load, _ := number(first)
 	return load
 }
