@@ -103,7 +103,8 @@ func (s Setup) writeFirst(w *writer, x Sighting) error {
 	}
 	// A program that is committed by accident would stand in the base's checkout, and
 	// make would take it for built.
-	return w.ignore(slices.Concat([]string{"results/", ".pawl/"}, x.Makes, x.Build.Outputs))
+	// The schema is committed: pawl.yaml names it.
+	return w.ignore(slices.Concat([]string{"results/"}, x.Makes, x.Build.Outputs))
 }
 
 // noProgram is how make and shells say that a program is not installed.

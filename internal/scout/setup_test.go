@@ -122,7 +122,7 @@ benchmarks:
 	if got := read(t, dir, "bench/pawl_harness.py"); got != string(sdk.Python) {
 		t.Error("pawl_harness.py is not the SDK's")
 	}
-	if got, want := read(t, dir, ".gitignore"), "results\n*.o\n/.pawl/\n/bench/__pycache__/\n"; got != want {
+	if got, want := read(t, dir, ".gitignore"), "results\n*.o\n/bench/__pycache__/\n"; got != want {
 		t.Errorf(".gitignore is %q, want %q", got, want)
 	}
 	if got := read(t, dir, SchemaFile); got != string(suite.Schema()) {
@@ -216,7 +216,7 @@ func TestSetupWithProblems(t *testing.T) {
 
 // Nothing is written over but pawl.yaml, and that only when asked to.
 func TestSetupWritesOverNothing(t *testing.T) {
-	files := map[string]string{"a.cl": "kernel void a() {}", "pawl.h": "mine", ".gitignore": "/results/\n/.pawl\n/harness\n"}
+	files := map[string]string{"a.cl": "kernel void a() {}", "pawl.h": "mine", ".gitignore": "/results/\n/harness\n"}
 	dir := checkout(t, files)
 	s, _ := shell(dir)
 	s.Build = func(context.Context, suite.Build) error { return errors.New("not today") }
