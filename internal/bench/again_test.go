@@ -37,10 +37,11 @@ func TestAgainstItselfThereAreNoReferences(t *testing.T) {
 	if want := []string{"candidate", "base"}; !cmp.Equal(p.Sides, want) {
 		t.Errorf("sides %v, want %v", p.Sides, want)
 	}
-	if want := 8 * 2 * (guessStart + 2*guessCase); p.Most.Seconds != want {
+	if want := 8 * 2 * (guessStart + 2*(guessWarm+100*guessSample)); p.Most.Seconds != want {
 		t.Errorf("%v s, want %v", p.Most.Seconds, want)
 	}
 	o.Again, o.Base = false, "main"
+	repository(t, o.Dir)
 	if p, err = Forecast(t.Context(), o); err != nil || !cmp.Equal(p.Sides, []string{"candidate", "base", "other"}) {
 		t.Errorf("beside a base: %v, %v", p.Sides, err)
 	}

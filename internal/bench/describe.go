@@ -59,9 +59,22 @@ func (r *run) warnOfCompany(s gpu.State) {
 	if cores := float64(runtime.NumCPU()); r.header.Device.Kind == gpu.CPU && s.Load1 > cores/2 {
 		r.ending.Warnings = append(r.ending.Warnings, measure.Warning{
 			Code:    "load",
-			Message: fmt.Sprintf("the machine is busy (load %.1f on %.0f cores): gate on CPU time (measure.timer: cpu), or measure elsewhere", s.Load1, cores),
+			Message: fmt.Sprintf("the machine is busy (load %.1f on %.0f cores): %s", s.Load1, cores, r.whenBusy()),
 		})
 	}
+}
+
+// whenBusy is what to do about a busy machine: it depends on the clock that is read.
+func (r *run) whenBusy() string {
+	for _, c := range r.cases[suite.Candidate] {
+		if c.Timer != measure.TimerCPU {
+			return "gate on CPU time (measure.timer: cpu) if the kernel runs in one thread, or measure elsewhere"
+		}
+	}
+	if r.plain() {
+		return "stop what else runs, or measure elsewhere"
+	}
+	return "CPU time leaves the waiting out, but neighbours still share caches and clocks"
 }
 
 // choose says which cases each side measures, and with which timer.
@@ -75,7 +88,7 @@ func (r *run) choose(w harness.Welcome) error {
 		}
 	}
 	if len(r.declared) == 0 && !r.plain() {
-		return &UsageError{fmt.Errorf("no case matches %q; the suite has %s", r.Case, r.someCases())}
+		return r.noCase()
 	}
 	return nil
 }
@@ -102,19 +115,6 @@ func (r *run) add(s side, c suite.Case, timers []measure.Timer) {
 	}
 	r.declared = append(r.declared, declared)
 	r.declareMetrics(c, declared)
-}
-
-func (r *run) someCases() string {
-	var names []string
-	for _, c := range r.Suite.Cases() {
-		if c.Implementation == suite.Candidate {
-			names = append(names, c.Name())
-		}
-	}
-	if shown := 5; len(names) > shown {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:shown], ", "), len(names)-shown)
-	}
-	return strings.Join(names, ", ")
 }
 
 // environment is what the machine is, beyond the testbed.

@@ -9,6 +9,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/device"
 	"github.com/goatnote-inc/pawl/internal/suite"
 	"github.com/goatnote-inc/pawl/measure"
+	"github.com/goatnote-inc/pawl/stats"
 )
 
 // Plan is what a run would do and what it would take, before any of it is spent.
@@ -35,10 +36,11 @@ type Cost struct {
 	Dollars float64 `json:"dollars,omitempty"`
 }
 
-// Without a record of an earlier run these are all there is to go by.
+// Without a record of an earlier run these are all there is to go by, in seconds.
 const (
-	guessStart = 1.0 // seconds for a process to be ready
-	guessCase  = 0.5 // seconds to warm up and measure a case
+	guessStart  = 1.0   // for a process to be ready
+	guessWarm   = 0.3   // to warm a case up
+	guessSample = 0.002 // to take a sample
 )
 
 // Forecast plans a run without building, measuring or taking the device.
@@ -73,6 +75,14 @@ func Forecast(ctx context.Context, o Options) (Plan, error) {
 			p.Cases = append(p.Cases, c.Name())
 		}
 	}
+	if len(p.Cases) == 0 && !p.Open && !o.plain() {
+		return Plan{}, o.noCase()
+	}
+	if o.Base != "" {
+		if _, _, err := o.base(ctx); err != nil {
+			return Plan{}, err
+		}
+	}
 	for _, v := range o.Suite.Variants() {
 		if !slices.Contains(p.Builds, v.Build.Command) && v.Build.Command != "" {
 			p.Builds = append(p.Builds, v.Build.Command)
@@ -84,12 +94,13 @@ func Forecast(ctx context.Context, o Options) (Plan, error) {
 
 // estimate takes the time of a round from the last record that fits, else guesses.
 func (p *Plan) estimate(o Options) {
-	perCase, cases, basis := lastRun(o)
-	p.Basis = basis
+	last := lastRun(o)
+	p.Basis = last.basis
+	cases := last.cases
 	if !p.Open || cases == 0 || o.Case != "" { // what the harness lists is known from the last run only
 		cases = float64(max(len(p.Cases), 1))
 	}
-	round := float64(len(p.Sides)) * (guessStart + perCase*cases)
+	round := float64(len(p.Sides)) * (guessStart + cases*(last.warm+last.sample*float64(p.Samples)))
 	cost := func(rounds int) Cost {
 		s := round * float64(rounds)
 		if p.Budget > 0 {
@@ -101,12 +112,26 @@ func (p *Plan) estimate(o Options) {
 	p.Most = cost(p.Rounds[len(p.Rounds)-1])
 }
 
-// lastRun tells what a case took, and how many a side had, when the suite was
-// last measured here.
-func lastRun(o Options) (seconds, cases float64, basis string) {
+// pace is what a case takes, in seconds.
+type pace struct {
+	warm   float64 // before its first sample
+	sample float64
+	cases  float64 // how many a side has; 0 when unknown
+	basis  string
+}
+
+// lastRun tells the pace at which the suite was last measured here.
+func lastRun(o Options) pace {
 	current := filepath.Join(filepath.Dir(o.Out), "current.json")
 	for _, name := range []string{o.Out, previous(o.Out), current, previous(current)} {
-		run, err := measure.ScanFile(name, func(*measure.Case, measure.CaseRound) error { return nil })
+		var sampling, samples float64
+		run, err := measure.ScanFile(name, func(c *measure.Case, r measure.CaseRound) error {
+			if c.Unit == "ns" && c.Metric == "" && len(r.Samples) > 0 {
+				samples += float64(len(r.Samples))
+				sampling += stats.Mean(r.Samples) * float64(len(r.Samples)*max(r.Batch, 1)) / 1e9
+			}
+			return nil
+		})
 		if err != nil || run.Suite.Name != o.Suite.Name {
 			continue
 		}
@@ -118,9 +143,16 @@ func lastRun(o Options) (seconds, cases float64, basis string) {
 				sides++
 			}
 		}
-		if sides > 0 {
-			return max(total/measured, 0.01), measured / sides, "the last run, " + name
+		if sides == 0 {
+			continue
 		}
+		p := pace{cases: measured / sides, basis: "the last run, " + name}
+		if samples > 0 && !o.plain() { // how many a plain command takes is its own affair
+			p.sample = sampling / samples
+		}
+		taken := p.sample * samples / measured
+		p.warm = max(total/measured-taken, 0.01)
+		return p
 	}
-	return guessCase, 0, "a guess: nothing was measured here yet"
+	return pace{warm: guessWarm, sample: guessSample, basis: "a guess: nothing was measured here yet"}
 }

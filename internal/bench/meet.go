@@ -25,13 +25,6 @@ const (
 // is said: the code is the same, so it was the machine.
 const driftLimit = 0.03
 
-// plain tells that the candidate is a command that prints a format, not a
-// harness that speaks the protocol.
-func (r *run) plain() bool {
-	i, _ := r.Suite.Implementation(suite.Candidate)
-	return i.Harness.Format != "pawl"
-}
-
 // meet starts the candidate's harness once, to learn its timers and, where the
 // suite leaves that open, its cases.
 func (r *run) meet(ctx context.Context) (harness.Welcome, error) {

@@ -3,6 +3,7 @@ package bench
 import (
 	"fmt"
 	"path"
+	"strings"
 	"time"
 
 	"github.com/goatnote-inc/pawl/gpu"
@@ -90,6 +91,28 @@ func (o Options) wants(name, benchmark string) bool {
 	}
 	ok, _ := path.Match(o.Case, benchmark)
 	return ok
+}
+
+// plain tells that the candidate is a command that prints a format, not a
+// harness that speaks the protocol.
+func (o Options) plain() bool {
+	i, _ := o.Suite.Implementation(suite.Candidate)
+	return i.Harness.Format != "pawl"
+}
+
+// noCase is said where nothing matches what was asked for.
+func (o Options) noCase() error {
+	var names []string
+	for _, c := range o.Suite.Cases() {
+		if c.Implementation == suite.Candidate {
+			names = append(names, c.Name())
+		}
+	}
+	shown := strings.Join(names[:min(len(names), 5)], ", ")
+	if more := len(names) - 5; more > 0 {
+		shown += fmt.Sprintf(" and %d more", more)
+	}
+	return &UsageError{fmt.Errorf("no case matches %q; the suite has %s", o.Case, shown)}
 }
 
 // check finds mistakes that would otherwise show after minutes.

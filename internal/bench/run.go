@@ -39,7 +39,7 @@ func Run(ctx context.Context, o Options) (res Result, err error) {
 	if err := o.check(); err != nil {
 		return Result{}, &UsageError{err}
 	}
-	defer func() { err = errors.Join(err, r.cleanUp(ctx)) }()
+	defer func() { err = errors.Join(r.explainBase(err), r.cleanUp(ctx)) }()
 	if err := r.takePlace(ctx); err != nil {
 		return Result{}, err
 	}

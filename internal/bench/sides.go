@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -32,7 +33,7 @@ func (r *run) prepare(ctx context.Context) error {
 	names := []side{{name: suite.Candidate, from: suite.Candidate, dir: r.Dir}}
 	repo, repoErr := build.Open(ctx, r.Dir)
 	if r.Base != "" {
-		base, err := r.checkout(ctx, repo, repoErr)
+		base, err := r.checkout(ctx)
 		if err != nil {
 			return err
 		}
@@ -62,17 +63,38 @@ func (r *run) prepare(ctx context.Context) error {
 	return nil
 }
 
+// OnlyTracked is the usual reason why a base fails that worked when it was the
+// working tree.
+const OnlyTracked = "only tracked files are in the base's checkout: what is generated, ignored or not committed yet is missing there, unless build.command makes it"
+
+// explainBase adds that to what went wrong with a base.
+func (r *run) explainBase(err error) error {
+	if e, ok := errors.AsType[*trial.SideError](err); ok && e.Side == suite.Base && !r.Again {
+		return fmt.Errorf("%w\n  %s", err, OnlyTracked)
+	}
+	return err
+}
+
+// base finds the repository of the base and the suite's place in it. A ref that is
+// no commit is a mistake of the user's.
+func (o Options) base(ctx context.Context) (repo *build.Repository, inside string, err error) {
+	if repo, err = build.Open(ctx, o.Dir); err != nil {
+		return nil, "", &UsageError{fmt.Errorf("--base needs a git repository: %w", err)}
+	}
+	if inside, err = relativeTo(repo.Root, o.Dir); err != nil {
+		return nil, "", &UsageError{err}
+	}
+	if _, err := repo.Commit(ctx, o.Base); err != nil {
+		return nil, "", &UsageError{err}
+	}
+	return repo, inside, nil
+}
+
 // checkout puts the base commit beside the working tree.
-func (r *run) checkout(ctx context.Context, repo *build.Repository, repoErr error) (side, error) {
-	if repoErr != nil {
-		return side{}, &UsageError{fmt.Errorf("--base needs a git repository: %w", repoErr)}
-	}
-	inside, err := relativeTo(repo.Root, r.Dir)
+func (r *run) checkout(ctx context.Context) (side, error) {
+	repo, inside, err := r.base(ctx)
 	if err != nil {
-		return side{}, &UsageError{err}
-	}
-	if _, err := repo.Commit(ctx, r.Base); err != nil {
-		return side{}, &UsageError{err}
+		return side{}, err
 	}
 	tree, err := repo.Checkout(ctx, r.Base)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/goatnote-inc/pawl/internal/bench"
 	"github.com/goatnote-inc/pawl/internal/report"
@@ -23,6 +24,7 @@ import (
 // benchFlags are the flags of pawl bench.
 type benchFlags struct {
 	*globals
+	given   *pflag.FlagSet // nil where there is no command line
 	suite   string
 	cases   string
 	base    string
@@ -54,6 +56,7 @@ in the same rounds, in a balanced random order.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context()) },
 	}
 	fl := cmd.Flags()
+	f.given = fl
 	fl.StringVarP(&f.suite, "suite", "f", "", "suite `file` (default pawl.yaml)")
 	fl.StringVar(&f.cases, "case", "", "measure only cases whose name, or benchmark, matches this `glob`")
 	fl.StringVar(&f.base, "base", "", "measure this `commit` beside the working tree")
@@ -70,11 +73,32 @@ in the same rounds, in a balanced random order.`,
 }
 
 func (f *benchFlags) run(ctx context.Context) error {
+	if err := f.checkNumbers(); err != nil {
+		return usageError{err}
+	}
 	s, path, err := loadSuite(f.suite)
 	if err != nil {
 		return err
 	}
 	return f.measure(ctx, s, path)
+}
+
+// has tells whether the user gave a flag: no number is for ever the one that
+// nobody would give.
+func (f *benchFlags) has(flag string) bool { return f.given != nil && f.given.Changed(flag) }
+
+// checkNumbers finds numbers that mean nothing.
+func (f *benchFlags) checkNumbers() error {
+	for _, n := range []struct {
+		flag  string
+		least int64
+		value int64
+	}{{"rounds", 1, int64(f.rounds)}, {"samples", 1, int64(f.samples)}, {"budget", 1, int64(f.budget)}, {"wait", 0, int64(f.wait)}} {
+		if f.has(n.flag) && n.value < n.least {
+			return fmt.Errorf("--%s %s: take %s", n.flag, f.given.Lookup(n.flag).Value, [...]string{"0 or more", "more than 0"}[n.least])
+		}
+	}
+	return nil
 }
 
 // measure runs the bench on a suite that is loaded or was found.
@@ -91,15 +115,34 @@ func (f *benchFlags) measure(ctx context.Context, s *suite.Suite, path string) e
 	o.Emit = progress.event
 	res, err := bench.Run(ctx, o)
 	progress.close()
-	if res.Path != "" {
-		if showErr := f.show(res.Path); showErr != nil {
-			return errors.Join(err, showErr)
-		}
+	err = ended(ctx, res, err)
+	if res.Path == "" {
+		return err
 	}
-	if err == nil && res.Outcome.State == measure.Throttled {
+	run, loadErr := measure.Load(res.Path)
+	if loadErr != nil {
+		return errors.Join(err, loadErr)
+	}
+	if showErr := f.show(run, res.Path); showErr != nil || err != nil {
+		return errors.Join(err, showErr)
+	}
+	if res.Outcome.State == measure.Throttled {
 		return codeError{exitNoAnswer, fmt.Errorf("%s: %s", res.Outcome.State, res.Outcome.Reason)}
 	}
-	return err
+	return failedCases(run)
+}
+
+// ended says how much of an interrupted run there is; what it broke off with is
+// of no interest then.
+func ended(ctx context.Context, res bench.Result, err error) error {
+	switch {
+	case err == nil || !errors.Is(context.Cause(ctx), errInterrupted):
+		return err
+	case res.Path == "":
+		return fmt.Errorf("%w before the first round was done: nothing was kept, and the last record is untouched", errInterrupted)
+	default:
+		return fmt.Errorf("%w after %s, kept in %s", errInterrupted, report.Plural(res.Outcome.Rounds, "round"), res.Path)
+	}
 }
 
 func (f *benchFlags) options(s *suite.Suite, path string) bench.Options {
@@ -112,7 +155,7 @@ func (f *benchFlags) options(s *suite.Suite, path string) bench.Options {
 		out = filepath.Join(dir, "results", "current.json")
 	}
 	seed := f.seed
-	if seed == 0 {
+	if !f.has("seed") {
 		seed = randomSeed()
 	}
 	return bench.Options{
@@ -123,18 +166,14 @@ func (f *benchFlags) options(s *suite.Suite, path string) bench.Options {
 }
 
 // show prints the record: the table for people, the numbers for programs.
-func (f *benchFlags) show(path string) error {
-	run, err := measure.Load(path)
-	if err != nil {
-		return err
-	}
+func (f *benchFlags) show(run *measure.Run, path string) error {
 	if f.json {
 		return report.JSON(f.Out, run, path)
 	}
 	if err := report.Terminal(f.Out, run, f.style()); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(f.Out, f.style().Faint("record: "+path))
+	_, err := fmt.Fprintln(f.Out, f.style().Faint("record: "+path))
 	return err
 }
 

@@ -48,9 +48,10 @@ It exits with 0 when pawl bench can run here, and with 3 when something is missi
   pawl doctor --noise                # how small a change can be found here
   pawl doctor --noise --rounds 32    # the same, told more exactly
   pawl doctor --json | jq '.findings[] | select(.state != "ok")'`,
-		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), cmd.Flags()) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context()) },
 	}
 	fl := cmd.Flags()
+	f.given = fl
 	fl.StringVarP(&f.suite, "suite", "f", "", "suite `file` (default pawl.yaml)")
 	fl.BoolVar(&f.json, "json", false, "the answer as JSON on stdout, events as JSON lines on stderr")
 	fl.BoolVar(&f.noise, "noise", false, "measure the suite against itself")
@@ -63,8 +64,8 @@ It exits with 0 when pawl bench can run here, and with 3 when something is missi
 	return cmd
 }
 
-func (f *doctorFlags) run(ctx context.Context, given *pflag.FlagSet) error {
-	if err := f.check(given); err != nil {
+func (f *doctorFlags) run(ctx context.Context) error {
+	if err := f.check(); err != nil {
 		return usageError{err}
 	}
 	path := f.suite
@@ -92,9 +93,9 @@ func (f *doctorFlags) run(ctx context.Context, given *pflag.FlagSet) error {
 }
 
 // check finds flags that mean nothing.
-func (f *doctorFlags) check(given *pflag.FlagSet) error {
-	var err error
-	given.Visit(func(flag *pflag.Flag) {
+func (f *doctorFlags) check() error {
+	err := f.checkNumbers()
+	f.given.Visit(func(flag *pflag.Flag) {
 		if !f.noise && slices.Contains([]string{"rounds", "samples", "case", "budget", "seed", "wait"}, flag.Name) {
 			err = fmt.Errorf("--%s says how to measure noise: add --noise", flag.Name)
 		}
@@ -134,6 +135,7 @@ func (f *doctorFlags) measureNoise(ctx context.Context, path string, found docto
 	o.Emit = progress.event
 	res, runErr := bench.Run(ctx, o)
 	progress.close()
+	runErr = ended(ctx, res, runErr)
 	if _, broken := errors.AsType[*trial.SideError](runErr); broken && ctx.Err() == nil {
 		runErr = codeError{exitCannot, runErr} // nothing is judged here: a side that breaks is one that cannot be measured
 	}

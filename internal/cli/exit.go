@@ -3,10 +3,14 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 
 	"github.com/goatnote-inc/pawl/internal/bench"
+	"github.com/goatnote-inc/pawl/internal/report"
 	"github.com/goatnote-inc/pawl/internal/suite"
 	"github.com/goatnote-inc/pawl/internal/trial"
+	"github.com/goatnote-inc/pawl/measure"
 )
 
 // The exit codes, the same in every command. docs/reference/exit-codes.md
@@ -38,6 +42,30 @@ type codeError struct {
 }
 
 func (e codeError) Unwrap() error { return e.error }
+
+// failedCases is the answer of a run in which cases failed: of the candidate, that
+// is a broken change; of another side, there is nothing to compare it with.
+func failedCases(run *measure.Run) error {
+	failed := report.Failed(run)
+	if len(failed) == 0 {
+		return nil
+	}
+	code := exitNoAnswer
+	var text strings.Builder
+	for i, f := range failed {
+		if f.Implementation == suite.Candidate {
+			code = exitNo
+		}
+		if i > 0 {
+			text.WriteString("\n  ")
+		}
+		fmt.Fprintf(&text, "%s failed on %s: %s: %s", f.Implementation, report.Plural(len(f.Cases), "case"), f.Cases[0], f.Error)
+		if f.Implementation == suite.Base {
+			text.WriteString("\n  " + bench.OnlyTracked)
+		}
+	}
+	return codeError{code, errors.New(text.String())}
+}
 
 // exitCode is the one place where an error becomes a number.
 func exitCode(ctx context.Context, err error) int {

@@ -33,9 +33,10 @@ func newInit(g *globals) *cobra.Command {
 for what it finds. Then it builds the harness and asks it for its cases, so that the
 suite names them. SOURCE says which file to take where there are several.
 
-Besides pawl.yaml it adds results/ and .pawl/ to .gitignore, and puts pawl.h or
-pawl_harness.py beside a harness that needs it and cannot find it. For kernels that
-nothing measures yet it writes a harness to fill in. Nothing else is touched.`,
+Besides pawl.yaml it writes its schema, for editors, adds results/ and what a build
+makes to .gitignore, and puts pawl.h or pawl_harness.py beside a harness that needs
+it and cannot find it. For kernels that nothing measures yet it writes a harness to
+fill in. Nothing else is touched.`,
 		Example: `  pawl init
   pawl init bench/softmax.cu    # where there are several harnesses
   pawl init --force             # write pawl.yaml anew`,

@@ -22,6 +22,7 @@ type initDoc struct {
 	Next    []string  `json:"next,omitempty"`
 
 	name  string
+	built bool // there was something to build
 	plain bool
 	todo  bool
 }
@@ -51,6 +52,8 @@ func (f *initFlags) describe(s scout.Survey, x scout.Sighting, res scout.Result)
 		Seen: seen(s), Source: x.Source, Suite: scout.SuiteFile, Wrote: res.Wrote, Runs: res.Problem == nil,
 		name: res.Suite.Name, plain: x.Level == scout.Tool, todo: x.Level == scout.Kernel,
 	}
+	candidate, _ := res.Suite.Implementation(suite.Candidate)
+	doc.built = candidate.Build.Command != ""
 	for _, c := range res.Suite.Cases() {
 		if c.Implementation == suite.Candidate {
 			doc.Cases = append(doc.Cases, c.Name())
@@ -81,12 +84,14 @@ func (f *initFlags) print(d initDoc) error {
 	fmt.Fprintf(&b, "\nwrote %s\n", strings.Join(d.Wrote, ", "))
 	switch {
 	case !d.Runs:
-	case d.plain:
+	case d.plain && d.built:
 		fmt.Fprintf(&b, "%s builds; its cases are known once it has run\n", d.name)
+	case d.plain:
+		fmt.Fprintf(&b, "the cases of %s are known once it has run\n", d.name)
 	case d.todo:
-		fmt.Fprintf(&b, "%s builds and runs, and measures a placeholder until %s calls your kernel\n", d.name, d.Source)
+		fmt.Fprintf(&b, "%s %s, and measures a placeholder until %s calls your kernel\n", d.name, d.works(), d.Source)
 	default:
-		fmt.Fprintf(&b, "%s builds and runs: %s\n", d.name, someOf(d.Cases))
+		fmt.Fprintf(&b, "%s %s: %s\n", d.name, d.works(), someOf(d.Cases))
 	}
 	if len(d.Next) > 0 {
 		b.WriteString("\nnext:\n")
@@ -104,6 +109,14 @@ func (f *initFlags) print(d initDoc) error {
 	}
 	_, err := fmt.Fprint(f.Out, b.String())
 	return err
+}
+
+// works is what was tried with the suite and succeeded.
+func (d initDoc) works() string {
+	if d.built {
+		return "builds and runs"
+	}
+	return "runs"
 }
 
 // someOf counts names and lists the first of them.

@@ -65,6 +65,9 @@ func Main(ctx context.Context, args []string, io *IO) int {
 	err := root.ExecuteContext(ctx)
 	if err != nil && !errors.Is(err, errSaid) {
 		fmt.Fprintln(io.Err, g.errStyle().Bad("pawl: ")+err.Error())
+		if page := docsFor(err); page != "" {
+			fmt.Fprintln(io.Err, g.errStyle().Faint("  docs: "+page))
+		}
 	}
 	return exitCode(ctx, err)
 }
@@ -127,7 +130,9 @@ measures it against the merge base.`,
 	})
 	root.PersistentFlags().StringVarP(&g.dir, "dir", "C", "", "run in this `folder`")
 	root.PersistentFlags().BoolVar(&g.noColor, "no-color", false, "plain text, also on a terminal")
+	root.SetHelpTemplate(root.HelpTemplate() + "\nDocs: " + docsFolder + "\n")
 	root.SetVersionTemplate("pawl {{.Version}}\n")
+	cobra.EnableCommandSorting = false // commandGroups has the order
 	for _, group := range commandGroups {
 		root.AddGroup(&cobra.Group{ID: group.id, Title: group.title})
 		for _, make := range group.commands {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -155,12 +156,13 @@ func versus(sides []string) string {
 }
 
 func roundsASide(growth []int) string {
-	text := report.Plural(growth[0], "round") + " a side"
+	first := report.Plural(growth[0], "round") + " a side"
+	if len(growth) == 1 {
+		return first
+	}
+	var more []string
 	for _, n := range growth[1:] {
-		text += fmt.Sprintf(", then %d", n)
+		more = append(more, strconv.Itoa(n))
 	}
-	if len(growth) > 1 {
-		text += " where undecided"
-	}
-	return text
+	return first + ", then " + strings.Join(more, ", then ") + " where undecided"
 }

@@ -30,9 +30,13 @@ func newSDK(g *globals) *cobra.Command {
 			if !ok {
 				return usageError{fmt.Errorf("there is no SDK %q: c or python", args[0])}
 			}
+			if out == "-" {
+				_, err := g.Out.Write(file.content)
+				return err
+			}
 			path := filepath.Join(out, file.name)
 			if exists(path) {
-				return usageError{fmt.Errorf("%s is there already: remove it to write it anew", path)}
+				return usageError{fmt.Errorf("%s is there already: remove it to write it anew, or print it with --out -", path)}
 			}
 			if err := os.WriteFile(path, file.content, 0o644); err != nil {
 				return fmt.Errorf("write the SDK: %w", err)
@@ -41,6 +45,6 @@ func newSDK(g *globals) *cobra.Command {
 			return err
 		},
 	}
-	cmd.Flags().StringVarP(&out, "out", "o", "", "`folder` to write it to")
+	cmd.Flags().StringVarP(&out, "out", "o", "", "`folder` to write it to; - prints it")
 	return cmd
 }

@@ -12,6 +12,7 @@ import (
 // Summary is one case of a run: what was measured of it, on every side.
 type Summary struct {
 	Name   string
+	Metric string // empty for time
 	Unit   string
 	Better measure.Better
 	Timer  measure.Timer
@@ -57,7 +58,7 @@ func Summarise(run *measure.Run) []Summary {
 		if !ok {
 			i = len(list)
 			index[c.Name()] = i
-			list = append(list, Summary{Name: c.Name(), Unit: c.Unit, Better: c.Better, Timer: c.Timer})
+			list = append(list, Summary{Name: c.Name(), Metric: c.Metric, Unit: c.Unit, Better: c.Better, Timer: c.Timer})
 		}
 		s := summariseSide(c, dropped)
 		if c.Implementation != against {
@@ -101,10 +102,11 @@ func summariseSide(c measure.Case, dropped map[int]bool) SideSummary {
 	s := SideSummary{Implementation: c.Implementation, NoSamples: c.NoSamples}
 	var all, cvs []float64
 	for _, r := range c.Rounds {
-		if r.Error != "" {
-			s.Error = r.Error
+		if dropped[r.Round] {
+			continue
 		}
-		if dropped[r.Round] || len(r.Samples) == 0 || r.Error != "" {
+		s.Error = cmp.Or(s.Error, r.Error)
+		if len(r.Samples) == 0 || r.Error != "" {
 			continue
 		}
 		s.Rounds++

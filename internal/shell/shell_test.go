@@ -47,7 +47,7 @@ func TestAPlainCommandTakesTheShellsPlace(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	defer cmd.Wait() //nolint:errcheck // it is killed
+	defer cmd.Wait()
 	defer shell.Kill(cmd)
 	deadline := time.Now().Add(5 * time.Second)
 	for {
@@ -95,7 +95,7 @@ func TestEnvironIsThatOfNoRepository(t *testing.T) {
 	if err != nil {
 		t.Skip("no git")
 	}
-	for _, name := range strings.Fields(string(out)) {
+	for name := range strings.FieldsSeq(string(out)) {
 		t.Setenv(name, "astray")
 	}
 	t.Setenv("PAWL_KEEP", "1")

@@ -1,0 +1,31 @@
+package cli
+
+import (
+	"errors"
+
+	"github.com/goatnote-inc/pawl/internal/harness"
+	"github.com/goatnote-inc/pawl/internal/suite"
+)
+
+// docsFolder is where a person reads on.
+const docsFolder = "https://github.com/goatnote-inc/pawl/tree/main/docs"
+
+// The pages that help with one kind of mistake. A test looks whether they are there.
+const (
+	suitePage   = "/reference/suite.md"
+	harnessPage = "/how-to/write-a-harness.md"
+)
+
+// docsFor is the page to read after an error; empty where there is nothing to explain.
+func docsFor(err error) string {
+	if errors.Is(err, errInterrupted) {
+		return ""
+	}
+	if _, ok := errors.AsType[suite.Errors](err); ok {
+		return docsFolder + suitePage
+	}
+	if _, ok := errors.AsType[*harness.Error](err); ok {
+		return docsFolder + harnessPage
+	}
+	return docsFolder
+}

@@ -1,0 +1,33 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"testing"
+
+	"github.com/goatnote-inc/pawl/internal/harness"
+	"github.com/goatnote-inc/pawl/internal/suite"
+	"github.com/goatnote-inc/pawl/internal/trial"
+)
+
+func TestDocsFor(t *testing.T) {
+	for _, tt := range []struct {
+		err  error
+		page string
+	}{
+		{usageError{errors.New("unknown flag")}, docsFolder},
+		{usageError{suite.Errors{{Msg: "unknown key"}}}, docsFolder + suitePage},
+		{&trial.SideError{Side: "candidate", Err: &harness.Error{Kind: harness.Hung}}, docsFolder + harnessPage},
+		{fmt.Errorf("%w after 3 rounds", errInterrupted), ""},
+	} {
+		if got := docsFor(tt.err); got != tt.page {
+			t.Errorf("%v: %q, want %q", tt.err, got, tt.page)
+		}
+	}
+	for _, page := range []string{suitePage, harnessPage} {
+		if _, err := os.Stat("../../docs" + page); err != nil {
+			t.Error(err)
+		}
+	}
+}
