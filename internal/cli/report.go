@@ -27,7 +27,7 @@ func newReport(g *globals) *cobra.Command {
 			case "text":
 				return report.Terminal(g.Out, run, g.style())
 			case "md":
-				return report.Markdown(g.Out, run)
+				return report.Markdown(g.Out, report.NewDocument(report.Input{Run: run}))
 			case "json":
 				return report.JSON(g.Out, run, args[0])
 			default:

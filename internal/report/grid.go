@@ -12,6 +12,7 @@ import (
 type grid struct {
 	right []bool // alignment by column
 	rows  [][]string
+	paint func(row []string, line string) string // colours a line; nil for none
 }
 
 func (g *grid) add(cells ...string) { g.rows = append(g.rows, cells) }
@@ -94,8 +95,11 @@ func (g *grid) write(w io.Writer, style Style) error {
 			}
 		}
 		line := strings.TrimRight(b.String(), " ")
-		if i == 0 {
+		switch {
+		case i == 0:
 			line = style.Faint(line)
+		case g.paint != nil:
+			line = g.paint(row, line)
 		}
 		if _, err := io.WriteString(w, line+"\n"); err != nil {
 			return err

@@ -2,11 +2,13 @@ package report
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 
 	"github.com/goatnote-inc/pawl/gpu"
 	"github.com/goatnote-inc/pawl/measure"
+	"github.com/goatnote-inc/pawl/ratchet"
 )
 
 // summaryDocument is what --json prints of a run: the numbers of the table, and
@@ -47,6 +49,51 @@ type sideDocument struct {
 	RatioHigh      float64 `json:"ratio_high,omitempty"`
 	NoSamples      bool    `json:"no_samples,omitempty"`
 	Error          string  `json:"error,omitempty"`
+}
+
+// verdictDocument is the verdict with where it comes from. What reads a
+// ratchet.Result reads it too.
+type verdictDocument struct {
+	ratchet.Result
+	Run   string  `json:"run,omitempty"` // the record's ID
+	Title string  `json:"title"`
+	About []about `json:"about,omitempty"`
+	Paths Paths   `json:"paths"`
+	Links []about `json:"links,omitempty"`
+	Made  string  `json:"made,omitempty"`
+	Next  []Step  `json:"next,omitempty"`
+}
+
+type about struct {
+	Label string `json:"label"`
+	Text  string `json:"text"`
+}
+
+// VerdictJSON writes the verdict and where everything is as one document; without a
+// verdict, the numbers of the run.
+func VerdictJSON(w io.Writer, d *Document) error {
+	if d.result == nil {
+		if d.run == nil {
+			return errors.New("write JSON: there is neither a run nor a verdict")
+		}
+		return JSON(w, d.run, d.Paths.Record)
+	}
+	doc := verdictDocument{Result: *d.result, Title: d.Title, Paths: d.Paths, Made: d.Made, Next: d.Next}
+	if d.run != nil {
+		doc.Run = d.run.ID
+	}
+	for _, f := range d.Facts {
+		doc.About = append(doc.About, about(f))
+	}
+	for _, l := range d.Links {
+		doc.Links = append(doc.Links, about{l.Title, l.URL})
+	}
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	if err := e.Encode(doc); err != nil {
+		return fmt.Errorf("write verdict: %w", err)
+	}
+	return nil
 }
 
 // JSON writes the summary of a run as one document.

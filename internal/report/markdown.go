@@ -4,65 +4,146 @@ import (
 	"fmt"
 	"io"
 	"strings"
-
-	"github.com/goatnote-inc/pawl/measure"
 )
 
-// Markdown writes the table of a run for a page or a pull request. Names come
-// from strangers' files and are made harmless.
-func Markdown(w io.Writer, run *measure.Run) error {
-	summaries := Summarise(run)
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n\n", escape(headline(run, Style{})))
-	fmt.Fprintf(&b, "| case | side | P50 | P95 | P99 | CV | %s | over rounds |\n| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |\n", against(run))
-	for _, s := range summaries {
-		for i, side := range s.Sides {
-			name := ""
-			if i == 0 {
-				name = s.Name
-			}
-			cells := row(name, s.Unit, side)
-			cells = append(cells[:6], cells[8:]...)
-			for c := range cells {
-				cells[c] = escape(cells[c])
-			}
-			fmt.Fprintf(&b, "| %s |\n", strings.Join(cells, " | "))
-		}
-	}
-	for _, warning := range Warnings(run, summaries) {
-		fmt.Fprintf(&b, "\nWarning: %s\n", escape(warning))
-	}
-	_, err := io.WriteString(w, b.String())
+// MarkdownLimit is the most that Markdown writes, in bytes. GitHub takes comments of
+// 65,536 characters; the rest is for what a forge adds, such as the mark by which it finds
+// its comment again.
+const MarkdownLimit = 64_000
+
+// Markdown writes the document for a pull request or a page. Names come from
+// strangers' files and are made harmless. Where there is too much to say, evidence is
+// left out first of what did not change, then rows of that, each with a count; a case
+// that changed gives way only to one that is worse.
+func Markdown(w io.Writer, d *Document) error {
+	m := markdown{Document: d, left: MarkdownLimit}
+	text := m.render()
+	_, err := io.WriteString(w, text)
 	return err
 }
 
-// escape keeps text from becoming markup: no links, mentions, HTML or cells.
-func escape(s string) string {
-	var b strings.Builder
-	for _, r := range s {
-		switch {
-		case r == '\n' || r == '\r':
-			b.WriteByte(' ')
-		case r < ' ' || r == 0x7f || (r >= 0x200b && r <= 0x200f) || (r >= 0x202a && r <= 0x202e) || (r >= 0x2066 && r <= 0x2069):
-		case strings.ContainsRune("\\`*_[]|~", r):
-			b.WriteByte('\\')
-			b.WriteRune(r)
-		case r == '<':
-			b.WriteString("&lt;")
-		case r == '>':
-			b.WriteString("&gt;")
-		case r == '&':
-			b.WriteString("&amp;")
-		case r == '@':
-			b.WriteString("@\u200b") // no mention
-		case r == '#':
-			b.WriteString("#\u200b") // no issue reference
-		default:
-			b.WriteRune(r)
-		}
-	}
-	return unlink.Replace(b.String())
+// markdown is a document on its way to a page of limited length.
+type markdown struct {
+	*Document
+	left int // bytes that may still be used
 }
 
-// unlink breaks what a forge would turn into a link by itself.
-var unlink = strings.NewReplacer("://", ":\u200b//", "www.", "www\u200b.", "WWW.", "WWW\u200b.")
+// The ranks of what may be cut, the most wanted first. Head and foot are always there,
+// and bounded.
+const (
+	rankWorse    = iota // rows of broken, regressions and missing
+	rankChanged         // rows of other changed cases
+	rankEvidence        // of the worst of each class
+	rankSame            // rows of unchanged cases
+	ranks
+)
+
+func (m *markdown) render() string {
+	head, foot := m.head(), m.foot()
+	blocks := make([]*mdSection, len(m.Sections))
+	for i := range m.Sections {
+		blocks[i] = newMDSection(&m.Sections[i])
+		m.left -= blocks[i].frame
+	}
+	m.left -= len(head) + len(foot)
+	for rank := range ranks {
+		for _, b := range blocks {
+			m.left = b.take(rank, m.left)
+		}
+	}
+	var b strings.Builder
+	b.WriteString(head)
+	for _, block := range blocks {
+		block.write(&b)
+	}
+	b.WriteString(foot)
+	return b.String()
+}
+
+// head says the most important in the first two lines: a notification shows no more.
+func (m *markdown) head() string {
+	var b strings.Builder
+	headline := escape(m.Headline)
+	if m.Outcome != "" {
+		headline = m.Outcome + ": " + headline
+	}
+	fmt.Fprintf(&b, "### pawl: %s\n\n", headline)
+	if m.Sentence != "" {
+		fmt.Fprintf(&b, "%s\n\n", line(m.Sentence))
+	}
+	fmt.Fprintf(&b, "%s\n", line(m.Title))
+	for _, f := range m.Facts {
+		text := escape(plain(f.Text, lineLength))
+		if f.Label == "commit" || f.Label == "base" {
+			text = commitCode(f.Text)
+		}
+		fmt.Fprintf(&b, "- %s: %s\n", f.Label, text)
+	}
+	if m.Suite != "" && !strings.Contains(m.Sentence, m.Suite) {
+		fmt.Fprintf(&b, "- %s\n", line(m.Suite))
+	}
+	b.WriteString("\n")
+	return b.String()
+}
+
+// commitCode writes the commit as code and what is said of it as text.
+func commitCode(s string) string {
+	end := strings.IndexAny(s, " ,")
+	if end < 0 {
+		return code(s)
+	}
+	return code(s[:end]) + escape(s[end:])
+}
+
+// What the foot has room for.
+const (
+	nextShown     = 6
+	warningsShown = 8
+	linksShown    = 6
+	lineLength    = 240
+	addressLength = 300
+)
+
+// foot is what to do, what to keep in mind and where there is more.
+func (m *markdown) foot() string {
+	var b strings.Builder
+	if len(m.Next) > 0 {
+		b.WriteString("#### What to do next\n")
+		for _, step := range m.Next[:min(len(m.Next), nextShown)] {
+			text := line(plain(step.Text, lineLength))
+			if step.Command != "" {
+				text += " " + code(plain(step.Command, lineLength))
+			}
+			fmt.Fprintf(&b, "- %s\n", text)
+		}
+		b.WriteString("\n")
+	}
+	if len(m.Warnings) > 0 {
+		fmt.Fprintf(&b, "<details><summary>%s</summary>\n\n", Plural(len(m.Warnings), "warning"))
+		for _, text := range m.Warnings[:min(len(m.Warnings), warningsShown)] {
+			fmt.Fprintf(&b, "- %s\n", line(plain(text, lineLength)))
+		}
+		if rest := len(m.Warnings) - warningsShown; rest > 0 {
+			fmt.Fprintf(&b, "- and %d more\n", rest)
+		}
+		b.WriteString("\n</details>\n\n")
+	}
+	var more []string
+	for i, l := range m.Links {
+		if to := href(l.URL); to != "" && i < linksShown && len(to) <= addressLength {
+			more = append(more, fmt.Sprintf("[%s](%s)", escape(l.Title), to))
+		}
+	}
+	for _, p := range []string{m.Paths.HTML, m.Paths.Record} {
+		if p != "" {
+			more = append(more, code(plain(p, nameLength)))
+		}
+	}
+	if m.Made != "" {
+		more = append(more, m.Made)
+	}
+	if len(more) > 0 {
+		fmt.Fprintf(&b, "%s\n", strings.Join(more, " · "))
+	}
+	return b.String()
+}

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -29,7 +30,7 @@ func Terminal(w io.Writer, run *measure.Run, style Style) error {
 			if i == 0 {
 				name = s.Name
 			}
-			g.add(row(name, s.Unit, side)...)
+			g.add(row(plain(name, nameLength), s.Unit, side)...)
 		}
 	}
 	g.dropEmpty()
@@ -49,14 +50,14 @@ func row(name, unit string, s SideSummary) []string {
 		if s.NoSamples {
 			text = Quantity(s.P50, unit)
 		}
-		return []string{name, s.Implementation, text, "", "", "", "", "", "", ""}
+		return []string{name, plain(s.Implementation, nameLength), text, "", "", "", "", "", "", ""}
 	}
 	over := ""
 	if s.Ratio != 0 && s.Rounds > 1 {
 		over = fmt.Sprintf("%+.1f .. %+.1f %%", (s.RatioLow-1)*100, (s.RatioHigh-1)*100)
 	}
 	return []string{
-		name, s.Implementation, Quantity(s.P50, unit), Quantity(s.P95, unit), Quantity(s.P99, unit), Percent(s.CV),
+		name, plain(s.Implementation, nameLength), Quantity(s.P50, unit), Quantity(s.P95, unit), Quantity(s.P99, unit), Percent(s.CV),
 		rate(s.GFLOPS), rate(s.GBs), change(s.Ratio, unit), over,
 	}
 }
@@ -89,17 +90,14 @@ func against(run *measure.Run) string {
 
 // headline says what was measured, on what, and how much of it.
 func headline(run *measure.Run, style Style) string {
-	name := run.Suite.Name
-	if name == "" {
-		name = "run"
-	}
+	name := cmp.Or(plain(run.Suite.Name, nameLength), "run")
 	counted := 0
 	for _, r := range run.Rounds {
 		if r.Dropped == "" {
 			counted++
 		}
 	}
-	parts := []string{style.Bold(name) + " on " + run.Device.Name}
+	parts := []string{style.Bold(name) + " on " + plain(run.Device.Name, nameLength)}
 	if run.Testbed.Clocks.String() != "free" {
 		parts = append(parts, "clocks "+run.Testbed.Clocks.String())
 	}
@@ -173,7 +171,7 @@ func writeNotes(w io.Writer, run *measure.Run, summaries []Summary, style Style)
 		lines = append(lines, style.Warn(fmt.Sprintf("%s: %s", run.End.State, run.End.Reason)))
 	}
 	for _, warning := range Warnings(run, summaries) {
-		lines = append(lines, style.Warn("warning: ")+strings.ReplaceAll(warning, "\n", "\n  "))
+		lines = append(lines, style.Warn("warning: ")+plain(warning, 4*sentenceLength))
 	}
 	for _, l := range lines {
 		if _, err := fmt.Fprintln(w, l); err != nil {

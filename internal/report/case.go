@@ -1,0 +1,179 @@
+package report
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/goatnote-inc/pawl/measure"
+	"github.com/goatnote-inc/pawl/ratchet"
+)
+
+// Case is one row of a report, and what stands behind it.
+type Case struct {
+	ID       int // from 1, in the order of the document
+	Name     string
+	Verdict  ratchet.Verdict // empty where nobody judged
+	Gate     bool            // may fail the change
+	Fails    bool            // does
+	Moves    bool            // its baseline moves
+	Base     string          // "100.2 us"; empty where there is none
+	Now      string
+	Change   string  // "6.0 % slower"
+	Range    string  // that holds the change: "+5.2 to +6.8 %"
+	Effect   *Effect // the same for pictures
+	Sentence string
+	Notes    []string // what else changed, and is not gated
+	Numbers  Numbers  // the sides beside each other
+	Evidence []Fact
+	Figure   *Figure // nil where there are no samples to draw
+	History  []Point
+
+	facts   *ratchet.Facts // nil where nothing could be compared
+	seconds float64        // the candidate's median, for times
+}
+
+// Effect is a change in which more is worse, whatever the metric, as a share.
+type Effect struct{ At, Low, High float64 }
+
+// caseBuilder finds what belongs to a case.
+type caseBuilder struct {
+	summaries map[string]Summary
+	draw      *drawer
+	history   map[string][]Point
+}
+
+func newCaseBuilder(in Input, summaries []Summary) *caseBuilder {
+	b := &caseBuilder{summaries: map[string]Summary{}, draw: newDrawer(in), history: in.History}
+	for _, s := range summaries {
+		b.summaries[s.Name] = s
+	}
+	return b
+}
+
+// judged is a case with a verdict.
+func (b *caseBuilder) judged(j ratchet.Judgement) Case {
+	c := Case{
+		Name: plain(j.Name, nameLength), Verdict: j.Verdict, Gate: j.Gate, Fails: j.Fails(), Moves: j.Ratchet == ratchet.Moves,
+		Sentence: plain(j.Sentence, sentenceLength), Notes: plainAll(j.Watch, sentenceLength),
+		Figure: b.draw.figure(j.Name), History: b.history[j.Name],
+	}
+	if j.Cause != "" {
+		c.Notes = append(c.Notes, "cause: "+plain(j.Cause, nameLength))
+	}
+	if !j.Gate {
+		c.Notes = append(c.Notes, "only watched: it cannot fail the change")
+	}
+	summary := b.summaries[j.Name]
+	if j.Facts == nil {
+		c.unpaired(summary)
+		return c
+	}
+	f := j.Facts
+	c.facts = f
+	c.Base, c.Now = Quantity(f.Base.Median, f.Unit), Quantity(f.Now.Median, f.Unit)
+	c.Change, c.Range = changeOf(f), rangeOf(f)
+	c.Effect = effectOf(f)
+	if f.Unit == "ns" {
+		c.seconds = f.Now.Median / 1e9
+	}
+	c.Numbers = numbersOf(f, summary)
+	c.Evidence = evidenceOf(f)
+	return c
+}
+
+// unpaired fills in what is known of a case that has only one side, or none.
+func (c *Case) unpaired(s Summary) {
+	for _, side := range s.Sides {
+		text := sideText(side, s.Unit)
+		switch side.Implementation {
+		case measure.Base:
+			c.Base = text
+		case measure.Candidate:
+			c.Now = text
+		}
+	}
+	if len(s.Sides) > 0 {
+		c.Numbers = sidesTable(s)
+	}
+}
+
+// measured is a case that nobody judged.
+func (b *caseBuilder) measured(s Summary) Case {
+	c := Case{Name: plain(s.Name, nameLength), Numbers: sidesTable(s), Figure: b.draw.figure(s.Name), History: b.history[s.Name]}
+	for _, side := range s.Sides {
+		if side.Error != "" {
+			c.Notes = append(c.Notes, plain(side.Implementation+" failed: "+side.Error, sentenceLength))
+		}
+		if side.Ratio != 0 && c.Effect == nil {
+			c.Change = change(side.Ratio, s.Unit)
+			sign := worse(s.Better)
+			low, high := sign*(side.RatioLow-1), sign*(side.RatioHigh-1)
+			c.Effect = &Effect{sign * (side.Ratio - 1), min(low, high), max(low, high)}
+		}
+	}
+	if len(s.Sides) > 0 {
+		c.Now = sideText(s.Sides[0], s.Unit)
+		if s.Unit == "ns" {
+			c.seconds = s.Sides[0].P50 / 1e9
+		}
+	}
+	return c
+}
+
+func sideText(s SideSummary, unit string) string {
+	switch {
+	case s.Samples > 0 || s.NoSamples:
+		return Quantity(s.P50, unit)
+	case s.Error != "":
+		return "failed"
+	default:
+		return "no samples"
+	}
+}
+
+func effectOf(f *ratchet.Facts) *Effect {
+	sign := worse(f.Better)
+	e := &Effect{At: sign * f.Change, Low: sign * f.Change, High: sign * f.Change}
+	if f.Interval != nil {
+		low, high := sign*f.Interval.Low, sign*f.Interval.High
+		e.Low, e.High = min(low, high), max(low, high)
+	}
+	return e
+}
+
+// timesFaster is the gain from which on "5 % faster" is misread: some mean 5 % less
+// time, some 5 % more speed. From there on it is a factor.
+const timesFaster = 0.05
+
+// changeOf says a change in words that have no sign to guess.
+func changeOf(f *ratchet.Facts) string {
+	switch share := math.Abs(f.Change); {
+	case share < 0.0005:
+		return "same"
+	case f.Unit != "ns" && f.Change > 0:
+		return Percent(share) + " more"
+	case f.Unit != "ns":
+		return Percent(share) + " less"
+	case f.Change > 0:
+		return Percent(share) + " slower"
+	case asFactor(f):
+		return fmt.Sprintf("%.2f times as fast", 1/(1+f.Change))
+	default:
+		return Percent(share) + " faster"
+	}
+}
+
+func asFactor(f *ratchet.Facts) bool {
+	return f.Unit == "ns" && f.Change <= -timesFaster && f.Change > -1
+}
+
+func rangeOf(f *ratchet.Facts) string {
+	switch i := f.Interval; {
+	case i == nil:
+		return ""
+	case asFactor(f) && i.Low > -1:
+		return fmt.Sprintf("%.2f to %.2f", 1/(1+i.High), 1/(1+i.Low))
+	default:
+		return fmt.Sprintf("%+.1f to %+.1f %%", 100*i.Low, 100*i.High)
+	}
+}

@@ -1,0 +1,133 @@
+package report
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/goatnote-inc/pawl/measure"
+	"github.com/goatnote-inc/pawl/ratchet"
+)
+
+// Numbers are a table: numbers with names: the first row names the columns, the first cell of
+// each other row what the row is.
+type Numbers struct {
+	Head []string
+	Rows [][]string
+}
+
+// referencesShown bounds the columns of other implementations.
+const referencesShown = 4
+
+// numbersOf puts the two sides of a verdict beside each other, and the references
+// that were measured with them.
+func numbersOf(f *ratchet.Facts, s Summary) Numbers {
+	t := Numbers{Head: []string{"", measure.Base, measure.Candidate, "change"}}
+	row := func(name string, base, now float64) {
+		t.Rows = append(t.Rows, []string{name, Quantity(base, f.Unit), Quantity(now, f.Unit), signed(base, now)})
+	}
+	row("median", f.Base.Median, f.Now.Median)
+	row("P95", f.Base.P95, f.Now.P95)
+	row("P99", f.Base.P99, f.Now.P99)
+	t.Rows = append(t.Rows,
+		[]string{"spread (CV)", Percent(f.Base.CV), Percent(f.Now.CV), ""},
+		[]string{"modes", strconv.Itoa(f.Base.Modes), strconv.Itoa(f.Now.Modes), ""})
+	var base, now SideSummary
+	references := 0
+	for _, side := range s.Sides {
+		switch side.Implementation {
+		case measure.Base:
+			base = side
+		case measure.Candidate:
+			now = side
+		default:
+			if references++; references > referencesShown || side.Samples == 0 {
+				continue
+			}
+			t.Head = append(t.Head, plain(side.Implementation, nameLength))
+			for i, cell := range []string{Quantity(side.P50, f.Unit), Quantity(side.P95, f.Unit), Quantity(side.P99, f.Unit), Percent(side.CV), ""} {
+				t.Rows[i] = append(t.Rows[i], cell)
+			}
+		}
+	}
+	work := func(name string, base, now float64) {
+		if base > 0 && now > 0 {
+			row := []string{name, digits(base), digits(now), signed(base, now)}
+			t.Rows = append(t.Rows, append(row, make([]string, len(t.Head)-len(row))...))
+		}
+	}
+	work("GFLOP/s", base.GFLOPS, now.GFLOPS)
+	work("GB/s", base.GBs, now.GBs)
+	return t
+}
+
+func signed(base, now float64) string {
+	if !(base > 0 && now > 0) {
+		return ""
+	}
+	return fmt.Sprintf("%+.1f %%", 100*(now/base-1))
+}
+
+// evidenceOf is what the verdict rests on, and what was looked at beside.
+func evidenceOf(f *ratchet.Facts) []Fact {
+	list := []Fact{{"measured", Plural(f.Rounds, "round") + ", " + pairings[f.Pairing]}}
+	add := func(label, format string, args ...any) {
+		list = append(list, Fact{label, fmt.Sprintf(format, args...)})
+	}
+	if f.Interval != nil {
+		add("change, 95 % interval", "%+.2f %% (%+.2f to %+.2f %%)", 100*f.Change, 100*f.Interval.Low, 100*f.Interval.High)
+		add("a round's difference spreads by", "%s", Percent(f.Spread))
+	}
+	if f.Detectable > 0 {
+		add("would be found 19 times in 20", "%s or more", Percent(f.Detectable))
+	}
+	add("chance if nothing got worse", "%s", chance(f.Slower))
+	add("chance if nothing got better", "%s", chance(f.Faster))
+	add("chance if worse by the limit", "%s", chance(f.Kept))
+	add("the first two, among all cases", "%s (Holm)", chance(f.Holm))
+	add("Cliff's delta", "%+.2f (%s)", f.Delta, f.Effect)
+	add("not used for the verdict", "Wilcoxon %s, Mann-Whitney %s", chance(f.Wilcoxon), chance(f.MannWhitney))
+	if f.Cycles != nil {
+		add("change in clock cycles", "%+.1f %%", 100**f.Cycles)
+	}
+	return list
+}
+
+var pairings = map[ratchet.Pairing]string{
+	ratchet.Together: "side by side",
+	ratchet.Apart:    "not in the same minutes",
+	ratchet.Stored:   "against a stored baseline",
+	ratchet.Against:  "against a stored baseline, corrected by a reference",
+}
+
+// chance writes a probability with the digits that matter.
+func chance(p float64) string {
+	switch {
+	case p < 1e-6:
+		return "< 0.000001"
+	case p < 0.001:
+		return fmt.Sprintf("%.6f", p)
+	default:
+		return fmt.Sprintf("%.3f", p)
+	}
+}
+
+// sideColumns are what is said of a side without a verdict.
+var sideColumns = []string{"side", "P50", "P95", "P99", "CV", "GFLOP/s", "GB/s", "against", "over rounds"}
+
+// sidesTable describes the sides of a case without a verdict.
+func sidesTable(s Summary) Numbers {
+	t := Numbers{Head: sideColumns}
+	for _, side := range s.Sides {
+		cells := row("", s.Unit, side)[1:]
+		cells[0] = plain(cells[0], nameLength)
+		t.Rows = append(t.Rows, cells)
+	}
+	return t.dropEmpty()
+}
+
+// dropEmpty leaves out columns that say nothing.
+func (t Numbers) dropEmpty() Numbers {
+	g := grid{right: make([]bool, len(t.Head)), rows: append([][]string{t.Head}, t.Rows...)}
+	g.dropEmpty()
+	return Numbers{Head: g.rows[0], Rows: g.rows[1:]}
+}

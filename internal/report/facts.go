@@ -1,0 +1,126 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/goatnote-inc/pawl/measure"
+	"github.com/goatnote-inc/pawl/ratchet"
+)
+
+// facts are what was compared with what, on what, how long and for how much.
+func facts(in Input) []Fact {
+	var list []Fact
+	add := func(label, text string) {
+		if text = plain(text, sentenceLength); text != "" {
+			list = append(list, Fact{label, text})
+		}
+	}
+	add("commit", cmp.Or(in.Commit, commitOf(in.Run, measure.Candidate)))
+	add("base", cmp.Or(in.Base, commitOf(in.Run, measure.Base)))
+	if in.Run != nil {
+		add("hardware", hardware(in.Run))
+		add("measured", howMeasured(in))
+		add("device", deviceStates(in.Run))
+		add("duration", duration(in.Run))
+		if in.Run.End.Dollars > 0 {
+			add("cost", Dollars(in.Run.End.Dollars))
+		}
+		if s := in.Run.End.State; s != measure.Complete && s != "" {
+			add("ended early", fmt.Sprintf("%s: %s", s, in.Run.End.Reason))
+		}
+	}
+	if in.Result != nil {
+		add("policy", policyText(in.Result.Policy))
+	}
+	return list
+}
+
+func commitOf(run *measure.Run, side string) string {
+	if run == nil {
+		return ""
+	}
+	i := slices.IndexFunc(run.Implementations, func(i measure.Implementation) bool { return i.Name == side })
+	if i < 0 || run.Implementations[i].Commit == "" {
+		return ""
+	}
+	m := run.Implementations[i]
+	text := fmt.Sprintf("%.12s", m.Commit)
+	if m.Ref != "" && !strings.HasPrefix(m.Commit, m.Ref) {
+		text += " (" + m.Ref + ")"
+	}
+	if m.Dirty {
+		text += ", with uncommitted changes"
+	}
+	return text
+}
+
+func hardware(run *measure.Run) string {
+	parts := []string{run.Device.Name}
+	if run.Device.Driver != "" {
+		parts = append(parts, "driver "+run.Device.Driver)
+	}
+	if run.Device.CUDA != "" {
+		parts = append(parts, "CUDA "+run.Device.CUDA)
+	}
+	if run.Testbed.PowerCapW > 0 {
+		parts = append(parts, fmt.Sprintf("%g W cap", run.Testbed.PowerCapW))
+	}
+	if mode := run.Testbed.Clocks.String(); mode != "" {
+		parts = append(parts, "clocks "+mode)
+	}
+	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ", ")
+}
+
+func howMeasured(in Input) string {
+	run := in.Run
+	counted, dropped := 0, 0
+	for _, r := range run.Rounds {
+		if r.Dropped == "" {
+			counted++
+		} else {
+			dropped++
+		}
+	}
+	text := fmt.Sprintf("%s, %s", timers(run), Plural(counted, "round"))
+	if dropped > 0 {
+		text += fmt.Sprintf(" (and %d dropped)", dropped)
+	}
+	if run.Source == measure.Imported {
+		text += ", imported from " + run.Format
+	}
+	return text
+}
+
+func deviceStates(run *measure.Run) string {
+	if s := lastState(run); s != nil {
+		return strings.Join(DeviceState(*s), ", ")
+	}
+	return ""
+}
+
+func duration(run *measure.Run) string {
+	if run.End.Seconds <= 0 {
+		return ""
+	}
+	text := Span(time.Duration(run.End.Seconds*float64(time.Second))) + " on the device"
+	var build float64
+	for _, i := range run.Implementations {
+		build += i.Build.Seconds
+	}
+	if build > 0 {
+		text += ", " + Span(time.Duration(build*float64(time.Second))) + " to build"
+	}
+	return text
+}
+
+func policyText(p ratchet.Policy) string {
+	text := fmt.Sprintf("%s: slower by %s fails", p.Rule, Percent(p.Slower))
+	if len(p.Cases) > 0 {
+		text += ", with " + Plural(len(p.Cases), "exception")
+	}
+	return text
+}

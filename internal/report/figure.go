@@ -1,0 +1,257 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/goatnote-inc/pawl/measure"
+	"github.com/goatnote-inc/pawl/stats"
+)
+
+// Figure is what can be drawn of a case: where the samples of each side lie, and
+// how its rounds went.
+type Figure struct {
+	Unit  string
+	Sides []Distribution // the base first, then the candidate, then references
+	// The bins of all sides begin at Start and are Step wide.
+	Start, Step float64
+	Rounds      []RoundPoint
+	Hidden      int // rounds that are not drawn because there are too many
+}
+
+// Distribution is how the samples of a side lie. Bins and not a smooth curve: a
+// timer that moves in steps shows as a comb, a kernel with two speeds as two hills.
+type Distribution struct {
+	Name    string
+	Bins    []int
+	Samples int
+	Median  float64
+	Beyond  int     // samples to the right of the last bin
+	Max     float64 // of all
+	Modes   int
+}
+
+// RoundPoint is the medians of one round, by side; NaN where a side has none.
+type RoundPoint struct {
+	Round   int
+	Medians []float64
+}
+
+// What a figure has room for.
+const (
+	binsDrawn   = 56
+	sidesDrawn  = 4
+	roundsDrawn = 64
+)
+
+// drawer finds the samples that belong to a case.
+type drawer struct {
+	series map[string][]sideSeries // by case name, in the order of the sides
+}
+
+// sideSeries is a side of a case: the rounds that count.
+type sideSeries struct {
+	name   string
+	unit   string
+	rounds []measure.CaseRound
+}
+
+func newDrawer(in Input) *drawer {
+	d := &drawer{series: map[string][]sideSeries{}}
+	s := in.Sides
+	if s.Base == nil && s.Candidate == nil {
+		if in.Run == nil {
+			return d
+		}
+		d.add([]*measure.Run{in.Run}, measure.Base, measure.Base)
+		d.add([]*measure.Run{in.Run}, measure.Candidate, measure.Candidate)
+		for _, i := range in.Run.Implementations {
+			if i.Name != measure.Base && i.Name != measure.Candidate {
+				d.add([]*measure.Run{in.Run}, i.Name, i.Name)
+			}
+		}
+		return d
+	}
+	d.add(s.Base, orElse(s.BaseName, measure.Base), measure.Base)
+	d.add(s.Candidate, orElse(s.CandidateName, measure.Candidate), measure.Candidate)
+	return d
+}
+
+func orElse(name, otherwise string) string {
+	if name == "" {
+		return otherwise
+	}
+	return name
+}
+
+// add collects one side from its records; several records are a round each.
+func (d *drawer) add(runs []*measure.Run, implementation, as string) {
+	for i, run := range runs {
+		dropped := map[int]bool{}
+		for _, r := range run.Rounds {
+			dropped[r.Index] = r.Dropped != ""
+		}
+		for _, c := range run.Cases {
+			if c.Implementation != implementation {
+				continue
+			}
+			list := d.series[c.Name()]
+			at := slices.IndexFunc(list, func(s sideSeries) bool { return s.name == as })
+			if at < 0 {
+				at, list = len(list), append(list, sideSeries{name: as, unit: c.Unit})
+			}
+			for _, r := range c.Rounds {
+				if dropped[r.Round] || r.Error != "" || len(r.Samples) == 0 {
+					continue
+				}
+				if len(runs) > 1 {
+					r.Round = i
+				}
+				list[at].rounds = append(list[at].rounds, r)
+			}
+			d.series[c.Name()] = list
+		}
+	}
+}
+
+// figure is nil where there is nothing to draw.
+func (d *drawer) figure(name string) *Figure {
+	sides := slices.DeleteFunc(slices.Clone(d.series[name]), func(s sideSeries) bool { return len(s.rounds) == 0 })
+	sides = sides[:min(len(sides), sidesDrawn)]
+	if len(sides) == 0 {
+		return nil
+	}
+	f := &Figure{Unit: sides[0].unit}
+	samples := make([]stats.Sorted, len(sides))
+	quantum := 0.0
+	for i, s := range sides {
+		var parts []stats.Sorted
+		for _, r := range s.rounds {
+			parts = append(parts, stats.Sort(r.Samples))
+			quantum = max(quantum, r.Quantum)
+		}
+		samples[i] = stats.Merge(parts...)
+	}
+	bins := f.scale(stats.Merge(samples...), quantum)
+	for i, s := range sides {
+		f.Sides = append(f.Sides, f.distribution(plain(s.name, nameLength), samples[i], bins, quantum))
+	}
+	f.addRounds(sides)
+	return f
+}
+
+// scale chooses the bins. The slowest hundredth would squeeze everything else
+// together, so it is counted and not drawn where it lies far off. Bins are whole steps
+// of the timer: other widths would draw hills that are not there.
+func (f *Figure) scale(all stats.Sorted, quantum float64) int {
+	low, high := all[0], all[len(all)-1]
+	if q := all.Quantile(0.99); high > q+(q-low) {
+		high = q
+	}
+	step := (high - low) / (binsDrawn - 1)
+	if !(step > 0) || math.IsInf(step, 0) {
+		step = math.Max(quantum, math.Abs(low)/1000)
+	}
+	if quantum > 0 {
+		step = quantum * math.Ceil(step/quantum-1e-9)
+	}
+	if !(step > 0) || math.IsInf(step, 0) {
+		step = 1
+	}
+	f.Start, f.Step = low-step/2, step
+	return min(int((high-f.Start)/step)+1, binsDrawn+1)
+}
+
+func (f *Figure) distribution(name string, s stats.Sorted, bins int, quantum float64) Distribution {
+	d := Distribution{Name: name, Bins: make([]int, bins), Samples: len(s), Median: s.Median(), Max: s[len(s)-1]}
+	for _, v := range s {
+		if i := int((v - f.Start) / f.Step); i >= 0 && i < bins {
+			d.Bins[i]++
+		} else {
+			d.Beyond++
+		}
+	}
+	d.Modes = len(stats.Modes(thinned(s, 300), quantum))
+	return d
+}
+
+// thinned keeps evenly spread values: enough to see where samples gather.
+func thinned(s stats.Sorted, most int) stats.Sorted {
+	if len(s) <= most {
+		return s
+	}
+	out := make(stats.Sorted, most)
+	for i := range out {
+		out[i] = s[i*(len(s)-1)/(most-1)]
+	}
+	return out
+}
+
+func (f *Figure) addRounds(sides []sideSeries) {
+	at := map[int]int{}
+	for i, s := range sides {
+		for _, r := range s.rounds {
+			n, ok := at[r.Round]
+			if !ok {
+				n = len(f.Rounds)
+				at[r.Round] = n
+				point := RoundPoint{Round: r.Round, Medians: make([]float64, len(sides))}
+				for j := range point.Medians {
+					point.Medians[j] = math.NaN()
+				}
+				f.Rounds = append(f.Rounds, point)
+			}
+			f.Rounds[n].Medians[i] = stats.Median(r.Samples)
+		}
+	}
+	slices.SortStableFunc(f.Rounds, func(a, b RoundPoint) int { return a.Round - b.Round })
+	if n := len(f.Rounds); n > roundsDrawn {
+		kept := make([]RoundPoint, roundsDrawn)
+		for i := range kept {
+			kept[i] = f.Rounds[i*(n-1)/(roundsDrawn-1)]
+		}
+		f.Rounds, f.Hidden = kept, n-roundsDrawn
+	}
+}
+
+// Describe says in words what the picture of the distributions shows.
+func (d Distribution) Describe(unit string) string {
+	text := fmt.Sprintf("%s: %s, median %s", d.Name, Plural(d.Samples, "sample"), Quantity(d.Median, unit))
+	if d.Modes > 1 {
+		text += fmt.Sprintf(", gathered around %d values", d.Modes)
+	}
+	if d.Beyond > 0 {
+		text += fmt.Sprintf(", %d of them beyond the right edge, up to %s", d.Beyond, Quantity(d.Max, unit))
+	}
+	return text
+}
+
+// DescribeSamples is the text alternative of the distributions.
+func (f *Figure) DescribeSamples() string {
+	var parts []string
+	for _, s := range f.Sides {
+		parts = append(parts, s.Describe(f.Unit))
+	}
+	return "Where the samples lie. " + strings.Join(parts, "; ") + "."
+}
+
+// DescribeRounds is the text alternative of the rounds.
+func (f *Figure) DescribeRounds() string {
+	text := fmt.Sprintf("Median of each of %s.", Plural(len(f.Rounds)+f.Hidden, "round"))
+	if len(f.Sides) < 2 {
+		return text
+	}
+	above, both := 0, 0
+	for _, r := range f.Rounds {
+		base, now := r.Medians[0], r.Medians[1]
+		if math.IsNaN(base) || math.IsNaN(now) {
+			continue
+		}
+		if both++; now > base {
+			above++
+		}
+	}
+	return fmt.Sprintf("%s The %s is above the %s in %d of %d.", text, f.Sides[1].Name, f.Sides[0].Name, above, both)
+}

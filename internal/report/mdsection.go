@@ -1,0 +1,237 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// How much of a class is shown before it is folded, and of how many cases the
+// evidence stands in a comment at all.
+const (
+	rowsOpen      = 15
+	evidenceShown = 10
+)
+
+// mdSection is a class of cases as Markdown, row by row, so that it can be cut to
+// fit.
+type mdSection struct {
+	*Section
+	head     string
+	rows     []string
+	evidence []mdWhy // of the first cases
+	frame    int     // bytes it takes without any row
+
+	shown, explained int
+}
+
+func newMDSection(s *Section) *mdSection {
+	m := &mdSection{Section: s}
+	switch s.Class {
+	case ClassMeasured:
+		m.measured()
+	case ClassBroken, ClassMissing, ClassNew: // there are no two sides to compare
+		m.told()
+	case ClassRegressed, ClassInconclusive, ClassImproved, ClassUnchanged:
+		m.judged()
+	}
+	m.frame = len(m.head) + len(s.Title) + 800 // headings, folds and counts
+	return m
+}
+
+// judged are the columns as the user drew them, with how sure the change is.
+func (m *mdSection) judged() {
+	m.head = "| case | base | candidate | change | 95 % interval |\n| --- | ---: | ---: | ---: | ---: |\n"
+	for i, c := range m.Cases {
+		m.rows = append(m.rows, mdRow(mdName(c), escape(c.Base), escape(c.Now), escape(c.Change), escape(c.Range)))
+		if i < evidenceShown && !m.Folded {
+			m.evidence = append(m.evidence, mdEvidence(c))
+		}
+	}
+}
+
+// told are cases of which the sentence says all.
+func (m *mdSection) told() {
+	for _, c := range m.Cases {
+		row := fmt.Sprintf("- %s: %s", mdName(c), escape(c.Sentence))
+		if c.Now != "" && c.Now != "failed" {
+			row += " It takes " + escape(c.Now) + "."
+		}
+		m.rows = append(m.rows, row+"\n")
+	}
+}
+
+func mdName(c Case) string {
+	if c.Verdict != "" && !c.Gate {
+		return code(c.Name) + " (watched)"
+	}
+	return code(c.Name)
+}
+
+func (m *mdSection) measured() {
+	var sides []Numbers
+	for _, c := range m.Cases {
+		sides = append(sides, c.Numbers)
+	}
+	columns := commonHead(sides)
+	if len(columns) == 0 {
+		return
+	}
+	m.head = mdRow(append([]string{"case"}, columns...)...) + "| --- | --- |" + strings.Repeat(" ---: |", len(columns)-1) + "\n"
+	for _, c := range m.Cases {
+		var rows strings.Builder
+		for i, row := range c.Numbers.Rows {
+			cells := make([]string, 1, len(columns)+1)
+			if i == 0 {
+				cells[0] = code(c.Name)
+			}
+			for _, column := range columns {
+				cells = append(cells, escape(cell(c.Numbers.Head, row, column)))
+			}
+			rows.WriteString(mdRow(cells...))
+		}
+		m.rows = append(m.rows, rows.String())
+	}
+}
+
+// commonHead is every column that any of the tables has, in the order they are in.
+func commonHead(tables []Numbers) []string {
+	var head []string
+	for _, t := range tables {
+		for _, name := range t.Head {
+			if !slices.Contains(head, name) {
+				head = append(head, name)
+			}
+		}
+	}
+	slices.SortStableFunc(head, func(a, b string) int { return slices.Index(sideColumns, a) - slices.Index(sideColumns, b) })
+	return head
+}
+
+func cell(head, row []string, name string) string {
+	for i, h := range head {
+		if h == name && i < len(row) {
+			return row[i]
+		}
+	}
+	return ""
+}
+
+func mdRow(cells ...string) string { return "| " + strings.Join(cells, " | ") + " |\n" }
+
+// evidenceHead are the columns of the evidence: what the verdict rests on, and what
+// changed beside the median.
+const evidenceHead = "| case | rounds | P95 | P99 | spread | chance if equal | found 19 in 20 | Cliff's delta | Mann-Whitney |\n" +
+	"| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n"
+
+// mdEvidence is what a case's verdict rests on: a row, and what is said of it.
+func mdEvidence(c Case) mdWhy {
+	var why mdWhy
+	why.said = fmt.Sprintf("- %s: %s\n", code(c.Name), escape(c.Sentence))
+	for _, note := range c.Notes {
+		why.said += fmt.Sprintf("  - %s\n", line(note))
+	}
+	if f := c.facts; f != nil {
+		why.row = mdRow(code(c.Name), strconv.Itoa(f.Rounds),
+			escape(Quantity(f.Base.P95, f.Unit)+" to "+Quantity(f.Now.P95, f.Unit)),
+			escape(Quantity(f.Base.P99, f.Unit)+" to "+Quantity(f.Now.P99, f.Unit)),
+			Percent(f.Base.CV)+" to "+Percent(f.Now.CV),
+			escape(chance(f.Holm)), Percent(f.Detectable), fmt.Sprintf("%+.2f", f.Delta), escape(chance(f.MannWhitney)))
+	}
+	return why
+}
+
+// mdWhy is the evidence of a case in Markdown.
+type mdWhy struct{ said, row string }
+
+func (w mdWhy) size() int { return len(w.said) + len(w.row) }
+
+// take uses what is left for the rows or the evidence of a rank.
+func (m *mdSection) take(rank, left int) int {
+	switch {
+	case rank == m.rank():
+		for m.shown < len(m.rows) && len(m.rows[m.shown]) <= left {
+			left -= len(m.rows[m.shown])
+			m.shown++
+		}
+	case rank == rankEvidence:
+		for m.explained < len(m.evidence) && m.evidence[m.explained].size() <= left {
+			left -= m.evidence[m.explained].size()
+			m.explained++
+		}
+	}
+	return left
+}
+
+func (m *mdSection) rank() int {
+	switch m.Class {
+	case ClassBroken, ClassRegressed, ClassMissing:
+		return rankWorse
+	case ClassUnchanged:
+		return rankSame
+	case ClassInconclusive, ClassImproved, ClassNew, ClassMeasured:
+		return rankChanged
+	}
+	return rankChanged
+}
+
+func (m *mdSection) write(b *strings.Builder) {
+	if len(m.rows) == 0 {
+		return
+	}
+	if m.Folded {
+		fmt.Fprintf(b, "<details><summary>%s (%d)</summary>\n\n", m.Title, len(m.rows))
+		m.table(b, 0, m.shown)
+		m.cut(b)
+		b.WriteString("</details>\n\n")
+		return
+	}
+	if m.Class != ClassMeasured {
+		fmt.Fprintf(b, "#### %s (%d)\n\n", m.Title, len(m.rows))
+	}
+	open := min(m.shown, rowsOpen)
+	if m.shown <= rowsOpen+5 { // folding a handful gains nothing
+		open = m.shown
+	}
+	m.table(b, 0, open)
+	if open < m.shown {
+		fmt.Fprintf(b, "<details><summary>and %d more</summary>\n\n", m.shown-open)
+		m.table(b, open, m.shown)
+		b.WriteString("</details>\n\n")
+	}
+	m.cut(b)
+	if m.explained > 0 {
+		b.WriteString("<details><summary>Evidence</summary>\n\n")
+		for _, why := range m.evidence[:m.explained] {
+			b.WriteString(why.said)
+		}
+		b.WriteString("\n" + evidenceHead)
+		for _, why := range m.evidence[:m.explained] {
+			b.WriteString(why.row)
+		}
+		b.WriteString("\n")
+		if rest := len(m.rows) - m.explained; rest > 0 {
+			fmt.Fprintf(b, "Of the other %d: see report.html.\n\n", rest)
+		}
+		b.WriteString("</details>\n\n")
+	}
+}
+
+func (m *mdSection) table(b *strings.Builder, from, to int) {
+	if from == to {
+		return
+	}
+	b.WriteString(m.head)
+	for _, row := range m.rows[from:to] {
+		b.WriteString(row)
+	}
+	b.WriteString("\n")
+}
+
+// cut says how many rows are not there.
+func (m *mdSection) cut(b *strings.Builder) {
+	if rest := len(m.rows) - m.shown; rest > 0 {
+		fmt.Fprintf(b, "%d more are not shown: this page has a limit. See report.html.\n\n", rest)
+	}
+}

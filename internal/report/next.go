@@ -1,0 +1,89 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/goatnote-inc/pawl/measure"
+	"github.com/goatnote-inc/pawl/ratchet"
+)
+
+// Step is something to do, and the command that does it, if there is one.
+type Step struct {
+	Text    string `json:"text"`
+	Command string `json:"command,omitempty"`
+}
+
+// next says what to do about what was found, the most pressing first.
+func next(d *Document) []Step {
+	if d.result == nil {
+		return nil
+	}
+	var list []Step
+	for _, s := range d.Sections {
+		name := s.Cases[0].Name
+		switch s.Class {
+		case ClassBroken:
+			list = append(list, Step{Text: fmt.Sprintf("Mend what is broken first: %s. Nothing else counts before.", name)})
+		case ClassRegressed:
+			list = append(list, Step{fmt.Sprintf("Begin with %s. To measure it again, alone and closer:", name), again(d.run, name, 16)})
+		case ClassMissing:
+			list = append(list, Step{Text: fmt.Sprintf("Put back what is missing (%s), or take it out of the suite in a change of its own.", name)})
+		case ClassInconclusive:
+			list = append(list,
+				Step{fmt.Sprintf("For an answer on %s:", name), again(d.run, name, 32)},
+				Step{"If it stays open, this says what disturbs the machine:", "pawl doctor --noise"})
+		case ClassImproved:
+			if s.Cases[0].Moves && d.Verdict.Severity() == ratchet.Yes {
+				list = append(list, Step{Text: "Merge it: on main the baseline moves with the improvement."})
+			}
+		case ClassNew, ClassUnchanged, ClassMeasured:
+		}
+	}
+	if d.Cases() > 0 && !d.gated() {
+		list = append(list, Step{Text: "No case may fail a change yet: write gate: true in the suite for those that matter."})
+	}
+	return list
+}
+
+// gated tells whether any case may fail the change.
+func (d *Document) gated() bool {
+	for _, s := range d.Sections {
+		for _, c := range s.Cases {
+			if c.Gate {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// again is the command that measures one case with more rounds against the same
+// base. A name that a shell would read otherwise is left out.
+func again(run *measure.Run, name string, rounds int) string {
+	base := "main"
+	if run != nil {
+		for _, i := range run.Implementations {
+			if i.Name == measure.Base {
+				base = cmp.Or(i.Ref, fmt.Sprintf("%.12s", i.Commit), base)
+			}
+		}
+	}
+	command := "pawl bench"
+	if harmless(base) {
+		command += " --base " + base
+	}
+	command += fmt.Sprintf(" --rounds %d", rounds)
+	if harmless(name) {
+		command += " --case " + name
+	}
+	return command
+}
+
+// harmless tells of words that no shell and no Markdown reads as anything else.
+func harmless(word string) bool {
+	return word != "" && word[0] != '-' && !strings.ContainsFunc(word, func(r rune) bool { return !strings.ContainsRune(nameLetters, r) })
+}
+
+const nameLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./:@=+,-~^"

@@ -1,0 +1,146 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/goatnote-inc/pawl/measure"
+	"github.com/goatnote-inc/pawl/ratchet"
+)
+
+// Section is one class of cases.
+type Section struct {
+	Class  Class
+	Title  string // "Regressions"
+	About  string // what the class means, in a sentence
+	Folded bool   // nobody needs to look at it
+	Cases  []Case // worst first
+}
+
+// Class groups verdicts as people do: what is maintained and what is identical are
+// both unchanged.
+type Class string
+
+// The classes, in the order in which they are shown. ClassMeasured is for cases that
+// nobody judged.
+const (
+	ClassBroken       Class = "broken"
+	ClassRegressed    Class = "regression"
+	ClassMissing      Class = "missing"
+	ClassInconclusive Class = "inconclusive"
+	ClassImproved     Class = "improvement"
+	ClassNew          Class = "new"
+	ClassUnchanged    Class = "unchanged"
+	ClassMeasured     Class = "measured"
+)
+
+var classes = []struct {
+	class        Class
+	one, many    string
+	title, about string
+	verdicts     []ratchet.Verdict
+}{
+	{ClassBroken, "broken", "broken", "Broken", "The candidate failed, or its result is wrong.", []ratchet.Verdict{ratchet.Broken}},
+	{ClassRegressed, "regression", "regressions", "Regressions", "Worse than the base, by the limit or more, beyond doubt.", []ratchet.Verdict{ratchet.Regression}},
+	{ClassMissing, "missing", "missing", "Missing", "The base has them, the candidate does not.", []ratchet.Verdict{ratchet.Missing}},
+	{ClassInconclusive, "inconclusive", "inconclusive", "Inconclusive", "No answer yet: the rounds do not agree well enough.", []ratchet.Verdict{ratchet.Inconclusive}},
+	{ClassImproved, "improvement", "improvements", "Improvements", "Better than the base, beyond doubt.", []ratchet.Verdict{ratchet.Improvement}},
+	{ClassNew, "new", "new", "New", "The base does not have them.", []ratchet.Verdict{ratchet.New}},
+	{ClassUnchanged, "unchanged", "unchanged", "Unchanged", "Not worse by the limit or more.", []ratchet.Verdict{ratchet.Maintained, ratchet.Identical}},
+}
+
+// Count is how many cases a class has.
+type Count struct {
+	Class Class
+	Cases int
+	words string
+}
+
+// String says it in words: "2 regressions".
+func (c Count) String() string { return fmt.Sprintf("%d %s", c.Cases, c.words) }
+
+// counts has regressions, improvements and unchanged always, as the first thing a
+// reader looks for, and the others where there are any.
+func counts(r *ratchet.Result) []Count {
+	var list []Count
+	for _, class := range classes {
+		n := 0
+		for _, c := range r.Cases {
+			if slices.Contains(class.verdicts, c.Verdict) {
+				n++
+			}
+		}
+		words := class.many
+		if n == 1 {
+			words = class.one
+		}
+		always := class.class == ClassRegressed || class.class == ClassImproved || class.class == ClassUnchanged
+		if n > 0 || always {
+			list = append(list, Count{class.class, n, words})
+		}
+	}
+	return list
+}
+
+// sections sorts the judged cases into their classes, worst first.
+func sections(in Input, summaries []Summary) []Section {
+	build := newCaseBuilder(in, summaries)
+	var list []Section
+	for _, class := range classes {
+		s := Section{Class: class.class, Title: class.title, About: class.about, Folded: class.class == ClassUnchanged}
+		for _, j := range in.Result.Cases {
+			if slices.Contains(class.verdicts, j.Verdict) {
+				s.Cases = append(s.Cases, build.judged(j))
+			}
+		}
+		slices.SortStableFunc(s.Cases, worstFirst(class.class))
+		if len(s.Cases) > 0 {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// measuredSection is that of a run which nobody judged, in the order of the record.
+func measuredSection(in Input, summaries []Summary) Section {
+	s := Section{Class: ClassMeasured, Title: "Cases"}
+	build := newCaseBuilder(in, summaries)
+	for _, summary := range summaries {
+		s.Cases = append(s.Cases, build.measured(summary))
+	}
+	return s
+}
+
+// worstFirst puts what may fail the change before what is only watched, then the
+// greatest loss, or among improvements the greatest gain.
+func worstFirst(class Class) func(a, b Case) int {
+	return func(a, b Case) int {
+		if a.Gate != b.Gate {
+			if a.Gate {
+				return -1
+			}
+			return 1
+		}
+		weight := func(c Case) float64 {
+			switch {
+			case c.Effect == nil:
+				return math.Inf(-1)
+			case class == ClassImproved:
+				return -c.Effect.At
+			default:
+				return c.Effect.At
+			}
+		}
+		return cmp.Or(cmp.Compare(weight(b), weight(a)), cmp.Compare(a.Name, b.Name))
+	}
+}
+
+// worse is 1 where more of a value is worse, else -1.
+func worse(b measure.Better) float64 {
+	if b == measure.Higher {
+		return -1
+	}
+	return 1
+}

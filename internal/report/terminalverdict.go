@@ -1,0 +1,194 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/goatnote-inc/pawl/ratchet"
+)
+
+// unchangedShown is how many cases nobody needs to look at a terminal lists.
+const unchangedShown = 30
+
+// Verdicts writes a document for a terminal: the answer first, then the cases,
+// what is said of those that changed, and what to do. Explain adds what each verdict
+// rests on. A run without a verdict is the table that Terminal writes.
+func Verdicts(w io.Writer, d *Document, style Style, explain bool) error {
+	if d.result == nil {
+		if d.run == nil {
+			_, err := fmt.Fprintln(w, d.Headline)
+			return err
+		}
+		return Terminal(w, d.run, style)
+	}
+	t := terminal{style: style, width: cmp.Or(style.Width, 100), explain: explain}
+	t.head(d)
+	t.cases(d)
+	t.sentences(d)
+	t.foot(d)
+	_, err := io.WriteString(w, t.b.String())
+	return err
+}
+
+// terminal is a page for a terminal as it is written.
+type terminal struct {
+	style   Style
+	width   int
+	explain bool
+	b       strings.Builder
+}
+
+func (t *terminal) head(d *Document) {
+	fmt.Fprintf(&t.b, "%s %s\n", t.paint(d.Verdict, strings.ToUpper(d.Outcome)+":"), t.style.Bold(d.Headline))
+	t.wrap("", d.Sentence)
+	if d.Suite != "" && !strings.Contains(d.Sentence, d.Suite) {
+		t.wrap("", d.Suite)
+	}
+	var parts []string
+	for _, f := range d.Facts {
+		parts = append(parts, f.Label+" "+f.Text)
+	}
+	t.b.WriteString(t.style.Faint(wrapped(strings.Join(append([]string{d.Title}, parts...), "; "), t.width, "")))
+	t.b.WriteString("\n\n")
+}
+
+func (t *terminal) cases(d *Document) {
+	g := &grid{right: []bool{false, false, true, true, true, true}}
+	g.add("verdict", "case", "base", "candidate", "change", "95 % interval")
+	left := 0
+	for _, s := range d.Sections {
+		for i, c := range s.Cases {
+			if s.Folded && i >= unchangedShown {
+				left = len(s.Cases) - i
+				break
+			}
+			verdict := string(c.Verdict)
+			if !c.Gate {
+				verdict += " (watched)"
+			}
+			g.add(verdict, c.Name, c.Base, c.Now, c.Change, c.Range)
+		}
+	}
+	if len(g.rows) == 1 {
+		return
+	}
+	g.fit(t.style.Width, "95 % interval", "base")
+	g.paint = func(row []string, line string) string {
+		verdict, _, _ := strings.Cut(row[0], " ")
+		return t.paint(ratchet.Verdict(verdict), line)
+	}
+	_ = g.write(&t.b, t.style) // a Builder does not fail
+	if left > 0 {
+		fmt.Fprintln(&t.b, t.style.Faint(fmt.Sprintf("and %d more that did not change", left)))
+	}
+}
+
+// sentences are said of the cases somebody may want to do something about. One
+// case's sentence stands above already.
+func (t *terminal) sentences(d *Document) {
+	if d.Cases() < 2 && !t.explain {
+		return
+	}
+	for _, s := range d.Sections {
+		if (s.Folded || s.Class == ClassNew) && !t.explain {
+			continue
+		}
+		for i, c := range s.Cases {
+			if i == evidenceShown && !t.explain {
+				fmt.Fprintln(&t.b, t.style.Faint(fmt.Sprintf("  and %d more: %s", len(s.Cases)-i, s.Title)))
+				break
+			}
+			t.b.WriteString("\n" + t.style.Bold(c.Name) + "\n")
+			t.wrap("  ", c.Sentence)
+			for _, note := range c.Notes {
+				t.wrap("  ", note)
+			}
+			if t.explain {
+				t.evidence(c)
+			}
+		}
+	}
+}
+
+// evidence is what a verdict rests on, for those who ask.
+func (t *terminal) evidence(c Case) {
+	indented := func(g *grid) {
+		var b strings.Builder
+		_ = g.write(&b, t.style) // a Builder does not fail
+		for line := range strings.Lines(b.String()) {
+			t.b.WriteString("  " + line)
+		}
+	}
+	if len(c.Numbers.Rows) > 0 {
+		right := make([]bool, len(c.Numbers.Head))
+		for i := range right {
+			right[i] = i > 0
+		}
+		indented(&grid{right: right, rows: append([][]string{c.Numbers.Head}, c.Numbers.Rows...)})
+	}
+	for _, f := range c.Evidence {
+		t.wrap("  ", f.Label+": "+f.Text)
+	}
+}
+
+func (t *terminal) foot(d *Document) {
+	if len(d.Next) > 0 {
+		t.b.WriteString("\n" + t.style.Bold("next") + "\n")
+		for _, step := range d.Next {
+			t.wrap("  ", step.Text)
+			if step.Command != "" { // in one piece, to be copied
+				t.b.WriteString("    " + step.Command + "\n")
+			}
+		}
+	}
+	for _, warning := range d.Warnings {
+		t.b.WriteString(t.style.Warn("warning: ") + warning + "\n")
+	}
+}
+
+func (t *terminal) wrap(indent, text string) {
+	if text != "" {
+		t.b.WriteString(wrapped(text, t.width, indent) + "\n")
+	}
+}
+
+// paint gives a verdict its colour; what did not change has none.
+func (t *terminal) paint(v ratchet.Verdict, text string) string {
+	switch v {
+	case ratchet.Regression, ratchet.Broken, ratchet.Missing:
+		return t.style.Bad(text)
+	case ratchet.Improvement:
+		return t.style.Good(text)
+	case ratchet.Inconclusive:
+		return t.style.Warn(text)
+	case ratchet.Maintained, ratchet.New, ratchet.Identical:
+		return text
+	}
+	return text
+}
+
+// wrapped breaks text at spaces so that no line is longer than width.
+func wrapped(text string, width int, indent string) string {
+	var b strings.Builder
+	column := 0
+	for word := range strings.FieldsSeq(text) {
+		n := utf8.RuneCountInString(word)
+		switch {
+		case column == 0:
+			b.WriteString(indent)
+			column = len(indent)
+		case column+1+n > width:
+			b.WriteString("\n" + indent)
+			column = len(indent)
+		default:
+			b.WriteByte(' ')
+			column++
+		}
+		b.WriteString(word)
+		column += n
+	}
+	return b.String()
+}
