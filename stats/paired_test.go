@@ -130,9 +130,15 @@ func TestPairedHoldsItsFalseAlarmRate(t *testing.T) {
 	limit := math.Log(1.03)
 	rng := rand.New(rand.NewPCG(8, 8))
 	for _, noise := range []struct{ base, candidate, drift float64 }{ // in steps
-		{0.01, 0.01, 0}, {0.1, 0.1, 0}, {0.3, 0.3, 0}, {5, 5, 0},
-		{0.01, 1, 0}, {2, 0.1, 0},
-		{0.01, 0.01, 0.3}, {0.1, 0.1, 2}, {0.01, 0.3, 2},
+		{0.01, 0.01, 0},
+		{0.1, 0.1, 0},
+		{0.3, 0.3, 0},
+		{5, 5, 0},
+		{0.01, 1, 0},
+		{2, 0.1, 0},
+		{0.01, 0.01, 0.3},
+		{0.1, 0.1, 2},
+		{0.01, 0.3, 2},
 	} {
 		for _, n := range []int{4, 8, 32} {
 			alarms := 0
