@@ -32,6 +32,7 @@ var levels = []struct {
 	}, "the two things outside, devices and harnesses; and the judge, who needs neither"},
 	4:  {[]string{"internal/build", "internal/scout", "internal/loop"}, "sources and repositories; what a run does next"},
 	5:  {[]string{"internal/trial", "internal/report", "internal/ledger"}, "rounds on one device; saying and keeping what they gave"},
+	6:  {[]string{"internal/sweep", "internal/sweep/artifact"}, "many implementations compared, and what is published of it"},
 	7:  {[]string{"internal/bench"}, "a whole run on this machine"},
 	8:  {[]string{"internal/doctor"}, "judges the machine by running on it"},
 	9:  {[]string{"internal/cli"}, "wires and prints"},
@@ -52,6 +53,8 @@ var forbidden = []struct{ from, to, reason string }{
 	{"internal/loop", "internal/harness", "the loop decides, and does nothing itself"},
 	{"internal/loop", "internal/suite", "the loop is given a policy, not a file"},
 	{"ratchet", "internal/harness", "the judge sees evidence only"},
+	{"internal/sweep", "internal/report", "a comparison does not know how it is shown"},
+	{"internal/sweep", "internal/trial", "a comparison begins with a record"},
 }
 
 // siblings are edges inside one level.
@@ -60,6 +63,8 @@ var siblings = map[string][]string{
 	"internal/suite/expr":  {"internal/suite/spell"},
 	"internal/device":      {"internal/device/host", "internal/device/nvml", "internal/device/smi"},
 	"internal/device/nvml": {"internal/device/host"},
+
+	"internal/sweep/artifact": {"internal/sweep"},
 }
 
 // testHelpers are packages for tests of other packages; production code must
@@ -106,7 +111,7 @@ func TestImports(t *testing.T) {
 // inputs: no logger, no context, no network, no clock of their own.
 func TestPureCore(t *testing.T) {
 	banned := []string{"log", "log/slog", "context", "net", "net/http", "os/exec", "math/rand"}
-	for _, pkg := range []string{"stats", "gpu", "measure", "internal/suite", "internal/suite/expr", "internal/report"} {
+	for _, pkg := range []string{"stats", "gpu", "measure", "internal/suite", "internal/suite/expr", "internal/report", "internal/sweep"} {
 		for _, imported := range importsOf(t, pkg) {
 			if slices.Contains(banned, imported) {
 				t.Errorf("%s must not import %s: it is part of the pure core", pkg, imported)

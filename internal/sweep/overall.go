@@ -1,0 +1,97 @@
+package sweep
+
+import (
+	"fmt"
+	"math"
+	"strings"
+)
+
+// overall compares geometric means over the configs that all of these have: over
+// other sets, one would be credited with the configs another could not do.
+func (g gathered) overall(names []string) Overall {
+	set, leftOut := g.common(names)
+	o := Overall{Configs: []string{}, LeftOut: leftOut}
+	for _, c := range set {
+		o.Configs = append(o.Configs, c.Name())
+	}
+	rounds := sharedRounds(set, names)
+	if o.Rounds = len(rounds); o.Rounds == 0 {
+		return o
+	}
+	var entrants []entrant
+	for _, name := range names {
+		entrants = append(entrants, entrant{name, meanOver(set, name, rounds)})
+	}
+	o.Standings, o.Pairs, _ = rank(entrants)
+	return o
+}
+
+// speedup compares two implementations over the configs that both have.
+func (g gathered) speedup(of, against string) Speedup {
+	set, leftOut := g.common([]string{of, against})
+	s := Speedup{Against: against, Configs: len(set), LeftOut: leftOut}
+	rounds := sharedRounds(set, []string{of, against})
+	if s.Rounds = len(rounds); s.Rounds == 0 {
+		return s
+	}
+	a, b := meanOver(set, of, rounds), meanOver(set, against, rounds)
+	s.Ratio = ratio(compare(a.at(rounds), b.at(rounds), max(a.step, b.step)))
+	return s
+}
+
+// common are the configs that all of these have in enough rounds, and why the others
+// are left out.
+func (g gathered) common(names []string) (set []*config, leftOut []Lack) {
+	enough := min(judge.MinRounds, g.rounds)
+	for _, c := range g.configs {
+		var reasons []string
+		for _, name := range names {
+			if s := c.of[name]; len(s.rounds()) == 0 {
+				reasons = append(reasons, name+" "+c.reason(name))
+			}
+		}
+		if n := len(sharedRounds([]*config{c}, names)); len(reasons) == 0 && n < enough {
+			reasons = []string{fmt.Sprintf("all have it in %d of %d rounds only", n, g.rounds)}
+		}
+		if len(reasons) > 0 {
+			leftOut = append(leftOut, Lack{c.Name(), strings.Join(reasons, "; ")})
+		} else {
+			set = append(set, c)
+		}
+	}
+	return set, leftOut
+}
+
+// sharedRounds are those in which every config was measured on every one of these.
+// A round with a hole in it would make the mean jump.
+func sharedRounds(set []*config, names []string) []int {
+	var rounds []int
+	first := true
+	for _, c := range set {
+		for _, name := range names {
+			if own := c.of[name].rounds(); first {
+				rounds, first = own, false
+			} else {
+				rounds = shared(rounds, own)
+			}
+		}
+	}
+	return rounds
+}
+
+// meanOver is the geometric mean over configs, round by round: one series, whose
+// rounds are what statistics count.
+func meanOver(set []*config, name string, rounds []int) *series {
+	mean := &series{medians: map[int]float64{}}
+	for _, c := range set { // in order: sums are the same every time
+		mean.step += c.of[name].step / float64(len(set))
+	}
+	for _, r := range rounds {
+		var sum float64
+		for _, c := range set {
+			sum += math.Log(c.of[name].medians[r])
+		}
+		mean.medians[r] = math.Exp(sum / float64(len(set)))
+	}
+	return mean
+}

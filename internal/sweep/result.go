@@ -1,0 +1,124 @@
+package sweep
+
+import "github.com/goatnote-inc/pawl/measure"
+
+// Schema names the form of a result in JSON.
+const Schema = "pawl.sweep/v1"
+
+// Level is the confidence of every interval, and of all claims about one config
+// together.
+const Level = 0.95
+
+// Result is what a run tells of its implementations.
+type Result struct {
+	Schema string  `json:"schema"`
+	Run    string  `json:"run"`              // ID of the record
+	Digest string  `json:"digest,omitempty"` // of the record
+	Suite  string  `json:"suite,omitempty"`
+	Device string  `json:"device"`
+	Level  float64 `json:"level"`
+	Rounds int     `json:"rounds"` // that count
+
+	// Subject is the implementation that speed-ups are of: the candidate, or the first.
+	Subject         string   `json:"subject"`
+	Implementations []string `json:"implementations"` // those with a result, the subject first
+	Absent          []Lack   `json:"absent,omitempty"`
+
+	Overall  Overall   `json:"overall"`
+	Speedups []Speedup `json:"speedups"`
+	Configs  []Config  `json:"configs"`
+}
+
+// Config is the comparison of the implementations on one config.
+type Config struct {
+	Name      string         `json:"name"`
+	Benchmark string         `json:"benchmark"`
+	Config    string         `json:"config,omitempty"`
+	Cache     measure.Cache  `json:"cache,omitempty"`
+	Params    map[string]any `json:"params,omitempty"`
+	Timer     measure.Timer  `json:"timer,omitempty"`
+	Flops     float64        `json:"flops,omitempty"`
+	Bytes     float64        `json:"bytes,omitempty"`
+
+	Standings []Standing `json:"standings"` // the fastest first
+	Pairs     []Pair     `json:"pairs,omitempty"`
+	Lacking   []Lack     `json:"lacking,omitempty"`
+	Power     *Power     `json:"power,omitempty"`
+}
+
+// Standing is where an implementation stands among the others.
+type Standing struct {
+	Implementation string  `json:"implementation"`
+	Rounds         int     `json:"rounds"`
+	Time           float64 `json:"time_ns"` // geometric mean over the rounds
+	Interval       *Range  `json:"interval_ns,omitempty"`
+
+	// Rank and RankTo are the best and the worst place it can have: 1 and 2 for the two
+	// fastest where nothing tells them apart.
+	Rank   int      `json:"rank"`
+	RankTo int      `json:"rank_to"`
+	Tied   []string `json:"tied_with,omitempty"`
+}
+
+// Pair is the comparison of two implementations on a config.
+type Pair struct {
+	Of      string  `json:"of"`
+	Against string  `json:"against"`
+	Rounds  int     `json:"rounds"` // that both have
+	Ratio           // how many times as fast the first is as the second
+	P       float64 `json:"p"`      // of no difference, two-sided
+	Holm    float64 `json:"p_holm"` // adjusted for the pairs of the config
+	Told    bool    `json:"told_apart"`
+	// Spread is the standard deviation of a round's ratio, as a share.
+	Spread float64 `json:"spread,omitempty"`
+}
+
+// Ratio is a speed-up: 1.25 is a quarter faster.
+type Ratio struct {
+	Value    float64 `json:"speedup"`
+	Interval *Range  `json:"interval,omitempty"` // nil where too few rounds tell
+}
+
+// Range is an interval.
+type Range struct {
+	Low  float64 `json:"low"`
+	High float64 `json:"high"`
+}
+
+// Lack is something that is not there, and why.
+type Lack struct {
+	Name   string `json:"name"`
+	Reason string `json:"reason"`
+}
+
+// Overall compares the geometric means over the configs that every implementation
+// has.
+type Overall struct {
+	Configs   []string   `json:"configs"` // the common set
+	LeftOut   []Lack     `json:"left_out,omitempty"`
+	Rounds    int        `json:"rounds"`
+	Standings []Standing `json:"standings,omitempty"`
+	Pairs     []Pair     `json:"pairs,omitempty"`
+}
+
+// Speedup is that of the subject against another, over the configs that both have.
+type Speedup struct {
+	Against string `json:"against"`
+	Configs int    `json:"configs"`
+	LeftOut []Lack `json:"left_out,omitempty"`
+	Rounds  int    `json:"rounds"`
+	Ratio
+}
+
+// Power says what the rounds of a config could show between any two of its
+// implementations: its numbers are those of the pair that spreads most.
+type Power struct {
+	Rounds int     `json:"rounds"`
+	Spread float64 `json:"spread"` // standard deviation of a round's ratio, as a share
+	// Detectable is the least difference that is found 19 times in 20.
+	Detectable float64 `json:"detectable"`
+	// For1 and For3 are the rounds that find 1 % and 3 % as surely; 0 where no number of
+	// rounds that anybody would wait for does.
+	For1 int `json:"rounds_for_1_percent,omitempty"`
+	For3 int `json:"rounds_for_3_percent,omitempty"`
+}
