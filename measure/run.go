@@ -75,7 +75,9 @@ type Plan struct {
 	Growth       []int   `json:"growth,omitempty"` // rounds a side after each look: 4, 8, 16, 32
 	Turns        bool    `json:"turns,omitempty"`  // sides took turns inside a round
 	Samples      int     `json:"samples,omitempty"`
-	Warmup       int     `json:"warmup,omitempty"` // the least number of warm-up samples
+	Warmup       int     `json:"warmup,omitempty"`           // the least number of warm-up samples
+	Case         string  `json:"case,omitempty"`             // the glob that the run was narrowed to
+	Override     int     `json:"samples_override,omitempty"` // samples of every case, whatever the suite says
 	Seconds      float64 `json:"budget_seconds,omitempty"`
 	Dollars      float64 `json:"budget_dollars,omitempty"`
 	PricePerHour float64 `json:"price_per_hour,omitempty"`

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -27,13 +28,14 @@ func (r *run) describe(ctx context.Context, w harness.Welcome) (gpu.State, error
 	}
 	now := r.Now()
 	r.header = measure.Header{
-		ID: NewID(now), Created: now.UTC(), Pawl: r.Version, Source: measure.Measured,
+		ID: cmp.Or(r.ID, NewID(now)), Created: now.UTC(), Pawl: r.Version, Source: measure.Measured,
 		Suite:       measure.SuiteRef{Name: r.Suite.Name, Path: r.Path, Digest: r.Suite.Digest},
 		Device:      dev.Identity(),
 		Testbed:     measure.NewTestbed(dev.Identity(), state, r.lease.Clocks()),
 		Environment: environment(r.Now),
 		Plan: measure.Plan{
 			Seed: r.Seed, Growth: r.growth(), Turns: r.turns(), Samples: r.Suite.Measure.Samples, Warmup: r.Suite.Measure.Warmup,
+			Case: r.Case, Override: r.Options.Samples,
 			Seconds: r.budget().Seconds(), Dollars: r.Suite.Budget.Dollars, PricePerHour: r.Suite.Device.PricePerHour,
 		},
 	}

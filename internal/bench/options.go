@@ -25,6 +25,7 @@ type Options struct {
 	Budget  time.Duration
 	Seed    uint64
 
+	ID           string // of the run; empty for a new one
 	Out          string // the record
 	ForceMeasure bool   // measure also what is identical
 	Wait         time.Duration
