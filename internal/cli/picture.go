@@ -127,10 +127,11 @@ func (p *picture) bar(now time.Time, width int) string {
 	if left, known := p.left(now, inRound); known {
 		parts = append(parts, report.Span(left)+" left")
 	}
-	for _, part := range []string{p.side, strings.Join(report.DeviceState(p.state), ", ")} {
-		if part != "" {
-			parts = append(parts, part)
-		}
+	if slices.Contains(p.sides, p.side) { // not when they take turns
+		parts = append(parts, p.side)
+	}
+	if state := report.DeviceState(p.state); len(state) > 0 {
+		parts = append(parts, strings.Join(state, ", "))
 	}
 	return strings.Join(parts, "  ")
 }

@@ -26,7 +26,8 @@ func Run(ctx context.Context, p Plan) (Outcome, error) {
 	switch {
 	case err == nil:
 	case ctx.Err() != nil:
-		t.out.State, t.out.Reason = measure.Interrupted, context.Cause(ctx).Error()
+		t.out.State = measure.Interrupted
+		t.out.Reason = fmt.Sprintf("after %d of %d rounds", t.counted, t.target())
 		t.out.Undecided = t.undecided
 	default:
 		t.out.State, t.out.Reason = measure.Failed, firstLine(err.Error())
@@ -96,6 +97,16 @@ func (t *trial) run(ctx context.Context) error {
 	}
 	t.out.State = measure.Complete
 	return nil
+}
+
+// target is how many rounds the look under way takes.
+func (t *trial) target() int {
+	for _, target := range t.Growth {
+		if t.counted < target {
+			return target
+		}
+	}
+	return t.counted
 }
 
 // look asks which cases need more rounds.

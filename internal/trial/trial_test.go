@@ -326,7 +326,7 @@ func TestCancelKeepsFinishedRounds(t *testing.T) {
 		return nil
 	}
 	out, err := trial.Run(ctx, b.plan("candidate", "base"))
-	if err == nil || out.State != measure.Interrupted || out.Reason != "interrupted by the user" || out.Rounds != 2 || len(b.rounds) != 2 {
+	if err == nil || out.State != measure.Interrupted || out.Reason != "after 2 of 4 rounds" || out.Rounds != 2 || len(b.rounds) != 2 {
 		t.Errorf("outcome %+v with %d rounds, %v", out, len(b.rounds), err)
 	}
 }
