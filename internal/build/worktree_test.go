@@ -1,0 +1,139 @@
+package build
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// inRepository is a repository with one commit that holds the file "k.c".
+func inRepository(t *testing.T) *Repository {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "k.c"), []byte("int k;\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"add", "."}, {"-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "-q", "-m", "first"}} {
+		if _, err := git(t.Context(), dir, args...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r, err := Open(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func checkedOut(t *testing.T, r *Repository) *Worktree {
+	t.Helper()
+	w, err := r.Checkout(t.Context(), "main")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(w.Dir, "k.c")); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// places are the worktrees that git knows, without the user's own.
+func places(t *testing.T, r *Repository) []string {
+	t.Helper()
+	out, err := git(t.Context(), r.Root, "worktree", "list", "--porcelain")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []string
+	for line := range strings.Lines(out) {
+		if dir, ok := strings.CutPrefix(strings.TrimSpace(line), "worktree "); ok && strings.Contains(dir, worktreePrefix) {
+			list = append(list, filepath.Base(dir))
+		}
+	}
+	return list
+}
+
+// Two pawls that measure one commit do not take the checkout from each other.
+func TestCheckoutsOfOneCommit(t *testing.T) {
+	r := inRepository(t)
+	first, second := checkedOut(t, r), checkedOut(t, r)
+	if first.Dir == second.Dir || len(places(t, r)) != 2 {
+		t.Errorf("%s and %s, of %v", first.Dir, second.Dir, places(t, r))
+	}
+	for _, w := range []*Worktree{first, second} {
+		if err := w.Remove(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	left, err := os.ReadDir(filepath.Join(r.git, "pawl"))
+	if err != nil || len(left) > 0 || len(places(t, r)) > 0 {
+		t.Errorf("left behind: %v, %v, %v", left, places(t, r), err)
+	}
+}
+
+// One that was killed cannot clean up: the next does, and only what nobody uses.
+func TestAbandonedCheckoutIsRemoved(t *testing.T) {
+	r := inRepository(t)
+	used, abandoned := checkedOut(t, r), checkedOut(t, r)
+	if err := abandoned.lock.Close(); err != nil { // as the kernel does when a process dies
+		t.Fatal(err)
+	}
+	next := checkedOut(t, r)
+	if _, err := os.Stat(abandoned.Dir); !os.IsNotExist(err) {
+		t.Errorf("the abandoned checkout is still there: %v", err)
+	}
+	for _, w := range []*Worktree{used, next} {
+		if _, err := os.Stat(filepath.Join(w.Dir, "k.c")); err != nil {
+			t.Errorf("a checkout in use was removed: %v", err)
+		}
+	}
+}
+
+func TestSameFiles(t *testing.T) {
+	r := inRepository(t)
+	same := func() bool {
+		t.Helper()
+		ok, err := r.SameFiles(t.Context(), "main", r.Root)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return ok
+	}
+	if !same() {
+		t.Error("nothing was changed")
+	}
+	extra := filepath.Join(r.Root, "new.py")
+	if err := os.WriteFile(extra, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if same() {
+		t.Error("a file that git does not track is a difference")
+	}
+	if err := os.Remove(extra); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(r.Root, "k.c"), []byte("int j;\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if same() {
+		t.Error("a changed file is a difference")
+	}
+}
+
+// A script may load what nobody declared; a program is what it is.
+func TestScripted(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{"script.sh": "#!/bin/sh\n", "program": "\x7fELF"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for command, want := range map[string]bool{
+		"python3 harness.py": true, "/usr/bin/env python3 h.py": true, "./script.sh": true, "./program": false, "./program --fast": false, "./missing": false,
+	} {
+		if got := Scripted(dir, command); got != want {
+			t.Errorf("%q: %v, want %v", command, got, want)
+		}
+	}
+}
