@@ -67,7 +67,12 @@ func (e Evidence) pairedDifference(p Policy, n int) difference {
 	if t.N < p.FewRounds {
 		sd = max(sd, p.FewSpread)
 	}
-	return difference{n: t.N, mean: t.Mean, se: sd / math.Sqrt(float64(t.N)), df: t.DF(), spread: sd}
+	// What the timer hides is part of the error, and not of how rounds differ.
+	spread := t.Seen
+	if t.N < p.FewRounds {
+		spread = max(spread, p.FewSpread)
+	}
+	return difference{n: t.N, mean: t.Mean, se: sd / math.Sqrt(float64(t.N)), df: t.DF(), spread: max(spread, leastError)}
 }
 
 // apartDifference compares sides that were not measured together. Rounds of one

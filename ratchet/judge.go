@@ -38,7 +38,7 @@ func Undecided(p Policy, evidence []Evidence) []int {
 	var open, kept []int
 	for i, c := range cases {
 		switch {
-		case !c.tested():
+		case !c.tested() || !c.Paired: // stored sessions do not become more
 		case !c.decidedEarly(p, tested):
 			open = append(open, i)
 		case c.verdict == Maintained:

@@ -98,9 +98,6 @@ func (s State) look(l Looked) State {
 func undecided(p ratchet.Policy, l Looked) []string {
 	var names []string
 	for _, list := range [][]ratchet.Evidence{l.Change, l.Drift, l.Gain} {
-		if len(list) > 0 && !list[0].Paired { // stored sessions do not become more
-			continue
-		}
 		for _, i := range ratchet.Undecided(p, list) {
 			key := list[i].Case
 			key.Metric = "" // a metric is computed from the time, and that is what can be measured
