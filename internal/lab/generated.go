@@ -1,0 +1,171 @@
+package lab
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/goatnote-inc/pawl/ratchet"
+	"github.com/goatnote-inc/pawl/stats"
+)
+
+// mostRounds is what a generated comparison can give: more than any method asks for.
+const mostRounds = 32
+
+// generated is a comparison out of a scene.
+type generated struct {
+	Scene
+	rng    *rand.Rand // of the rounds
+	inner  *rand.Rand // of samples and stored sessions: who asks for them changes no round
+	shared *weather
+	own    [2][]float64
+	rounds [2][]*ratchet.Round // with samples, as far as asked for
+}
+
+// weather is what the machine does to all that runs on it.
+type weather struct {
+	rng     *rand.Rand
+	session float64
+	machine []float64
+}
+
+func (w *weather) at(round int, spread float64) float64 {
+	for len(w.machine) <= round {
+		w.machine = append(w.machine, spread*w.rng.NormFloat64())
+	}
+	return w.session + w.machine[round]
+}
+
+// Compare makes the comparison with a number. The same scene, seed and number give
+// the same comparison.
+func (s Scene) Compare(seed, trial uint64) Comparison { return s.suite(seed, trial, 1)[0] }
+
+// suite is several cases that are measured in the same rounds.
+func (s Scene) suite(seed, trial uint64, cases int) []Comparison {
+	stream := func(i int) *rand.Rand { return rand.New(rand.NewPCG(seed, trial<<16|uint64(i))) }
+	shared := &weather{rng: stream(0)}
+	shared.session = s.Session * shared.rng.NormFloat64()
+	list := make([]Comparison, cases)
+	for i := range list {
+		list[i] = &generated{Scene: s, rng: stream(2*i + 1), inner: stream(2*i + 2), shared: shared}
+	}
+	return list
+}
+
+func (g *generated) Most(Side) int  { return mostRounds }
+func (g *generated) Together() bool { return true }
+
+// offset is what a round adds on its side only. Both sides are drawn together, so
+// that no order of asking matters.
+func (g *generated) offset(side Side, round int) float64 {
+	fresh := math.Sqrt(1 - g.Linger*g.Linger)
+	for len(g.own[side]) <= round {
+		for s := range g.own {
+			v := g.Shape.draw(g.rng)
+			if n := len(g.own[s]); n > 0 && g.Linger > 0 {
+				v = g.Linger*g.own[s][n-1] + fresh*v
+			}
+			g.own[s] = append(g.own[s], v)
+		}
+	}
+	return g.Spread * g.own[side][round]
+}
+
+// center is the time that a round of a side takes.
+func (g *generated) center(side Side, round int) float64 {
+	log := g.shared.at(round, g.Machine) + g.offset(side, round)
+	if side == Candidate {
+		log += math.Log1p(g.Effect)
+	}
+	if g.Drift != 0 {
+		at := float64(2 * round)
+		if (side == Candidate) == (round%2 == 0) { // who goes second in this round
+			at++
+		}
+		log += math.Log1p(g.Drift) * at / (2 * mostRounds)
+	}
+	return g.Value * math.Exp(log)
+}
+
+func (s Scene) rounded(x float64) float64 {
+	if s.Step == 0 {
+		return x
+	}
+	return max(math.Round(x/s.Step), 1) * s.Step
+}
+
+func (g *generated) Median(side Side, i int) ratchet.Round {
+	if g.Noise.moves() {
+		return g.Round(side, i)
+	}
+	v := g.rounded(g.center(side, i))
+	return ratchet.Round{Index: i, Session: "now", Sorted: stats.Sorted{v}, Median: v, Quantum: g.Step}
+}
+
+func (g *generated) Round(side Side, i int) ratchet.Round {
+	for len(g.rounds[side]) <= i {
+		for s := range g.rounds {
+			g.rounds[s] = append(g.rounds[s], g.sampled(Side(s), len(g.rounds[s])))
+		}
+	}
+	return *g.rounds[side][i]
+}
+
+func (g *generated) sampled(side Side, i int) *ratchet.Round {
+	center := g.center(side, i)
+	list := g.Noise.samples(g.inner, g.Samples, center)
+	for k, v := range list {
+		list[k] = g.rounded(v)
+	}
+	slices.Sort(list)
+	sorted := stats.Sorted(list)
+	middle := g.rounded(center) // to the last bit what Median says
+	if g.Noise.moves() {
+		middle = sorted.Median()
+	}
+	return &ratchet.Round{Index: i, Session: "now", Sorted: sorted, Median: middle, Quantum: g.Step}
+}
+
+// What is kept of a base that cannot be measured again: as many sessions of as many
+// rounds. The candidate is measured in one of more rounds.
+const (
+	storedSessions = 10
+	storedRounds   = 8
+	nowRounds      = 16
+)
+
+func (g *generated) Stored(reference bool) (ratchet.Baseline, ratchet.Session, []ratchet.Round) {
+	var b ratchet.Baseline
+	for i := range storedSessions {
+		b.Sessions = append(b.Sessions, g.session(g.inner, fmt.Sprint("stored ", i), 0, storedRounds, reference))
+	}
+	now := g.session(g.inner, "now", math.Log1p(g.Effect), nowRounds, reference)
+	return b, now, roundsOf(now)
+}
+
+// session is one measuring session of a side that takes so much longer, and of a
+// reference beside it. Nothing of it was measured together with anything else.
+func (s Scene) session(rng *rand.Rand, id string, effect float64, rounds int, reference bool) ratchet.Session {
+	out := ratchet.Session{Run: ratchet.RunRef{ID: id}, Unit: "ns", Quantum: s.Step}
+	shared := s.Session * rng.NormFloat64()
+	var other []float64
+	for range rounds {
+		machine := shared + s.Machine*rng.NormFloat64()
+		out.Rounds = append(out.Rounds, s.rounded(s.Value*math.Exp(machine+effect+s.Spread*s.Shape.draw(rng))))
+		other = append(other, s.rounded(s.Value*math.Exp(machine+s.Spread*s.Shape.draw(rng))))
+	}
+	if reference {
+		out.References = []ratchet.Reference{{Name: "reference", Rounds: other}}
+	}
+	return out
+}
+
+// roundsOf are the rounds of a session as a judge wants them.
+func roundsOf(s ratchet.Session) []ratchet.Round {
+	list := make([]ratchet.Round, len(s.Rounds))
+	for i, v := range s.Rounds {
+		list[i] = ratchet.Round{Index: i, Session: s.Run.ID, Sorted: stats.Sorted{v}, Median: v, Quantum: s.Quantum}
+	}
+	return list
+}

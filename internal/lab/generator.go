@@ -1,0 +1,152 @@
+package lab
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/goatnote-inc/pawl/ratchet"
+)
+
+// Spreads are those between rounds that are measured, as standard deviations.
+var Spreads = []float64{0.003, 0.008, 0.015, 0.025}
+
+// typical is the spread at which methods are compared, and noisy the one of a bad
+// machine.
+const (
+	typical = 0.015
+	noisy   = 0.025
+)
+
+// generator is corpus c.
+func (l *laboratory) generator(ctx context.Context) error {
+	for _, part := range []func(context.Context) error{l.grid, l.sideBySide, l.suiteRuns, l.stresses, l.curses, l.speed} {
+		if err := part(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// grid is pawl alone at full size.
+func (l *laboratory) grid(ctx context.Context) error {
+	for _, shape := range Shapes {
+		for _, spread := range Spreads {
+			for _, effect := range []float64{0, 0.04, 0.06} {
+				if err := l.scene(ctx, Generated, "", NewScene(shape, spread, effect), l.sizes.grid, Methods(l.policy)[:1]); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// sideBySide is every other method on the typical machine. Same seeds make it the same
+// data.
+func (l *laboratory) sideBySide(ctx context.Context) error {
+	for _, shape := range Shapes {
+		for _, effect := range []float64{-0.12, 0, 0.01, 0.02, 0.03, 0.04, 0.05, 0.06, 0.08, 0.10} {
+			methods, n := Methods(l.policy), l.methods
+			if effect == 0 || effect == 0.04 || effect == 0.06 {
+				methods = methods[1:] // pawl's row is in the grid
+			} else if n = l.curve; shape != Gaussian {
+				continue
+			}
+			if err := l.scene(ctx, Generated, "", NewScene(shape, typical, effect), n, methods); err != nil {
+				return err
+			}
+		}
+	}
+	for _, spread := range []float64{0.003, 0.008, noisy} { // how the rounds grow with the effect
+		for _, effect := range []float64{0.01, 0.02, 0.03, 0.05, 0.08, 0.10} {
+			if err := l.scene(ctx, Generated, "", NewScene(Gaussian, spread, effect), l.curve, Methods(l.policy)[:1]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (l *laboratory) scene(ctx context.Context, corpus, note string, s Scene, n int, methods []Method) error {
+	like := Row{Corpus: corpus, Note: note, Shape: s.Shape, Spread: s.Spread, Effect: s.Effect}
+	return l.add(ctx, like, n, methods, func(trial uint64) Comparison { return s.Compare(l.Seed, trial) })
+}
+
+// suiteCases is how many cases a suite run has: three values of three parameters.
+const suiteCases = 27
+
+// suiteRuns are whole runs of a suite: any false alarm in any case counts.
+func (l *laboratory) suiteRuns(ctx context.Context) error {
+	for _, s := range []Scene{
+		NewScene(Gaussian, typical, 0), NewScene(T3, typical, 0), NewScene(Bimodal, typical, 0),
+		NewScene(Gaussian, typical, 0.02), // under every case's limit, over the suite's
+	} {
+		n := l.suites
+		if s.Effect > 0 {
+			n /= 10
+		}
+		like := Row{Corpus: Suite, Method: "pawl", Note: fmt.Sprintf("%d cases", suiteCases), Shape: s.Shape, Spread: s.Spread, Effect: s.Effect}
+		l.Say(fmt.Sprintf("suite of %s, %s %s, effect %s: %d runs", like.Note, s.Shape, percent(s.Spread), percent(s.Effect), n))
+		tallies, err := count(ctx, n, 1, func(trial uint64, t []Tally) {
+			t[0].add(suiteOutcome(l.policy, s.suite(l.Seed, trial, suiteCases)))
+		})
+		if err != nil {
+			return err
+		}
+		like.Tally = tallies[0]
+		l.report.Rows = append(l.report.Rows, like)
+	}
+	return nil
+}
+
+// suiteOutcome is the worst that a run says of any case or of all together, with the
+// mean number of rounds of a case.
+func suiteOutcome(p ratchet.Policy, cases []Comparison) Outcome {
+	s, rounds := gate(p, cases)
+	out := Outcome{Nothing, rounds / len(cases)}
+	said := func(v ratchet.Verdict) bool {
+		return s.Result.Counts[v] > 0 || s.Result.Suite != nil && s.Result.Suite.Verdict == v
+	}
+	switch {
+	case said(ratchet.Regression):
+		out.Answer = Slower
+	case said(ratchet.Improvement):
+		out.Answer = Faster
+	case s.Result.Counts[ratchet.Inconclusive] > 0:
+		out.Answer = Abstains
+	}
+	return out
+}
+
+// stresses are machines that are not as the judge assumes.
+func (l *laboratory) stresses(ctx context.Context) error {
+	for _, stress := range []struct {
+		note   string
+		change func(*Scene)
+	}{
+		{"the machine slows down by 10 % over the run", func(s *Scene) { s.Drift = 0.10 }},
+		{"a kernel of 60 us and a timer of 1 us", func(s *Scene) { s.Value = 60e3; s.Spread = 0.003 }},
+		{"rounds that hardly differ, on the same timer", func(s *Scene) { s.Value = 60e3; s.Spread, s.Machine = 0.0005, 0 }},
+		{"two speeds 12 % apart, chosen at every start", func(s *Scene) { s.Shape, s.Spread = Bimodal, 0.06 }},
+		{"rounds that resemble the one before, 0.3", func(s *Scene) { s.Linger = 0.3 }},
+		{"rounds that resemble the one before, 0.6", func(s *Scene) { s.Linger = 0.6 }},
+		{"rounds that resemble the one before, 0.9", func(s *Scene) { s.Linger = 0.9 }},
+	} {
+		for _, effect := range []float64{0, 0.06} {
+			s := NewScene(Gaussian, typical, effect)
+			stress.change(&s)
+			if err := l.scene(ctx, Stress, stress.note, s, l.stress, Methods(l.policy)[:1]); err != nil {
+				return err
+			}
+		}
+	}
+	// As far apart as recorded sessions: what stored baselines have to stand.
+	for _, effect := range []float64{0, 0.06, 0.20} {
+		s := NewScene(Gaussian, typical, effect)
+		s.Session = 0.05
+		if err := l.scene(ctx, Stress, "sessions 5 % apart, as recorded", s, l.stress/2, Methods(l.policy)[1:3]); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,73 @@
+package lab
+
+import (
+	"context"
+	"runtime"
+	"sync"
+	"sync/atomic"
+)
+
+// Row is the answers of one method to comparisons that are alike.
+type Row struct {
+	Corpus string  `json:"corpus"`
+	Method string  `json:"method"`
+	Note   string  `json:"note,omitempty"` // what is special about the scene
+	Shape  Shape   `json:"shape,omitempty"`
+	Spread float64 `json:"spread,omitempty"`
+	Effect float64 `json:"effect"`
+	Tally
+}
+
+// trials asks all methods about n comparisons. A comparison follows from its number
+// alone, so that the counts do not depend on how many cores there are.
+func trials(ctx context.Context, n int, methods []Method, compare func(trial uint64) Comparison) ([]Tally, error) {
+	return count(ctx, n, len(methods), func(trial uint64, tallies []Tally) {
+		c := compare(trial)
+		for i, m := range methods {
+			tallies[i].add(m.Ask(c))
+		}
+	})
+}
+
+// count runs trials on all cores and adds up their tallies.
+func count(ctx context.Context, n, tallies int, try func(trial uint64, tallies []Tally)) ([]Tally, error) {
+	var mu sync.Mutex
+	total := make([]Tally, tallies)
+	const together = 50 // trials that share a tally
+	err := each(ctx, (n+together-1)/together, func(part int) {
+		own := make([]Tally, tallies)
+		for trial := part * together; trial < min((part+1)*together, n); trial++ {
+			try(uint64(trial), own)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		for i, t := range own {
+			total[i].merge(t)
+		}
+	})
+	return total, err
+}
+
+// each does n things on all cores, until the context ends.
+func each(ctx context.Context, n int, do func(i int)) error {
+	var next atomic.Int64
+	var group sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), n) {
+		group.Go(func() {
+			for i := int(next.Add(1)) - 1; i < n && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
+				do(i)
+			}
+		})
+	}
+	group.Wait()
+	return ctx.Err()
+}
+
+func (t *Tally) merge(o Tally) {
+	t.Trials += o.Trials
+	t.Regression += o.Regression
+	t.Improvement += o.Improvement
+	t.Nothing += o.Nothing
+	t.Abstains += o.Abstains
+	t.Rounds += o.Rounds
+}
