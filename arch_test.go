@@ -34,7 +34,7 @@ var levels = []struct {
 	5:  {[]string{"internal/trial", "internal/report", "internal/ledger"}, "rounds on one device; saying and keeping what they gave"},
 	6:  {[]string{"internal/sweep", "internal/sweep/artifact"}, "many implementations compared, and what is published of it"},
 	7:  {[]string{"internal/bench"}, "a whole run on this machine"},
-	8:  {[]string{"internal/doctor"}, "judges the machine by running on it"},
+	8:  {[]string{"internal/doctor", "internal/lab"}, "judge the machine by running on it, and the judge by data of which the truth is known"},
 	9:  {[]string{"internal/cli"}, "wires and prints"},
 	10: {[]string{"cmd/pawl"}, "twenty lines"},
 }
