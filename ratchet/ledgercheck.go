@@ -34,11 +34,11 @@ func (e Entry) Check() error {
 	note(e.Time.IsZero(), "it has no time")
 	note(e.Case == "", "it names no case")
 	note(e.Testbed.Key == "", "it names no testbed")
-	for name, text := range map[string]string{
-		"case": e.Case, "testbed": e.Testbed.Key, "device": e.Testbed.Device, "driver": e.Testbed.Driver,
-		"from": e.From, "reason": e.Reason, "actor": e.Actor,
+	for _, t := range [...]struct{ name, text string }{
+		{"case", e.Case}, {"testbed", e.Testbed.Key}, {"device", e.Testbed.Device}, {"driver", e.Testbed.Driver},
+		{"from", e.From}, {"reason", e.Reason}, {"actor", e.Actor},
 	} {
-		note(!printable(text), "%s: want at most %d bytes of text on one line", name, maxText)
+		note(!printable(t.text), "%s: want at most %d bytes of text on one line", t.name, maxText)
 	}
 	note(e.Gain < 0 || math.IsNaN(e.Gain) || math.IsInf(e.Gain, 0), "gain %v: want a share above 0", e.Gain)
 	if e.Commit != "" {

@@ -1,0 +1,86 @@
+package ledger
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"strings"
+
+	"github.com/goatnote-inc/pawl/ratchet"
+)
+
+// blobs reads many objects through one process of git. The last few are kept:
+// neighbouring versions are asked for twice.
+type blobs struct {
+	cmd  *exec.Cmd
+	in   io.WriteCloser
+	out  *bufio.Reader
+	kept []keptBlob
+}
+
+type keptBlob struct {
+	name string
+	data []byte
+}
+
+func (r repository) blobs(ctx context.Context) (*blobs, error) {
+	b := &blobs{cmd: r.command(ctx, "cat-file", "--batch")}
+	in, inErr := b.cmd.StdinPipe()
+	out, outErr := b.cmd.StdoutPipe()
+	if err := errors.Join(inErr, outErr); err != nil {
+		return nil, err
+	}
+	b.in, b.out = in, bufio.NewReader(out)
+	return b, b.cmd.Start()
+}
+
+func (b *blobs) close() {
+	_ = b.in.Close()
+	_, _ = io.Copy(io.Discard, b.out)
+	_ = b.cmd.Wait() // what it had to say, it said
+}
+
+// get gives the content of a blob.
+func (b *blobs) get(name string) ([]byte, error) {
+	for _, k := range b.kept {
+		if k.name == name {
+			return k.data, nil
+		}
+	}
+	data, err := b.ask(name)
+	if err != nil {
+		return nil, fmt.Errorf("read version %.12s of the ledger: %w", name, err)
+	}
+	b.kept = append(b.kept, keptBlob{name, data})
+	b.kept = b.kept[max(0, len(b.kept)-3):]
+	return data, nil
+}
+
+func (b *blobs) ask(name string) ([]byte, error) {
+	if _, err := fmt.Fprintln(b.in, name); err != nil {
+		return nil, err
+	}
+	head, err := b.out.ReadString('\n')
+	if err != nil {
+		return nil, err
+	}
+	var size int64
+	fields := strings.Fields(head)
+	if len(fields) != 3 || fields[1] != "blob" {
+		return nil, fmt.Errorf("git answers %q", strings.TrimSpace(head))
+	}
+	if _, err := fmt.Sscan(fields[2], &size); err != nil {
+		return nil, err
+	}
+	if size > ratchet.MaxLedger+ratchet.MaxLine {
+		return nil, fmt.Errorf("%d bytes, which no ledger has", size)
+	}
+	data := make([]byte, size+1) // and a newline
+	if _, err := io.ReadFull(b.out, data); err != nil {
+		return nil, err
+	}
+	return data[:size], nil
+}

@@ -1,0 +1,214 @@
+package ledger
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/goatnote-inc/pawl/ratchet"
+)
+
+// branchFile is the name of the ledger on its branch.
+const branchFile = "baselines.jsonl"
+
+// branch is a ledger on a branch of its own, so that a protected main line needs no
+// commits of a robot. A version is a commit; a new one is made from the objects up, and
+// no working tree or index takes part. The branch moves by compare-and-swap: git's own
+// in this repository, and on a remote a push that is not forced.
+type branch struct {
+	repository
+	ref    string
+	remote string
+	// seen is the last tip of the remote's branch that was met here. No other command
+	// of git's moves it, so that a branch that was rewritten is noticed.
+	seen string
+	by   Identity
+}
+
+func openBranch(ctx context.Context, w Where) (*branch, error) {
+	b := &branch{
+		repository: repository{cmp.Or(w.Dir, ".")}, ref: "refs/heads/" + w.Branch, remote: w.Remote,
+		by: Identity{cmp.Or(w.Committer.Name, "pawl"), cmp.Or(w.Committer.Email, "pawl@localhost")},
+	}
+	if err := b.toTop(ctx); err != nil {
+		return nil, fmt.Errorf("ledger on branch %s: %s is in no git repository: %w", w.Branch, b.dir, err)
+	}
+	if _, err := b.line(ctx, "check-ref-format", b.ref); err != nil {
+		return nil, fmt.Errorf("ledger on branch %q: that is no name of a branch", w.Branch)
+	}
+	if b.remote != "" {
+		b.seen = "refs/pawl/" + b.remote + "/" + w.Branch
+		if _, err := b.line(ctx, "check-ref-format", b.seen); err != nil || strings.HasPrefix(b.remote, "-") {
+			return nil, fmt.Errorf("ledger on branch %s of %q: name a remote as git remote lists it, such as origin", w.Branch, w.Remote)
+		}
+	}
+	return b, nil
+}
+
+// toTop goes to where git's paths begin: the top of the working tree, or the
+// repository itself where it is bare. Below it, git would look for the ledger in a folder.
+func (b *branch) toTop(ctx context.Context) error {
+	top, err := b.line(ctx, "rev-parse", "--show-toplevel")
+	if err != nil {
+		top, err = b.line(ctx, "rev-parse", "--absolute-git-dir")
+	}
+	if err == nil {
+		b.dir = top
+	}
+	return err
+}
+
+func (b *branch) load(ctx context.Context) (version, error) {
+	tip, err := b.tip(ctx)
+	if err != nil || tip == "" {
+		return version{}, err
+	}
+	v := version{tip: tip}
+	blob, err := b.tree(ctx, &v)
+	if err != nil {
+		return version{}, fmt.Errorf("read the ledger on %s: %w", b.ref, err)
+	}
+	if blob == "" {
+		return v, b.neverHad(ctx, tip)
+	}
+	data, err := b.run(ctx, nil, nil, "cat-file", "blob", blob)
+	if err != nil {
+		return version{}, fmt.Errorf("read the ledger on %s: %w", b.ref, err)
+	}
+	v.text, v.torn = settle(data)
+	return v, nil
+}
+
+// neverHad makes sure that a branch without a ledger is a new one: a ledger that was
+// deleted must not be begun anew as if there had been none.
+func (b *branch) neverHad(ctx context.Context, tip string) error {
+	commit, err := b.line(ctx, "log", "-1", "--full-history", "--format=%H", tip, "--", branchFile)
+	if err == nil && commit != "" {
+		err = fmt.Errorf("%w: commit %.12s deletes %s on %s", ErrChanged, commit, branchFile, b.ref)
+	}
+	return err
+}
+
+// tip is the commit that the branch is at; empty where there is no branch yet.
+func (b *branch) tip(ctx context.Context) (string, error) {
+	if b.remote != "" {
+		return b.remoteTip(ctx)
+	}
+	return b.resolve(ctx, b.ref)
+}
+
+// resolve gives the commit of a ref of this repository; empty where there is none.
+func (b *branch) resolve(ctx context.Context, ref string) (string, error) {
+	commit, err := b.line(ctx, "rev-parse", "--verify", "--quiet", ref+"^{commit}")
+	if exitCode(err) == 1 {
+		return "", nil
+	}
+	return commit, err
+}
+
+// tree reads what a version's commit holds: the ledger, whose blob it gives, or none,
+// and other files, which stay.
+func (b *branch) tree(ctx context.Context, v *version) (blob string, err error) {
+	entries, err := b.run(ctx, nil, nil, "ls-tree", "-z", "--full-tree", v.tip)
+	if err != nil {
+		return "", err
+	}
+	for entry := range bytes.SplitAfterSeq(entries, []byte{0}) {
+		facts, name, _ := bytes.Cut(bytes.TrimSuffix(entry, []byte{0}), []byte{'\t'})
+		if string(name) != branchFile {
+			v.others = append(v.others, entry...)
+			continue
+		}
+		if fields := bytes.Fields(facts); len(fields) == 3 && string(fields[1]) == "blob" {
+			blob = string(fields[2])
+			continue
+		}
+		return "", fmt.Errorf("%w: %s is no file", ErrChanged, branchFile)
+	}
+	return blob, nil
+}
+
+func (b *branch) extend(ctx context.Context, old version, lines []byte, entries []ratchet.Entry) error {
+	text := append(bytes.Clone(old.text), lines...)
+	commit, err := b.commit(ctx, old, text, entries)
+	if err != nil {
+		return fmt.Errorf("on %s: %w", b.ref, err)
+	}
+	if b.remote != "" {
+		return b.push(ctx, old.tip, commit)
+	}
+	return b.swap(ctx, b.ref, commit, old.tip)
+}
+
+// swap moves a ref of this repository from one commit to another.
+func (b *branch) swap(ctx context.Context, ref, next, old string) error {
+	_, err := b.line(ctx, "update-ref", "-m", "pawl: extend the ledger", ref, next, orNone(old, next))
+	if err == nil {
+		return nil
+	}
+	if contended(err) {
+		return fmt.Errorf("%w (%w)", errConflict, err)
+	}
+	return fmt.Errorf("%w (%w)", errRefused, err)
+}
+
+// orNone spells "there must be no commit yet" as git does: with zeros, as many as a
+// commit of the repository has digits.
+func orNone(commit, like string) string {
+	return cmp.Or(commit, strings.Repeat("0", len(like)))
+}
+
+// contended tells from what git says that another process held a ref's lock.
+func contended(err error) bool {
+	return strings.Contains(err.Error(), "cannot lock ref") || strings.Contains(err.Error(), "failed to update ref")
+}
+
+// commit makes a commit on top of a version in which only the ledger is another.
+func (b *branch) commit(ctx context.Context, old version, text []byte, entries []ratchet.Entry) (string, error) {
+	blob, err := b.run(ctx, text, nil, "hash-object", "-w", "--stdin")
+	if err != nil {
+		return "", err
+	}
+	tree, err := b.run(ctx, fmt.Appendf(old.others, "100644 blob %s\t%s\x00", bytes.TrimSpace(blob), branchFile), nil, "mktree", "-z")
+	if err != nil {
+		return "", err
+	}
+	args := []string{"commit-tree"}
+	if old.tip != "" {
+		args = append(args, "-p", old.tip)
+	}
+	date := entries[len(entries)-1].Time.Format("2006-01-02T15:04:05Z07:00")
+	out, err := b.run(ctx, []byte(message(entries)), []string{
+		"GIT_AUTHOR_NAME=" + b.by.Name, "GIT_AUTHOR_EMAIL=" + b.by.Email, "GIT_AUTHOR_DATE=" + date,
+		"GIT_COMMITTER_NAME=" + b.by.Name, "GIT_COMMITTER_EMAIL=" + b.by.Email, "GIT_COMMITTER_DATE=" + date,
+	}, append(args, string(bytes.TrimSpace(tree)))...)
+	return string(bytes.TrimSpace(out)), err
+}
+
+// message says in a commit what happened; a robot's commit starts no build.
+func message(entries []ratchet.Entry) string {
+	const most = 50
+	var text strings.Builder
+	subject := "perf: Record baselines [skip ci]"
+	for i, e := range entries {
+		if e.Kind == ratchet.KindMoved {
+			subject = "perf: Ratchet baseline forward [skip ci]"
+		}
+		if i < most {
+			fmt.Fprintf(&text, "%s %s", e.Kind, e.Case)
+			if e.Commit != "" {
+				fmt.Fprintf(&text, " at %.12s", e.Commit)
+			}
+			if e.Reason != "" {
+				fmt.Fprintf(&text, ": %s", e.Reason)
+			}
+			text.WriteByte('\n')
+		}
+	}
+	if len(entries) > most {
+		fmt.Fprintf(&text, "and %d more\n", len(entries)-most)
+	}
+	return subject + "\n\n" + text.String()
+}

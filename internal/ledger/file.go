@@ -1,0 +1,178 @@
+package ledger
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/goatnote-inc/pawl/ratchet"
+)
+
+// file is a ledger in the tree. Writers take turns by a lock on the file itself, so
+// that nothing else is left lying in the tree.
+type file struct {
+	dir  string
+	name string // below dir
+}
+
+func openFile(w Where) (*file, error) {
+	f := &file{dir: cmp.Or(w.Dir, "."), name: filepath.Clean(cmp.Or(w.File, DefaultFile))}
+	if !filepath.IsLocal(f.name) || f.name == "." {
+		return nil, fmt.Errorf("ledger %s: want a file below %s", w.File, f.dir)
+	}
+	return f, nil
+}
+
+func (f *file) path() string { return filepath.Join(f.dir, f.name) }
+
+// open opens the file below its folder, and follows no link out of it: on a
+// branch of a stranger it may lead anywhere.
+func (f *file) open(flag int) (*os.File, error) {
+	root, err := os.OpenRoot(f.dir)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	if flag&os.O_CREATE != 0 {
+		if err := root.MkdirAll(filepath.Dir(f.name), 0o755); err != nil {
+			return nil, err
+		}
+	}
+	opened, err := root.OpenFile(f.name, flag|syscall.O_NONBLOCK, 0o644) // a pipe must not hang
+	if err != nil {
+		return nil, err
+	}
+	if info, err := opened.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil, errors.Join(fmt.Errorf("%s is no regular file", f.path()), err, opened.Close())
+	}
+	return opened, nil
+}
+
+func (f *file) load(context.Context) (version, error) {
+	opened, err := f.open(os.O_RDONLY)
+	if errors.Is(err, fs.ErrNotExist) {
+		return version{}, nil
+	}
+	if err != nil {
+		return version{}, fmt.Errorf("read the ledger: %w", err)
+	}
+	defer opened.Close()
+	data, err := readAll(opened)
+	if err != nil {
+		return version{}, fmt.Errorf("read the ledger %s: %w", f.path(), err)
+	}
+	text, torn := settle(data)
+	return version{text: text, torn: torn}, nil
+}
+
+func readAll(r io.Reader) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(r, ratchet.MaxLedger+ratchet.MaxLine+1))
+	if err == nil && len(data) > ratchet.MaxLedger+ratchet.MaxLine {
+		err = fmt.Errorf("more than %d bytes, which no ledger has", ratchet.MaxLedger)
+	}
+	return data, err
+}
+
+// settle parts a ledger from what a writer left that was killed: a last line
+// without its end. Where the end is there and only the newline is not, the line is kept; and
+// what stands behind a whole line was not left by a writer, and is kept to be found.
+func settle(data []byte) (text, torn []byte) {
+	begin := bytes.LastIndexByte(data, '\n') + 1
+	if begin == len(data) || ratchet.Whole(data[begin:]) {
+		return data, nil
+	}
+	return data[:begin], data[begin:]
+}
+
+func (f *file) extend(ctx context.Context, old version, lines []byte, _ []ratchet.Entry) error {
+	opened, err := f.open(os.O_RDWR | os.O_CREATE)
+	if err != nil {
+		return err
+	}
+	err = lock(ctx, opened)
+	if err == nil {
+		err = f.write(opened, old, lines)
+	}
+	if err := errors.Join(err, opened.Close()); err != nil { // closing unlocks
+		return fmt.Errorf("%s: %w", f.path(), err)
+	}
+	return nil
+}
+
+// writeAt is a seam for tests: a write that takes its time can be killed on its way.
+var writeAt = (*os.File).WriteAt
+
+// write adds lines to the locked file, if it is still what it was.
+func (f *file) write(locked *os.File, old version, lines []byte) error {
+	data, err := readAll(locked)
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(data, append(bytes.Clone(old.text), old.torn...)) || !f.same(locked) {
+		return errConflict
+	}
+	size := int64(len(old.text))
+	if len(old.torn) > 0 {
+		if err := locked.Truncate(size); err != nil {
+			return err
+		}
+	}
+	if _, err := writeAt(locked, lines, size); err != nil {
+		return errors.Join(err, locked.Truncate(size)) // a full disk: take back what went through
+	}
+	if err := locked.Sync(); err != nil {
+		return fmt.Errorf("whether the lines are on disk is not known: %w", err)
+	}
+	if !f.same(locked) {
+		return errConflict // a checkout replaced the file: the lines went to the one that is gone
+	}
+	if len(old.text) > 0 {
+		return nil
+	}
+	return syncDir(filepath.Dir(f.path()))
+}
+
+// same tells whether the name still leads to the opened file.
+func (f *file) same(opened *os.File) bool {
+	mine, err := opened.Stat()
+	if err != nil {
+		return false
+	}
+	named, err := os.Stat(f.path())
+	return err == nil && os.SameFile(mine, named)
+}
+
+// lockPoll is how often a waiting writer looks whether the file is free. Waiting in
+// the kernel could not be cancelled.
+const lockPoll = 2 * time.Millisecond
+
+func lock(ctx context.Context, f *os.File) error {
+	for {
+		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if err == nil || !errors.Is(err, syscall.EWOULDBLOCK) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("another process is writing it: %w", ctx.Err())
+		case <-time.After(lockPoll):
+		}
+	}
+}
+
+// syncDir makes the name of a new file survive a power cut.
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}

@@ -1,0 +1,92 @@
+package ledger
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"strings"
+
+	"github.com/goatnote-inc/pawl/internal/shell"
+	"github.com/goatnote-inc/pawl/ratchet"
+)
+
+// repository runs git in a folder.
+type repository struct{ dir string }
+
+// safe keeps a repository's own settings from running programs, from cleaning up
+// while we work, and from leaving a ledger in the page cache only.
+var safe = []string{
+	"--no-replace-objects", "--literal-pathspecs", "--no-pager",
+	"-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "protocol.ext.allow=never",
+	"-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "core.fsync=loose-object,pack,reference",
+	"-c", "push.gpgSign=false", "-c", "push.followTags=false",
+	"-c", "i18n.commitEncoding=UTF-8", "-c", "i18n.logOutputEncoding=UTF-8",
+}
+
+func (r repository) command(ctx context.Context, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, "git", append(safe[:len(safe):len(safe)], args...)...)
+	cmd.Dir = r.dir
+	cmd.Env = append(shell.Environ(), "GIT_TERMINAL_PROMPT=0", "LC_ALL=C")
+	cmd.WaitDelay = shell.Grace // what git started may hold the pipes
+	return cmd
+}
+
+// gitError is what git said when it failed.
+type gitError struct {
+	command, text string
+	code          int // of its exit; -1 where it did not come to that
+}
+
+func (e *gitError) Error() string { return fmt.Sprintf("git %s: %s", e.command, e.text) }
+
+// exitCode is that of git, if the error is one of git's.
+func exitCode(err error) int {
+	if e, ok := errors.AsType[*gitError](err); ok {
+		return e.code
+	}
+	return -1
+}
+
+// run gives what a git command prints, byte by byte.
+func (r repository) run(ctx context.Context, stdin []byte, env []string, args ...string) ([]byte, error) {
+	cmd := r.command(ctx, args...)
+	cmd.Env = append(cmd.Env, env...)
+	out, said := &bounded{most: ratchet.MaxLedger + ratchet.MaxLine}, &bounded{most: 64 << 10}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(stdin), out, said
+	err := cmd.Run()
+	if ctx.Err() != nil {
+		return nil, fmt.Errorf("git %s: %w", args[0], ctx.Err())
+	}
+	if err != nil {
+		failed := &gitError{command: args[0], text: strings.TrimSpace(said.String()), code: -1}
+		if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+			failed.code = exit.ExitCode()
+		}
+		if failed.text == "" {
+			failed.text = err.Error()
+		}
+		return nil, failed
+	}
+	return out.Bytes(), nil
+}
+
+// line gives the one line that a git command prints.
+func (r repository) line(ctx context.Context, args ...string) (string, error) {
+	out, err := r.run(ctx, nil, nil, args...)
+	return strings.TrimSuffix(string(out), "\n"), err
+}
+
+// bounded keeps what is printed, and fails who prints too much.
+type bounded struct {
+	bytes.Buffer
+	most int
+}
+
+func (b *bounded) Write(p []byte) (int, error) {
+	if b.Len()+len(p) > b.most {
+		return 0, fmt.Errorf("it printed more than %d bytes", b.most)
+	}
+	return b.Buffer.Write(p)
+}

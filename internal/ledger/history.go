@@ -1,0 +1,158 @@
+package ledger
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/goatnote-inc/pawl/ratchet"
+)
+
+// history compares the versions of a ledger in the tree, the last with the file.
+func (f *file) history(ctx context.Context, v version, r *Report) error {
+	repo := repository{f.dir}
+	if _, err := repo.line(ctx, "rev-parse", "--git-dir"); err != nil {
+		r.note("%s is in no git repository: only the chain of hashes was checked, which whoever edits a line can compute anew", f.dir)
+		return ctx.Err()
+	}
+	if _, err := repo.line(ctx, "rev-parse", "--verify", "--quiet", "HEAD"); err != nil {
+		r.note("the repository has no commit yet: only the chain of hashes was checked")
+		return ctx.Err()
+	}
+	name := filepath.ToSlash(f.name)
+	if err := repo.walk(ctx, "HEAD", name, r); err != nil {
+		return err
+	}
+	if r.Versions == 0 {
+		r.note("git does not know %s: commit it, so that its history can be checked (does .gitignore leave it out?)", f.path())
+	}
+	last, err := repo.run(ctx, nil, nil, "cat-file", "blob", "HEAD:./"+name)
+	if err != nil { // HEAD has none
+		return ctx.Err()
+	}
+	before, _ := settle(last)
+	r.compare("", before, v.text)
+	return nil
+}
+
+// history compares the versions of a ledger on a branch.
+func (b *branch) history(ctx context.Context, v version, r *Report) error {
+	if v.tip == "" {
+		r.note("there is no branch %s yet", b.ref)
+		return nil
+	}
+	return b.walk(ctx, v.tip, branchFile, r)
+}
+
+// change is what one commit made of a file: the blobs of two versions, of which the
+// first is empty where the file was new and the second where it was taken away.
+type change struct{ commit, old, next string }
+
+// walk compares every version of a file with the one before, along all parents: a
+// merge can drop what one side had.
+func (r repository) walk(ctx context.Context, rev, name string, report *Report) error {
+	if shallow, err := r.line(ctx, "rev-parse", "--is-shallow-repository"); err != nil {
+		return err
+	} else if shallow == "true" {
+		report.note("this clone is shallow: versions from before its oldest commit were not checked; get them with `git fetch --unshallow`")
+	}
+	changes, err := r.changes(ctx, rev, name)
+	if err != nil {
+		return fmt.Errorf("read the ledger's history: %w", err)
+	}
+	blobs, err := r.blobs(ctx)
+	if err != nil {
+		return fmt.Errorf("read the ledger's history: %w", err)
+	}
+	defer blobs.close()
+	for _, c := range changes {
+		report.Versions++
+		if c.old == "" {
+			continue
+		}
+		if c.next == "" {
+			report.problem(c.commit, 0, "it deletes the ledger")
+			continue
+		}
+		old, err := blobs.get(c.old)
+		if err != nil {
+			return err
+		}
+		next, err := blobs.get(c.next)
+		if err != nil {
+			return err
+		}
+		before, _ := settle(old)
+		report.compare(c.commit, before, next)
+	}
+	return nil
+}
+
+// compare says where a version does not begin with the one before.
+func (r *Report) compare(commit string, before, after []byte) {
+	if bytes.HasPrefix(after, before) {
+		return
+	}
+	old, now := slices.Collect(bytes.Lines(before)), slices.Collect(bytes.Lines(after))
+	for i, line := range old {
+		switch {
+		case i >= len(now):
+			r.problem(commit, i+1, "it removes %d lines, from %s on", len(old)-i, about(line))
+			return
+		case !bytes.Equal(line, now[i]) && !bytes.Equal(bytes.TrimSuffix(line, []byte("\n")), bytes.TrimSuffix(now[i], []byte("\n"))):
+			r.problem(commit, i+1, "it changes %s, which was written before", about(line))
+			return
+		}
+	}
+}
+
+// about says what a line recorded, as far as it can be read.
+func about(line []byte) string {
+	entries, _ := ratchet.Inspect(line)
+	if len(entries) == 0 || entries[0].Case == "" {
+		return fmt.Sprintf("%.40q", line)
+	}
+	return fmt.Sprintf("the entry \"%s %s\"", entries[0].Kind, entries[0].Case)
+}
+
+// changes lists what commits made of a file, the oldest first. Merges are compared
+// with each of their parents; --parents keeps those that took one side as it was.
+func (r repository) changes(ctx context.Context, rev, name string) ([]change, error) {
+	out, err := r.run(ctx, nil, nil, "log", "--full-history", "--parents", "--topo-order", "--diff-merges=separate", "--root", "--raw", "--no-abbrev",
+		"--no-renames", "--no-ext-diff", "--no-textconv", "--no-show-signature", "--no-color", "--format=commit %H", rev, "--", name)
+	if err != nil {
+		return nil, err
+	}
+	var list []change
+	var commit string
+	for line := range strings.Lines(string(out)) {
+		line = strings.TrimSuffix(line, "\n")
+		if rest, ok := strings.CutPrefix(line, "commit "); ok {
+			commit, _, _ = strings.Cut(rest, " ")
+			continue
+		}
+		facts, _, ok := strings.Cut(line, "\t")
+		fields := strings.Fields(facts)
+		if !ok || len(fields) != 5 { // :100644 100644 OLD NEW M
+			continue
+		}
+		list = append(list, change{commit, blobName(fields[2]), blobName(fields[3])})
+	}
+	if commit == "" && len(out) > 0 {
+		return nil, errors.New("git log answers in a form that is not known: update pawl")
+	}
+	slices.Reverse(list)
+	return list, nil
+}
+
+// blobName is empty where git writes zeros.
+func blobName(s string) string {
+	if strings.Trim(s, "0") == "" {
+		return ""
+	}
+	return s
+}

@@ -1,0 +1,98 @@
+package ledger
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/goatnote-inc/pawl/measure"
+	"github.com/goatnote-inc/pawl/ratchet"
+)
+
+// Migration says what a baseline.json does not.
+type Migration struct {
+	Benchmark string          // its configs are cases of this benchmark
+	Testbed   measure.Testbed // where its numbers were measured
+	Timer     measure.Timer
+	Now       time.Time
+	Actor     string
+	// Resolve gives the whole hash of a commit as the file spells it. What it does not
+	// know is left out, and the reason of the entry says so.
+	Resolve func(commit string) (string, error)
+}
+
+// bestEver is the file that performance_ratchet.py keeps: the best time ever seen of
+// each config, with the commit that had it.
+type bestEver struct {
+	Configs map[string]struct {
+		Median    float64 `json:"median_ms"`
+		Commit    string  `json:"git_commit"`
+		Timestamp string  `json:"timestamp"`
+	} `json:"configs"`
+}
+
+// Limits of a file to migrate.
+const (
+	maxMigrated     = 4 << 20
+	maxMigratedCase = 10_000
+)
+
+// Migrate reads a baseline.json into entries for an empty ledger, by config. One number
+// is one session, and fewer than five sessions decide nothing: what was the luckiest run
+// is a pointer to a commit worth measuring, not a limit to hold anyone to.
+func Migrate(r io.Reader, m Migration) ([]ratchet.Entry, error) {
+	data, err := io.ReadAll(io.LimitReader(r, maxMigrated+1))
+	if err != nil {
+		return nil, fmt.Errorf("migrate: %w", err)
+	}
+	if len(data) > maxMigrated {
+		return nil, fmt.Errorf("migrate: more than %d bytes: this is no baseline.json", maxMigrated)
+	}
+	var file bestEver
+	if err := json.Unmarshal(data, &file); err != nil {
+		return nil, fmt.Errorf("migrate: %w: want {\"configs\": {NAME: {\"median_ms\": 0.32, \"git_commit\": ...}}}", err)
+	}
+	if len(file.Configs) == 0 || len(file.Configs) > maxMigratedCase {
+		return nil, fmt.Errorf("migrate: %d configs: want 1 to %d below \"configs\"", len(file.Configs), maxMigratedCase)
+	}
+	if m.Benchmark == "" || m.Resolve == nil {
+		return nil, errors.New("migrate: the file does not say which benchmark its configs belong to, nor which repository its commits: name them")
+	}
+	sum := sha256.Sum256(data)
+	digest := "sha256:" + hex.EncodeToString(sum[:])
+	var entries []ratchet.Entry
+	for _, name := range slices.Sorted(maps.Keys(file.Configs)) {
+		c := file.Configs[name]
+		if !(c.Median > 0 && c.Median < 1e12) {
+			return nil, fmt.Errorf("migrate: config %s: median_ms is %v, want a time above 0", name, c.Median)
+		}
+		e := ratchet.Entry{
+			Kind: ratchet.KindMigrated, Time: m.Now, Actor: m.Actor,
+			Case:    measure.CaseKey{Benchmark: m.Benchmark, Config: name}.Name(),
+			Testbed: ratchet.NewTestbed(m.Testbed, m.Timer),
+			Session: &ratchet.Session{Run: ratchet.RunRef{Digest: digest}, Unit: "ns", Rounds: []float64{1e6 * c.Median}},
+			Reason:  "the best time ever seen, as the file had it",
+		}
+		if c.Timestamp != "" {
+			e.Reason += fmt.Sprintf(", of %.40q", c.Timestamp)
+		}
+		if c.Commit != "" {
+			if e.Commit, err = m.Resolve(c.Commit); err != nil {
+				e.Commit = ""
+				e.Reason += fmt.Sprintf("; its commit %.80q is not known here", c.Commit)
+			}
+		}
+		entries = append(entries, e)
+	}
+	if _, _, err := (ratchet.Head{}).Seal(entries); err != nil {
+		return nil, fmt.Errorf("migrate: %w", err)
+	}
+	return entries, nil
+}
