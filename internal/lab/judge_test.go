@@ -1,0 +1,117 @@
+package lab
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"testing"
+
+	"github.com/goatnote-inc/pawl/ratchet"
+)
+
+var update = flag.Bool("update", false, "write the figures that were reached")
+
+const reached = "testdata/reached.json"
+
+// small is how many trials are enough to see that something broke.
+const small = 200
+
+// TestJudgeIsNoWorse holds the judge to what it has reached: pawl ratchets its own
+// judge. The data are the same every time, so the counts are too. Who makes the judge
+// better, or changes its policy on purpose, writes them anew with -update.
+func TestJudgeIsNoWorse(t *testing.T) {
+	got := map[string]Tally{}
+	for _, shape := range Shapes {
+		for _, spread := range []float64{typical, noisy} {
+			for _, effect := range []float64{0, 0.04, 0.06, -0.12} {
+				s := NewScene(shape, spread, effect)
+				tallies, err := trials(t.Context(), small, Methods(ratchet.Default())[:1], func(trial uint64) Comparison { return s.Compare(1, trial) })
+				if err != nil {
+					t.Fatal(err)
+				}
+				got[fmt.Sprintf("%s, spread %s, effect %s", shape, percent(spread), percent(effect))] = tallies[0]
+			}
+		}
+		s := NewScene(shape, typical, 0)
+		tallies, err := count(t.Context(), small/20, 1, func(trial uint64, all []Tally) {
+			all[0].add(suiteOutcome(ratchet.Default(), s.suite(1, trial, suiteCases)))
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got[fmt.Sprintf("%s, suite of %d cases", shape, suiteCases)] = tallies[0]
+	}
+	if *update {
+		text, err := json.MarshalIndent(got, "", "  ")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(reached, append(text, '\n'), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text, err := os.ReadFile(reached)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want map[string]Tally
+	if err := json.Unmarshal(text, &want); err != nil {
+		t.Fatal(err)
+	}
+	if len(got) != len(want) {
+		t.Errorf("%d scenes, %d are in %s: run with -update", len(got), len(want), reached)
+	}
+	for name, w := range want {
+		for _, worse := range got[name].worse(w) {
+			t.Errorf("%s: %s", name, worse)
+		}
+	}
+}
+
+// worse tells in what a tally is worse than another of the same scene. Other
+// processors round the last bit in another way, so a trial may go astray.
+func (t Tally) worse(than Tally) []string {
+	const astray = 1
+	var list []string
+	note := func(bad bool, what string, now, before int) {
+		if bad {
+			list = append(list, fmt.Sprintf("%s: %d of %d, before %d", what, now, t.Trials, before))
+		}
+	}
+	if t.Trials != than.Trials {
+		return []string{fmt.Sprintf("%d trials, before %d", t.Trials, than.Trials)}
+	}
+	claims, before := t.Regression+t.Improvement, than.Regression+than.Improvement
+	if than.Nothing > than.Regression && than.Nothing > than.Improvement { // same code
+		note(claims > before, "false claims", claims, before)
+	} else {
+		note(t.Regression < than.Regression-astray, "found", t.Regression, than.Regression)
+		note(t.Improvement < than.Improvement-astray, "improvements found", t.Improvement, than.Improvement)
+	}
+	note(t.Abstains > than.Abstains+astray, "without an answer", t.Abstains, than.Abstains)
+	note(t.Rounds > than.Rounds+than.Rounds/50, "rounds", t.Rounds, than.Rounds)
+	return list
+}
+
+// A ratchet that cannot fail holds nothing.
+func TestWorse(t *testing.T) {
+	same := Tally{Trials: 200, Nothing: 199, Abstains: 1, Rounds: 1700}
+	slow := Tally{Trials: 200, Regression: 199, Abstains: 1, Rounds: 2000}
+	for _, test := range []struct {
+		name        string
+		now, before Tally
+		want        int
+	}{
+		{"the same", same, same, 0},
+		{"one accused", Tally{Trials: 200, Regression: 1, Nothing: 198, Abstains: 1, Rounds: 1700}, same, 1},
+		{"two missed", Tally{Trials: 200, Regression: 197, Nothing: 2, Abstains: 1, Rounds: 2000}, slow, 1},
+		{"more without an answer", Tally{Trials: 200, Nothing: 190, Abstains: 10, Rounds: 1700}, same, 1},
+		{"more rounds", Tally{Trials: 200, Nothing: 199, Abstains: 1, Rounds: 1800}, same, 1},
+		{"gone", Tally{}, same, 1},
+	} {
+		if got := test.now.worse(test.before); len(got) != test.want {
+			t.Errorf("%s: %q", test.name, got)
+		}
+	}
+}
