@@ -1,0 +1,150 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/goatnote-inc/pawl/internal/lab"
+)
+
+func newLab(g *globals) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "lab",
+		Short: "Measure pawl's own judge",
+		Long:  `Measures what pawl itself does: how often its verdicts are wrong, and what they cost.`,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	judge := newLabJudge(g)
+	judge.Args = checked(judge.Args)
+	cmd.AddCommand(judge)
+	return cmd
+}
+
+// labFlags are those of pawl lab judge.
+type labFlags struct {
+	*globals
+	lab.Options
+	json bool
+	out  string
+}
+
+func newLabJudge(g *globals) *cobra.Command {
+	f := labFlags{globals: g}
+	cmd := &cobra.Command{
+		Use:   "judge",
+		Short: "Measure how often the judge is wrong, beside the rules of other tools",
+		Long: `Lets the judge decide about data of which the truth is known, many thousand times:
+recordings of the same code (a), samples of recorded tuning spaces (b), and a generator
+(c). Says how often it accuses innocent code, what it misses and how many rounds it takes,
+beside other tools' rules on the same data. docs/lab/judge.md is what it wrote.
+
+Corpora a and b need recorded data: --data, or the environment variable PAWL_DATA.
+
+Exit code: 0 if every promise holds, 1 if one does not.`,
+		Example: `  pawl lab judge --quick            # a fiftieth of the trials, under 20 s
+  pawl lab judge --corpus c --json
+  pawl lab judge --out docs/lab --data DATA`,
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context()) },
+	}
+	fl := cmd.Flags()
+	fl.BoolVar(&f.Quick, "quick", false, "a fiftieth of the trials")
+	fl.BoolVar(&f.json, "json", false, "the figures as JSON on stdout")
+	fl.StringVarP(&f.out, "out", "o", "", "`folder` for judge.md, judge.json and the plots (default: the page on stdout)")
+	fl.Uint64Var(&f.Seed, "seed", 1, "seed of everything that is drawn")
+	fl.StringVar(&f.Data, "data", "", "`folder` of recorded data (default $PAWL_DATA)")
+	fl.StringSliceVar(&f.Corpora, "corpus", nil, "only these corpora: a, b, c")
+	return cmd
+}
+
+func (f *labFlags) run(ctx context.Context) error {
+	if f.Data == "" {
+		f.Data = f.Getenv("PAWL_DATA")
+	}
+	if err := f.check(); err != nil {
+		return usageError{err}
+	}
+	began := time.Now()
+	f.Say = func(text string) { f.say(fmt.Sprintf("%5.0f s  %s", time.Since(began).Seconds(), text)) }
+	report, err := lab.Judge(ctx, f.Options)
+	if err != nil {
+		return err
+	}
+	if err := f.write(report); err != nil {
+		return err
+	}
+	if n := report.Broken(); n > 0 {
+		return codeError{exitNo, fmt.Errorf("%d of %d promises do not hold", n, len(report.Claims))}
+	}
+	return nil
+}
+
+func (f *labFlags) check() error {
+	letters := []string{lab.LetterRecorded, lab.LetterSpaces, lab.LetterGenerated}
+	for _, letter := range f.Corpora {
+		if !slices.Contains(letters, letter) {
+			return fmt.Errorf("there is no corpus %q: %s", letter, strings.Join(letters, ", "))
+		}
+		if letter != lab.LetterGenerated && f.Data == "" {
+			return fmt.Errorf("corpus %s is recorded data: --data names its folder", letter)
+		}
+	}
+	if f.Data == "" {
+		return nil
+	}
+	if _, err := os.Stat(f.Data); err != nil {
+		return fmt.Errorf("recorded data: %w", err)
+	}
+	return nil
+}
+
+func (f *labFlags) write(report *lab.Report) error {
+	figures, err := json.MarshalIndent(report, "", "  ")
+	if err != nil {
+		return err
+	}
+	figures = append(figures, '\n')
+	var page bytes.Buffer
+	if err := report.Markdown(&page); err != nil {
+		return err
+	}
+	if f.out == "" {
+		if f.json {
+			_, err = f.Out.Write(figures)
+		} else {
+			_, err = f.Out.Write(page.Bytes())
+		}
+		return err
+	}
+	if f.json {
+		if _, err := f.Out.Write(figures); err != nil {
+			return err
+		}
+	}
+	files := map[string][]byte{"judge.md": page.Bytes(), "judge.json": figures}
+	for _, plot := range report.Plots() {
+		var drawn bytes.Buffer
+		if err := plot.SVG(&drawn); err != nil {
+			return err
+		}
+		files[plot.Name+".svg"] = drawn.Bytes()
+	}
+	if err := os.MkdirAll(f.out, 0o755); err != nil {
+		return err
+	}
+	for name, content := range files {
+		if err := os.WriteFile(filepath.Join(f.out, name), content, 0o644); err != nil {
+			return err
+		}
+	}
+	f.say("written: " + filepath.Join(f.out, "judge.md"))
+	return nil
+}
