@@ -47,6 +47,10 @@ func (o *orders) block() [][]int {
 	return square
 }
 
+// Block is how many rounds balance so many sides: after each block of them every side
+// stood in every place, and behind every other, equally often.
+func Block(sides int) int { return len(williams(sides)) }
+
 // williams is a square balanced for position and, for first-order carry-over,
 // for which side precedes which: k rows when k is even, 2k when it is odd.
 func williams(k int) [][]int {

@@ -15,7 +15,7 @@ func TestOrdersAreBalanced(t *testing.T) {
 		k := rapid.IntRange(2, 9).Draw(t, "sides")
 		blocks := rapid.IntRange(1, 4).Draw(t, "blocks")
 		o := newOrders(k, rapid.Uint64().Draw(t, "seed"))
-		rounds := blocks * k * (1 + k%2)
+		rounds := blocks * Block(k)
 		position := map[[2]int]int{}
 		behind := map[[2]int]int{}
 		for range rounds {
