@@ -108,7 +108,7 @@ func answerMeasure(mode string, id int, out *os.File, say func(string, ...any)) 
 		_ = os.WriteFile(os.Getenv("PAWL_TEST_PIDFILE"), []byte(strconv.Itoa(child.Process.Pid)), 0o644)
 		time.Sleep(time.Minute)
 	case "endless": // samples without end
-		part := fmt.Sprintf(`{"id":%d,"op":"samples","samples":[%s1]}`, id, strings.Repeat("1,", 999_999))
+		part := fmt.Sprintf(`{"id":%d,"op":"samples","samples":[%s1]}`, id, strings.Repeat("1,", 999))
 		for range 30 {
 			say("%s", part)
 		}

@@ -35,6 +35,9 @@ func Start(ctx context.Context, c Command, hello Hello) (*Session, error) {
 	if c.Limit <= 0 {
 		s.command.Limit = mostSilences * s.command.Silence
 	}
+	if c.Most <= 0 {
+		s.command.Most = mostSamples
+	}
 	p, err := start(ctx, c, "PAWL_PROTOCOL=1", "PAWL_IN=3", "PAWL_OUT=4")
 	if err != nil {
 		return nil, &Error{Kind: NotStarted, Command: c.Line, Detail: err.Error(), Hint: "check harness.command and the folder " + c.Dir}
@@ -244,8 +247,8 @@ func (s *Session) take(line []byte, op, doing string, reply any, parts *Measured
 	if isPart {
 		var p Measured
 		err = json.Unmarshal(line, &p)
-		if parts.part(p); len(parts.Samples) > mostSamples {
-			return true, s.fail(BadCount, doing, fmt.Sprintf("more than %d samples", mostSamples), "")
+		if parts.part(p); len(parts.Samples) > s.command.Most {
+			return true, s.fail(BadCount, doing, fmt.Sprintf("more than %d samples", s.command.Most), "")
 		}
 	} else {
 		err = json.Unmarshal(line, reply)
