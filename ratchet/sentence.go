@@ -21,7 +21,10 @@ func (s *studied) sentence(f *Facts) string {
 	case Broken:
 		return "Broken: the candidate failed: " + firstLine(s.CandidateError)
 	case Regression:
-		text := fmt.Sprintf("%s in %s. Equal code looks like this less than once in %s times.", amount(*f), s.roundsWords(), odds(max(s.slower, s.holm)))
+		text := fmt.Sprintf("%s in %s.", amount(*f), s.roundsWords())
+		if s.Paired { // apart, the machine may have changed in a way that no number here knows
+			text += fmt.Sprintf(" Equal code looks like this less than once in %s times.", odds(max(s.slower, s.holm)))
+		}
 		if s.cause != "" {
 			text += " Counted in clock cycles it is the same: the cause is clock or power, which the change itself can draw."
 		}

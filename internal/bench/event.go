@@ -46,6 +46,8 @@ type (
 	Noticed struct{ Notice device.Notice }
 	// Measuring passes on what happens in the trial.
 	Measuring struct{ trial.Event }
+	// Confirming tells that a gain is measured once more, with fresh rounds.
+	Confirming struct{ Cases []string }
 	// Saved tells where the record is.
 	Saved struct {
 		Path string
@@ -54,6 +56,7 @@ type (
 )
 
 func (Recovered) benchEvent()  {}
+func (Confirming) benchEvent() {}
 func (Building) benchEvent()   {}
 func (Built) benchEvent()      {}
 func (Identical) benchEvent()  {}

@@ -1,14 +1,16 @@
 package bench
 
 import (
+	"context"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/goatnote-inc/pawl/gpu"
 	"github.com/goatnote-inc/pawl/internal/suite"
-	"github.com/goatnote-inc/pawl/internal/trial"
+	"github.com/goatnote-inc/pawl/measure"
 )
 
 // Options say what to measure.
@@ -33,8 +35,15 @@ type Options struct {
 	Version      string // of pawl
 	Owner        string // what others who wait for the device are told
 
-	// Decide says which cases need more rounds; nil decides all at the first look.
-	Decide func(trial.Look) []string
+	Names []string // only these cases; empty for all that Case matches
+	// Baseline names a third commit to measure, once the device is known; empty for
+	// none. One that cannot be checked out or built is left out, and told.
+	Baseline func(gpu.Identity) string
+	// Built is called when all sides are built, before the device is used.
+	Built func(context.Context) error
+	// Decide says which cases need more rounds, from all that was measured so far;
+	// over means that no more will come. Nil decides all at the first look.
+	Decide func(seen *measure.Run, over bool) []string
 	Emit   func(Event)
 	Now    func() time.Time
 }
@@ -84,6 +93,9 @@ func (o Options) references() []suite.Implementation {
 // wants tells whether a case is to be measured. A glob without a slash matches
 // the benchmark, one with a slash the whole name.
 func (o Options) wants(name, benchmark string) bool {
+	if len(o.Names) > 0 && !slices.Contains(o.Names, name) {
+		return false
+	}
 	if o.Case == "" {
 		return true
 	}

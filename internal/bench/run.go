@@ -59,6 +59,11 @@ func Run(ctx context.Context, o Options) (res Result, err error) {
 			return Result{Identical: same}, err
 		}
 	}
+	if r.Built != nil {
+		if err := r.Built(ctx); err != nil {
+			return Result{}, err
+		}
+	}
 	return r.measure(ctx)
 }
 
@@ -77,7 +82,8 @@ type run struct {
 	opened   float64             // median of the calibration that opened the run
 	logs     map[string]*os.File // what the sides print
 	ending   measure.Ending
-	recorded int // rounds in the journal
+	recorded int          // rounds in the journal
+	seen     *measure.Run // what was measured so far, for whoever decides
 	undo     []func(context.Context) error
 }
 
@@ -185,6 +191,12 @@ func (r *run) list(cases []measure.Case) error {
 	if err := r.journal.AddCases(cases); err != nil {
 		return err
 	}
+	for _, c := range cases {
+		if !slices.ContainsFunc(r.declared, func(d measure.Case) bool { return d.CaseKey == c.CaseKey }) {
+			c.Rounds = nil
+			r.declared = append(r.declared, c)
+		}
+	}
 	r.Emit(Listed{Cases: cases})
 	return nil
 }
@@ -212,7 +224,7 @@ func (r *run) plan() trial.Plan {
 	p := r.header.Plan
 	plan := trial.Plan{
 		Seed: p.Seed, Growth: p.Growth, Turns: p.Turns, Budget: r.budget(), Dollars: p.Dollars, PricePerHour: p.PricePerHour,
-		MaxTemperatureC: r.Suite.Device.MaxTemperature, Decide: r.Decide, Now: r.Now,
+		MaxTemperatureC: r.Suite.Device.MaxTemperature, Decide: r.decider(), Now: r.Now,
 		Record: r.record,
 		Emit:   func(e trial.Event) { r.Emit(Measuring{e}) },
 		Watch: func(ctx context.Context) (gpu.State, func() (gpu.State, error), error) {
@@ -236,7 +248,11 @@ func (r *run) record(round measure.Round, results []measure.Result) error {
 		return err
 	}
 	r.recorded++
-	return r.journal.AddRound(round, append(results, derived...))
+	results = append(results, derived...)
+	if r.Decide != nil {
+		r.see(round, results)
+	}
+	return r.journal.AddRound(round, results)
 }
 
 func (r *run) sideNames() []string {

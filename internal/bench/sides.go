@@ -33,11 +33,14 @@ func (r *run) prepare(ctx context.Context) error {
 	names := []side{{name: suite.Candidate, from: suite.Candidate, dir: r.Dir}}
 	repo, repoErr := build.Open(ctx, r.Dir)
 	if r.Base != "" {
-		base, err := r.checkout(ctx)
+		base, err := r.checkout(ctx, suite.Base, r.Base)
 		if err != nil {
 			return err
 		}
 		names = append(names, base)
+		if baseline, ok := r.baseline(ctx, base.impl.Commit); ok {
+			names = append(names, baseline)
+		}
 	}
 	if r.Again {
 		names = append(names, side{name: suite.Base, from: suite.Candidate, dir: r.Dir})
@@ -55,11 +58,15 @@ func (r *run) prepare(ctx context.Context) error {
 		if s.impl.Commit == "" && repoErr == nil {
 			s.impl.Commit, s.impl.Dirty = head, dirty
 		}
-		if err := r.build(ctx, s); err != nil {
+		switch err := r.build(ctx, s); {
+		case err != nil && s.name == BaselineSide && ctx.Err() == nil:
+			r.without(s.impl.Commit, err)
+			s.name = ""
+		case err != nil:
 			return &trial.SideError{Side: s.name, Err: err}
 		}
 	}
-	r.sides = names
+	r.sides = slices.DeleteFunc(names, func(s side) bool { return s.name == "" })
 	return nil
 }
 
@@ -90,21 +97,21 @@ func (o Options) base(ctx context.Context) (repo *build.Repository, inside strin
 	return repo, inside, nil
 }
 
-// checkout puts the base commit beside the working tree.
-func (r *run) checkout(ctx context.Context) (side, error) {
+// checkout puts a commit beside the working tree.
+func (r *run) checkout(ctx context.Context, name, ref string) (side, error) {
 	repo, inside, err := r.base(ctx)
 	if err != nil {
 		return side{}, err
 	}
-	tree, err := repo.Checkout(ctx, r.Base)
+	tree, err := repo.Checkout(ctx, ref)
 	if err != nil {
 		return side{}, err
 	}
 	r.atEnd(func(ctx context.Context) error { return tree.Remove(ctx) })
-	s := side{name: suite.Base, from: suite.Candidate, dir: filepath.Join(tree.Dir, inside)}
-	s.impl.Commit, s.impl.Ref = tree.Commit, r.Base
+	s := side{name: name, from: suite.Candidate, dir: filepath.Join(tree.Dir, inside)}
+	s.impl.Commit, s.impl.Ref = tree.Commit, ref
 	if _, err := os.Stat(s.dir); err != nil {
-		return side{}, &trial.SideError{Side: suite.Base, Err: fmt.Errorf("the folder %s is not in %s: this commit has nothing to compare with", inside, r.Base)}
+		return side{}, &trial.SideError{Side: name, Err: fmt.Errorf("the folder %s is not in %s: this commit has nothing to compare with", inside, ref)}
 	}
 	return s, nil
 }
@@ -206,7 +213,7 @@ func (r *run) variants(implementation string) []suite.Variant {
 // their times differ. Then there is nothing to measure.
 func (r *run) identical(ctx context.Context) (bool, error) {
 	i := slices.IndexFunc(r.sides, func(s side) bool { return s.name == suite.Base })
-	if i < 0 || r.Again || r.ForceMeasure || len(r.sides) > 2 {
+	if i < 0 || r.Again || r.ForceMeasure || len(r.references()) > 0 {
 		return false, nil
 	}
 	candidate, base := r.sides[0], r.sides[i]

@@ -88,6 +88,27 @@ func (r *Repository) MergeBase(ctx context.Context) (commit, with string, err er
 	return "", "", errors.New("no commit to compare with: this is the first one")
 }
 
+// Onto tells whether HEAD, without other changes, is the tip of a branch here or on
+// the remote: a push to it is what CI has checked out.
+func (r *Repository) Onto(ctx context.Context, branch string) bool {
+	head, dirty, err := r.Head(ctx)
+	if err != nil || dirty || branch == "" {
+		return false
+	}
+	for _, ref := range []string{"refs/heads/" + branch, "refs/remotes/origin/" + branch} {
+		if tip, err := r.Commit(ctx, ref); err == nil && tip == head {
+			return true
+		}
+	}
+	return false
+}
+
+// User is the name git puts on commits here; empty if it knows none.
+func (r *Repository) User(ctx context.Context) string {
+	name, _ := git(ctx, r.Root, "config", "user.name")
+	return name
+}
+
 // SameFiles tells whether the working tree below dir, files that git does not
 // track included, is what the commit holds.
 func (r *Repository) SameFiles(ctx context.Context, commit, dir string) (bool, error) {

@@ -1,0 +1,43 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/goatnote-inc/pawl/internal/build"
+	"github.com/goatnote-inc/pawl/internal/device"
+)
+
+// BaselineSide is the name of the side that is the baseline's commit, where that
+// is neither the candidate's nor the base's.
+const BaselineSide = "baseline"
+
+// baseline checks the baseline's commit out. A baseline that cannot be had is told
+// and left out: the change is judged against its base.
+func (r *run) baseline(ctx context.Context, base string) (side, bool) {
+	if r.Baseline == nil {
+		return side{}, false
+	}
+	commit := r.Baseline(r.device.Identity())
+	if commit == "" || commit == base {
+		return side{}, false
+	}
+	if repo, err := build.Open(ctx, r.Dir); err == nil {
+		if head, dirty, err := repo.Head(ctx); err == nil && head == commit && !dirty {
+			return side{}, false // the candidate itself
+		}
+	}
+	s, err := r.checkout(ctx, BaselineSide, commit)
+	if err != nil {
+		r.without(commit, err)
+		return side{}, false
+	}
+	return s, true
+}
+
+func (r *run) without(commit string, err error) {
+	r.notice(device.Notice{
+		Code:    "baseline",
+		Message: fmt.Sprintf("the baseline's commit %.12s is not measured again: %v", commit, err),
+	})
+}

@@ -1,0 +1,134 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/goatnote-inc/pawl/internal/ledger"
+	"github.com/goatnote-inc/pawl/internal/loop"
+	"github.com/goatnote-inc/pawl/internal/suite"
+	"github.com/goatnote-inc/pawl/internal/trial"
+	"github.com/goatnote-inc/pawl/measure"
+	"github.com/goatnote-inc/pawl/ratchet"
+)
+
+// Gate is a whole run of the loop on this machine.
+type Gate struct {
+	Options                // what to measure; Base must be named
+	Plan    loop.Plan      // what the loop may do
+	Ledger  *ledger.Ledger // where baselines are kept; nil for nowhere
+	Actor   string         // who is said to have moved a baseline
+	// Report writes what people read, when everything is known.
+	Report func(Outcome) error
+}
+
+// Outcome is what a gate found.
+type Outcome struct {
+	State  loop.State
+	Run    *measure.Run // the record; nil where nothing was measured
+	Path   string       // of the record
+	Kept   []ratchet.Entry
+	Result Result
+}
+
+// RunGate carries the loop out: it asks what is next, does it, and tells what came
+// of it. An error means that it could not be carried on; what was reached comes with it.
+func RunGate(ctx context.Context, g Gate) (Outcome, error) {
+	d := &driver{Gate: g}
+	d.State = loop.Start(g.Plan)
+	if err := d.readLedger(ctx); err != nil {
+		return d.Outcome, err
+	}
+	if err := d.measure(ctx); err != nil {
+		return d.Outcome, err
+	}
+	for action := loop.Next(d.State); action != nil; action = loop.Next(d.State) {
+		outcome, err := d.do(ctx, action)
+		if err != nil {
+			return d.Outcome, err
+		}
+		if err := d.apply(outcome); err != nil {
+			return d.Outcome, err
+		}
+	}
+	return d.Outcome, nil
+}
+
+// driver is a gate on its way.
+type driver struct {
+	Gate
+	Outcome
+	baselines ratchet.Baselines // as they were when the run began
+	confirmed *measure.Run      // the fresh rounds of a gain
+}
+
+func (d *driver) apply(o loop.Outcome) (err error) {
+	d.State, err = loop.Apply(d.State, o)
+	return err
+}
+
+// measure builds the sides and takes all looks. They are taken while the bench runs,
+// because it holds the device from before the first round to after the last: it asks
+// at every look whether to go on, and the loop answers.
+func (d *driver) measure(ctx context.Context) error {
+	o := d.Options
+	var stopped error
+	o.Built = func(context.Context) error { return d.apply(loop.Built{}) }
+	o.Baseline = d.baselineCommit
+	o.Decide = func(seen *measure.Run, over bool) []string {
+		if stopped = d.apply(d.looked(seen, over)); stopped != nil {
+			return nil
+		}
+		if m, ok := loop.Next(d.State).(loop.Measure); ok {
+			return m.Cases
+		}
+		return nil
+	}
+	var err error
+	d.Result, err = Run(ctx, o)
+	if d.Path = d.Result.Path; d.Path != "" {
+		var loadErr error
+		if d.Run, loadErr = measure.Load(d.Path); loadErr != nil {
+			return errors.Join(err, loadErr)
+		}
+	}
+	side, broke := errors.AsType[*trial.SideError](err)
+	switch {
+	case stopped != nil || ctx.Err() != nil:
+		return errors.Join(err, stopped)
+	case d.Result.Identical:
+		return d.apply(loop.Built{Identical: d.identicalCases()})
+	case broke:
+		return d.apply(loop.Failed{Side: side.Side, Why: err.Error()})
+	default:
+		return err
+	}
+}
+
+// identicalCases are the suite's cases, of which nothing had to be measured.
+func (d *driver) identicalCases() []ratchet.Evidence {
+	list := []ratchet.Evidence{}
+	for _, c := range d.Suite.Cases() {
+		if c.Implementation == suite.Candidate && d.wants(c.Name(), c.Benchmark) {
+			list = append(list, ratchet.Evidence{Case: c.CaseKey, Gate: c.Gate, Identical: true})
+		}
+	}
+	if len(list) == 0 { // the harness would have listed them
+		list = append(list, ratchet.Evidence{Case: measure.CaseKey{Benchmark: "all"}, Gate: true, Identical: true})
+	}
+	return list
+}
+
+func (d *driver) do(ctx context.Context, action loop.Action) (loop.Outcome, error) {
+	switch a := action.(type) {
+	case loop.Confirm:
+		return d.confirm(ctx, a)
+	case loop.Keep:
+		return d.keep(ctx, a)
+	case loop.Report:
+		return loop.Finished{}, d.Report(d.Outcome)
+	default: // a plan must not ask for what this driver cannot do
+		return nil, fmt.Errorf("this version of pawl has no step %q", d.State.Step)
+	}
+}

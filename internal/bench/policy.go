@@ -1,0 +1,20 @@
+package bench
+
+import (
+	"github.com/goatnote-inc/pawl/internal/suite"
+	"github.com/goatnote-inc/pawl/ratchet"
+)
+
+// Policy is the suite's policy in the judge's words, for the looks that the suite
+// plans.
+func Policy(s *suite.Suite) ratchet.Policy {
+	w := s.Policy
+	p := ratchet.Default().WithLooks(s.Measure.Rounds)
+	p.Rule = ratchet.Rule(w.Rule)
+	p.Slower, p.Faster, p.Moves, p.Suite = w.Slower, w.Faster, w.Moves, w.Suite
+	p.Alpha, p.Beta, p.Family, p.Strict = w.Alpha, w.Beta, w.Family, w.Strict
+	for _, c := range w.Cases {
+		p.Cases = append(p.Cases, ratchet.CaseLimits{Match: c.Match, Slower: c.Slower, Faster: c.Faster, Moves: c.Moves})
+	}
+	return p
+}

@@ -1,0 +1,137 @@
+package doctor
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/goatnote-inc/pawl/internal/suite"
+	"github.com/goatnote-inc/pawl/measure"
+	"github.com/goatnote-inc/pawl/ratchet"
+	"github.com/goatnote-inc/pawl/stats"
+)
+
+// Slowdown is what the self-test of the gate has to find: twice what it must not
+// let pass.
+const Slowdown = 0.06
+
+// Gate is what the judge makes of the same code on both sides, measured on this
+// machine, and of the same rounds with one side made slower: its samples are multiplied,
+// which is what a kernel that is slower throughout would have shown on this machine in
+// these minutes.
+type Gate struct {
+	Rounds   int        `json:"rounds"`
+	Slowdown float64    `json:"slowdown"`
+	Cases    []GateCase `json:"cases"`
+	// Passes says that no case of the same code was called a regression; Fails that
+	// the slowdown was called one in every case that may fail a change.
+	Passes bool `json:"passes"`
+	Fails  bool `json:"fails"`
+}
+
+// GateCase is one case of it.
+type GateCase struct {
+	Case     string          `json:"case"`
+	Same     ratchet.Verdict `json:"same_code"`
+	Slow     ratchet.Verdict `json:"slowed_down"`
+	Rounds   int             `json:"rounds"`
+	Spread   float64         `json:"spread"`
+	Sentence string          `json:"sentence"`
+}
+
+// GateEvidence is what a run of the candidate against itself says: as it is, and
+// with the candidate slowed down.
+func GateEvidence(run *measure.Run) (same, slow []ratchet.Evidence) {
+	runs := []*measure.Run{run}
+	same = ratchet.Gather(runs, runs, suite.Base, suite.Candidate)
+	same = slices.DeleteFunc(same, func(e ratchet.Evidence) bool { return !e.Gate })
+	for _, e := range same {
+		e.Candidate = slowed(e.Candidate, e.Better)
+		slow = append(slow, e)
+	}
+	return same, slow
+}
+
+func slowed(rounds []ratchet.Round, better measure.Better) []ratchet.Round {
+	factor := 1 + Slowdown
+	if better == measure.Higher {
+		factor = 1 / factor
+	}
+	var out []ratchet.Round
+	for _, r := range rounds {
+		r.Sorted = slices.Clone(r.Sorted)
+		for i := range r.Sorted {
+			r.Sorted[i] *= factor
+		}
+		r.Median *= factor
+		r.Cycles *= factor
+		out = append(out, r)
+	}
+	return out
+}
+
+// Undecided are the cases that need more rounds for either question.
+func Undecided(p ratchet.Policy, run *measure.Run) []string {
+	same, slow := GateEvidence(run)
+	var names []string
+	for _, list := range [][]ratchet.Evidence{same, slow} {
+		for _, i := range ratchet.Undecided(p, list) {
+			key := list[i].Case
+			key.Metric = ""
+			if name := key.Name(); !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
+// NewGate judges both.
+func NewGate(p ratchet.Policy, run *measure.Run) Gate {
+	same, slow := GateEvidence(run)
+	pass, fail := ratchet.Judge(p, same), ratchet.Judge(p, slow)
+	g := Gate{Slowdown: Slowdown, Passes: len(same) > 0, Fails: len(same) > 0}
+	for i, c := range pass.Cases {
+		gc := GateCase{Case: c.Name, Same: c.Verdict, Slow: fail.Cases[i].Verdict, Sentence: c.Sentence}
+		if c.Facts != nil {
+			gc.Rounds, gc.Spread = c.Facts.Rounds, c.Facts.Spread
+		}
+		g.Rounds = max(g.Rounds, gc.Rounds)
+		g.Passes = g.Passes && c.Verdict != ratchet.Regression
+		g.Fails = g.Fails && fail.Cases[i].Verdict == ratchet.Regression
+		g.Cases = append(g.Cases, gc)
+	}
+	if pass.Suite != nil && pass.Suite.Verdict == ratchet.Regression {
+		g.Passes = false
+	}
+	return g
+}
+
+// Words say what it means, for a person.
+func (g Gate) Words() []string {
+	var list []string
+	missed, open := 0, 0
+	spreads := []float64{}
+	for _, c := range g.Cases {
+		if c.Slow != ratchet.Regression {
+			missed++
+		}
+		if c.Same == ratchet.Inconclusive {
+			open++
+		}
+		spreads = append(spreads, c.Spread)
+	}
+	if g.Passes {
+		list = append(list, fmt.Sprintf("it can pass: the same code on both sides is no regression, in %d rounds", g.Rounds))
+	} else {
+		list = append(list, "it cannot be trusted here: the same code on both sides was called a regression; run it again, and if that repeats, something on this machine favours one side")
+	}
+	if g.Fails {
+		list = append(list, fmt.Sprintf("it can fail: a slowdown of %.0f %% is found in every case", 100*g.Slowdown))
+	} else {
+		list = append(list, fmt.Sprintf("it cannot fail here: a slowdown of %.0f %% is missed in %d of %d cases; rounds differ by %.1f %% (median), lock the clocks or find a quieter machine", 100*g.Slowdown, missed, len(g.Cases), 100*stats.Median(spreads)))
+	}
+	if open > 0 {
+		list = append(list, fmt.Sprintf("%d of %d cases have no answer for the same code: such changes would end with exit code 2", open, len(g.Cases)))
+	}
+	return list
+}
