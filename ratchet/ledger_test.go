@@ -94,7 +94,7 @@ func TestTheFirstLedger(t *testing.T) {
 
 // Whoever changes one bit anywhere is found.
 func TestEveryBitCounts(t *testing.T) {
-	text := seal(t, life()...)
+	text := seal(t, life()[1:3]...)
 	for i := range text {
 		for bit := range 8 {
 			changed := bytes.Clone(text)

@@ -35,8 +35,13 @@ func (e Entry) Check() error {
 	note(e.Case == "", "it names no case")
 	note(e.Testbed.Key == "", "it names no testbed")
 	for _, t := range [...]struct{ name, text string }{
-		{"case", e.Case}, {"testbed", e.Testbed.Key}, {"device", e.Testbed.Device}, {"driver", e.Testbed.Driver},
-		{"from", e.From}, {"reason", e.Reason}, {"actor", e.Actor},
+		{"case", e.Case},
+		{"testbed", e.Testbed.Key},
+		{"device", e.Testbed.Device},
+		{"driver", e.Testbed.Driver},
+		{"from", e.From},
+		{"reason", e.Reason},
+		{"actor", e.Actor},
 	} {
 		note(!printable(t.text), "%s: want at most %d bytes of text on one line", t.name, maxText)
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"slices"
 	"strings"
 
 	"github.com/goatnote-inc/pawl/internal/shell"
@@ -26,7 +27,7 @@ var safe = []string{
 }
 
 func (r repository) command(ctx context.Context, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, "git", append(safe[:len(safe):len(safe)], args...)...)
+	cmd := exec.CommandContext(ctx, "git", slices.Concat(safe, args)...)
 	cmd.Dir = r.dir
 	cmd.Env = append(shell.Environ(), "GIT_TERMINAL_PROMPT=0", "LC_ALL=C")
 	cmd.WaitDelay = shell.Grace // what git started may hold the pipes
