@@ -4,9 +4,13 @@ go 1.26.0
 
 toolchain go1.26.8
 
-require github.com/NVIDIA/go-nvml v0.13.4-0
+require (
+	github.com/NVIDIA/go-nvml v0.13.4-0
+	golang.org/x/image v0.47.0
+	golang.org/x/net v0.62.0
+)
 
-require golang.org/x/tools v0.49.0 // indirect
+require golang.org/x/tools v0.51.0 // indirect
 
 require (
 	github.com/aclements/go-moremath v0.0.0-20210112150236-f10218a38794 // indirect
@@ -29,6 +33,6 @@ require (
 	golang.org/x/perf v0.0.0-20260908200009-22c9c6c9d4da
 	golang.org/x/sys v0.49.0
 	golang.org/x/term v0.47.0
-	golang.org/x/text v0.42.0 // indirect
+	golang.org/x/text v0.43.0 // indirect
 	pgregory.net/rapid v1.3.0
 )

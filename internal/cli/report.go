@@ -1,40 +1,185 @@
 package cli
 
 import (
+	"bytes"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/goatnote-inc/pawl/internal/report"
 	"github.com/goatnote-inc/pawl/measure"
+	"github.com/goatnote-inc/pawl/ratchet"
 )
 
+// reportFormats are what a document can be written as, with the endings of files
+// by which they are recognised.
+var reportFormats = []struct {
+	name    string
+	endings []string
+	write   func(*globals, io.Writer, *report.Document) error
+}{
+	{"terminal", []string{".txt"}, func(g *globals, w io.Writer, d *report.Document) error {
+		if w != g.Out {
+			return report.Verdicts(w, d, report.Style{}, false)
+		}
+		return report.Verdicts(w, d, g.style(), false)
+	}},
+	{"md", []string{".md"}, func(_ *globals, w io.Writer, d *report.Document) error { return report.Markdown(w, d) }},
+	{"html", []string{".html", ".htm"}, func(_ *globals, w io.Writer, d *report.Document) error { return report.HTML(w, d) }},
+	{"png", []string{".png"}, func(_ *globals, w io.Writer, d *report.Document) error { return report.PNG(w, d) }},
+	{"junit", []string{".xml"}, func(_ *globals, w io.Writer, d *report.Document) error { return report.JUnit(w, d) }},
+	{"json", []string{".json"}, func(_ *globals, w io.Writer, d *report.Document) error { return report.VerdictJSON(w, d) }},
+}
+
+// reportFlags are the flags of pawl report.
+type reportFlags struct {
+	*globals
+	format string
+	out    string
+}
+
 func newReport(g *globals) *cobra.Command {
-	var format string
+	f := reportFlags{globals: g}
 	cmd := &cobra.Command{
 		Use:   "report RUN",
-		Short: "Show a run record",
-		Long:  `Shows what a run record holds: as a table for a terminal, as Markdown, or its numbers as JSON.`,
+		Short: "Show a run record, or a verdict, for people or for programs",
+		Long: `Shows what a run record holds. Where it holds a base and a candidate, they are
+judged: by the verdict.json beside the record if that is of the same run, else by the
+default policy. RUN may also be a verdict.json.
+
+It answers with 0 whatever the verdict is: pawl compare and pawl run are the gates.`,
 		Example: `  pawl report results/current.json
-  pawl report results/previous.json --format md`,
+  pawl report results/current.json --out report.html
+  pawl report results/current.json --format junit > pawl.xml`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
-			run, err := measure.Load(args[0])
-			if err != nil {
-				return usageError{err}
-			}
-			switch format {
-			case "text":
-				return report.Terminal(g.Out, run, g.style())
-			case "md":
-				return report.Markdown(g.Out, report.NewDocument(report.Input{Run: run}))
-			case "json":
-				return report.JSON(g.Out, run, args[0])
-			default:
-				return usageError{fmt.Errorf("there is no format %q: text, md or json", format)}
-			}
-		},
+		RunE: func(_ *cobra.Command, args []string) error { return f.run(args[0]) },
 	}
-	cmd.Flags().StringVar(&format, "format", "text", "text, md or json")
+	cmd.Flags().StringVar(&f.format, "format", "", "terminal, md, html, png, junit or json (default: by the ending of --out, else terminal)")
+	cmd.Flags().StringVarP(&f.out, "out", "o", "", "write to this `file`")
 	return cmd
+}
+
+func (f *reportFlags) run(path string) error {
+	write, err := f.writer()
+	if err != nil {
+		return usageError{err}
+	}
+	in, err := reportInput(path)
+	if err != nil {
+		return usageError{err}
+	}
+	in.Now = time.Now()
+	doc := report.NewDocument(in)
+	if f.out == "" {
+		return write(f.globals, f.Out, doc)
+	}
+	var b bytes.Buffer // a report that cannot be made leaves the old one alone
+	if err := write(f.globals, &b, doc); err != nil {
+		return err
+	}
+	if err := os.WriteFile(f.out, b.Bytes(), 0o644); err != nil {
+		return fmt.Errorf("write report: %w", err)
+	}
+	return nil
+}
+
+// writer finds what was asked for, by name or by the ending of the file.
+func (f *reportFlags) writer() (func(*globals, io.Writer, *report.Document) error, error) {
+	var names []string
+	for _, format := range reportFormats {
+		names = append(names, format.name)
+		if f.format == format.name || f.format == "" && slices.Contains(format.endings, strings.ToLower(filepath.Ext(f.out))) {
+			if format.name == "png" && f.out == "" && f.OutScreen != nil {
+				return nil, errors.New("a picture cannot be shown here: name a file with --out")
+			}
+			return format.write, nil
+		}
+	}
+	switch {
+	case f.format != "":
+		return nil, fmt.Errorf("there is no format %q: take one of %s", f.format, strings.Join(names, ", "))
+	case f.out != "":
+		return nil, fmt.Errorf("%s: its ending does not say what to write: add --format, one of %s", f.out, strings.Join(names, ", "))
+	default:
+		return reportFormats[0].write, nil
+	}
+}
+
+// verdictMost bounds a verdict that is read into memory.
+const verdictMost = 256 << 20
+
+// reportInput reads what there is at path: a record, or a verdict and the record
+// beside it.
+func reportInput(path string) (report.Input, error) {
+	if verdict, err := readVerdict(path); err != nil {
+		return report.Input{}, err
+	} else if verdict != nil {
+		in := report.Input{Result: &verdict.Result, Paths: report.Paths{Verdict: path}}
+		record := filepath.Join(filepath.Dir(path), "current.json")
+		if run, err := measure.Load(record); err == nil && verdict.Run != "" && run.ID == verdict.Run {
+			in.Run, in.Paths.Record = run, record
+		}
+		return in, nil
+	}
+	run, err := measure.Load(path)
+	if err != nil {
+		return report.Input{}, err
+	}
+	in := report.Input{Run: run, Paths: report.Paths{Record: path}}
+	beside := filepath.Join(filepath.Dir(path), "verdict.json")
+	if verdict, err := readVerdict(beside); err == nil && verdict != nil && verdict.Run == run.ID && run.ID != "" {
+		in.Result, in.Paths.Verdict = &verdict.Result, beside
+		return in, nil
+	}
+	if measured(run, measure.Base) && measured(run, measure.Candidate) {
+		same := []*measure.Run{run}
+		result := ratchet.Judge(ratchet.Default().WithLooks(run.Plan.Growth), ratchet.Gather(same, same, measure.Base, measure.Candidate))
+		in.Result = &result
+	}
+	return in, nil
+}
+
+func measured(run *measure.Run, side string) bool {
+	return slices.ContainsFunc(run.Cases, func(c measure.Case) bool { return c.Implementation == side })
+}
+
+// storedVerdict is what a report needs of a verdict.json.
+type storedVerdict struct {
+	ratchet.Result
+	Run string `json:"run"`
+}
+
+// readVerdict gives nil for a file that is no verdict. A record may be huge: it is
+// told apart by its beginning.
+func readVerdict(path string) (*storedVerdict, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, nil // reading the record says what is wrong with it
+	}
+	defer file.Close()
+	head := make([]byte, 512)
+	n, _ := io.ReadFull(file, head)
+	if !bytes.Contains(head[:n], []byte(`"`+ratchet.Schema+`"`)) {
+		return nil, nil
+	}
+	data, err := io.ReadAll(io.LimitReader(io.MultiReader(bytes.NewReader(head[:n]), file), verdictMost+1))
+	if err != nil {
+		return nil, fmt.Errorf("read verdict %s: %w", path, err)
+	}
+	if len(data) > verdictMost {
+		return nil, fmt.Errorf("read verdict %s: it is larger than %d MB", path, verdictMost>>20)
+	}
+	var v storedVerdict
+	if err := json.Unmarshal(data, &v); err != nil {
+		return nil, fmt.Errorf("read verdict %s: %w", path, err)
+	}
+	return &v, nil
 }

@@ -12,6 +12,7 @@ import (
 type Case struct {
 	ID       int // from 1, in the order of the document
 	Name     string
+	Unit     string
 	Verdict  ratchet.Verdict // empty where nobody judged
 	Gate     bool            // may fail the change
 	Fails    bool            // does
@@ -69,7 +70,8 @@ func (b *caseBuilder) judged(j ratchet.Judgement) Case {
 		return c
 	}
 	f := j.Facts
-	c.facts = f
+	c.facts, c.Unit = f, f.Unit
+	c.Figure.setModes(f)
 	c.Base, c.Now = Quantity(f.Base.Median, f.Unit), Quantity(f.Now.Median, f.Unit)
 	c.Change, c.Range = changeOf(f), rangeOf(f)
 	c.Effect = effectOf(f)
@@ -93,13 +95,13 @@ func (c *Case) unpaired(s Summary) {
 		}
 	}
 	if len(s.Sides) > 0 {
-		c.Numbers = sidesTable(s)
+		c.Unit, c.Numbers = s.Unit, sidesTable(s)
 	}
 }
 
 // measured is a case that nobody judged.
 func (b *caseBuilder) measured(s Summary) Case {
-	c := Case{Name: plain(s.Name, nameLength), Numbers: sidesTable(s), Figure: b.draw.figure(s.Name), History: b.history[s.Name]}
+	c := Case{Name: plain(s.Name, nameLength), Unit: s.Unit, Numbers: sidesTable(s), Figure: b.draw.figure(s.Name), History: b.history[s.Name]}
 	for _, side := range s.Sides {
 		if side.Error != "" {
 			c.Notes = append(c.Notes, plain(side.Implementation+" failed: "+side.Error, sentenceLength))

@@ -107,7 +107,10 @@ func NewDocument(in Input) *Document {
 			d.Sections[i].Cases[c].ID = id
 		}
 	}
-	d.Next = append(next(d), in.Next...)
+	d.Next = next(d)
+	for _, step := range in.Next {
+		d.Next = append(d.Next, Step{plain(step.Text, sentenceLength), plain(step.Command, sentenceLength)})
+	}
 	return d
 }
 
@@ -133,9 +136,14 @@ func (d *Document) lead(r *ratchet.Result) string {
 		return plain(r.Sentence, sentenceLength)
 	}
 	var parts []string
-	if first := d.Sections[0]; first.Class != ClassImproved && first.Class != ClassNew && first.Class != ClassUnchanged {
+	first := d.Sections[0]
+	switch first.Class {
+	case ClassBroken, ClassRegressed, ClassMissing, ClassInconclusive:
 		parts = append(parts, fmt.Sprintf("Worst is %s: %s", first.Cases[0].Name, first.Cases[0].Sentence))
-	} else {
+	case ClassImproved, ClassNew, ClassUnchanged, ClassMeasured:
+		if d.Verdict.Severity() != ratchet.Yes { // for a reason that is not in the cases
+			return plain(r.Sentence, sentenceLength)
+		}
 		parts = append(parts, fmt.Sprintf("No case is worse by %s or more.", Percent(d.limit)))
 	}
 	if r.Suite != nil && r.Suite.Verdict == ratchet.Regression {

@@ -69,8 +69,8 @@ func hardware(run *measure.Run) string {
 	if run.Testbed.PowerCapW > 0 {
 		parts = append(parts, fmt.Sprintf("%g W cap", run.Testbed.PowerCapW))
 	}
-	if mode := run.Testbed.Clocks.String(); mode != "" {
-		parts = append(parts, "clocks "+mode)
+	if run.Testbed.Clocks.Mode != "" {
+		parts = append(parts, "clocks "+run.Testbed.Clocks.String())
 	}
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ", ")
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/goatnote-inc/pawl/measure"
+	"github.com/goatnote-inc/pawl/ratchet"
 	"github.com/goatnote-inc/pawl/stats"
 )
 
@@ -30,7 +31,7 @@ type Distribution struct {
 	Median  float64
 	Beyond  int     // samples to the right of the last bin
 	Max     float64 // of all
-	Modes   int
+	Modes   int     // values around which they gather; 0 where nobody looked
 }
 
 // RoundPoint is the medians of one round, by side; NaN where a side has none.
@@ -136,7 +137,7 @@ func (d *drawer) figure(name string) *Figure {
 	}
 	bins := f.scale(stats.Merge(samples...), quantum)
 	for i, s := range sides {
-		f.Sides = append(f.Sides, f.distribution(plain(s.name, nameLength), samples[i], bins, quantum))
+		f.Sides = append(f.Sides, f.distribution(plain(s.name, nameLength), samples[i], bins))
 	}
 	f.addRounds(sides)
 	return f
@@ -164,7 +165,7 @@ func (f *Figure) scale(all stats.Sorted, quantum float64) int {
 	return min(int((high-f.Start)/step)+1, binsDrawn+1)
 }
 
-func (f *Figure) distribution(name string, s stats.Sorted, bins int, quantum float64) Distribution {
+func (f *Figure) distribution(name string, s stats.Sorted, bins int) Distribution {
 	d := Distribution{Name: name, Bins: make([]int, bins), Samples: len(s), Median: s.Median(), Max: s[len(s)-1]}
 	for _, v := range s {
 		if i := int((v - f.Start) / f.Step); i >= 0 && i < bins {
@@ -173,20 +174,7 @@ func (f *Figure) distribution(name string, s stats.Sorted, bins int, quantum flo
 			d.Beyond++
 		}
 	}
-	d.Modes = len(stats.Modes(thinned(s, 300), quantum))
 	return d
-}
-
-// thinned keeps evenly spread values: enough to see where samples gather.
-func thinned(s stats.Sorted, most int) stats.Sorted {
-	if len(s) <= most {
-		return s
-	}
-	out := make(stats.Sorted, most)
-	for i := range out {
-		out[i] = s[i*(len(s)-1)/(most-1)]
-	}
-	return out
 }
 
 func (f *Figure) addRounds(sides []sideSeries) {
@@ -213,6 +201,50 @@ func (f *Figure) addRounds(sides []sideSeries) {
 			kept[i] = f.Rounds[i*(n-1)/(roundsDrawn-1)]
 		}
 		f.Rounds, f.Hidden = kept, n-roundsDrawn
+	}
+}
+
+// brief is the figure with less detail.
+func (f *Figure) brief() *Figure {
+	if f == nil {
+		return nil
+	}
+	b := *f
+	b.Rounds, b.Hidden, b.Step = nil, 0, 2*f.Step
+	b.Sides = slices.Clone(f.Sides)
+	for i, s := range f.Sides {
+		b.Sides[i].Bins = make([]int, (len(s.Bins)+1)/2)
+		for j, n := range s.Bins {
+			b.Sides[i].Bins[j/2] += n
+		}
+	}
+	return &b
+}
+
+// setModes tells what the judge saw of the two sides.
+func (f *Figure) setModes(facts *ratchet.Facts) {
+	if f == nil {
+		return
+	}
+	for i := range f.Sides {
+		switch f.Sides[i].Name {
+		case measure.Base:
+			f.Sides[i].Modes = facts.Base.Modes
+		case measure.Candidate:
+			f.Sides[i].Modes = facts.Now.Modes
+		}
+	}
+}
+
+// tone is the colour of a side, the same in every figure.
+func (f *Figure) tone(side int) int {
+	switch f.Sides[side].Name {
+	case measure.Base:
+		return 0
+	case measure.Candidate:
+		return 1
+	default:
+		return 2 + side%2
 	}
 }
 

@@ -63,7 +63,7 @@ func code(name string) string {
 	for _, r := range name {
 		switch {
 		case hidden(r):
-		case r < 0x80 && !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == ' ' || r == '/'):
+		case r < 0x80 && strings.ContainsRune("!\"#$%&'()*+,-.:;<=>?@[\\]^_`{|}~", r):
 			b.WriteString("&#" + strconv.Itoa(int(r)) + ";")
 		default:
 			b.WriteRune(r)

@@ -51,6 +51,16 @@ var classes = []struct {
 	{ClassUnchanged, "unchanged", "unchanged", "Unchanged", "Not worse by the limit or more.", []ratchet.Verdict{ratchet.Maintained, ratchet.Identical}},
 }
 
+// classOf is inconclusive for a verdict that nobody knows: it must not vanish.
+func classOf(v ratchet.Verdict) Class {
+	for _, c := range classes {
+		if slices.Contains(c.verdicts, v) {
+			return c.class
+		}
+	}
+	return ClassInconclusive
+}
+
 // Count is how many cases a class has.
 type Count struct {
 	Class Class
@@ -68,7 +78,7 @@ func counts(r *ratchet.Result) []Count {
 	for _, class := range classes {
 		n := 0
 		for _, c := range r.Cases {
-			if slices.Contains(class.verdicts, c.Verdict) {
+			if classOf(c.Verdict) == class.class {
 				n++
 			}
 		}
@@ -91,7 +101,7 @@ func sections(in Input, summaries []Summary) []Section {
 	for _, class := range classes {
 		s := Section{Class: class.class, Title: class.title, About: class.about, Folded: class.class == ClassUnchanged}
 		for _, j := range in.Result.Cases {
-			if slices.Contains(class.verdicts, j.Verdict) {
+			if classOf(j.Verdict) == class.class {
 				s.Cases = append(s.Cases, build.judged(j))
 			}
 		}

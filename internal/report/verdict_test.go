@@ -2,6 +2,9 @@ package report_test
 
 import (
 	"bytes"
+	"fmt"
+	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/goatnote-inc/pawl/internal/report"
@@ -13,6 +16,8 @@ import (
 var writers = map[string]func(*bytes.Buffer, *report.Document) error{
 	"md":   func(b *bytes.Buffer, d *report.Document) error { return report.Markdown(b, d) },
 	"txt":  func(b *bytes.Buffer, d *report.Document) error { return report.Verdicts(b, d, report.Style{}, false) },
+	"xml":  func(b *bytes.Buffer, d *report.Document) error { return report.JUnit(b, d) },
+	"html": func(b *bytes.Buffer, d *report.Document) error { return report.HTML(b, d) },
 	"json": func(b *bytes.Buffer, d *report.Document) error { return report.VerdictJSON(b, d) },
 }
 
@@ -32,7 +37,7 @@ func TestVerdictGolden(t *testing.T) {
 		run  *measure.Run
 		as   []string
 	}{
-		{"every", everyVerdict(), []string{"md", "txt"}},
+		{"every", everyVerdict(), []string{"md", "txt", "xml"}},
 		{"three", three(), []string{"md", "txt", "json"}},
 		{"one", newMaker(4, 30).run(madeCase{name: "gemm", us: 100, effect: 0.002, spread: 0.002}), []string{"md", "txt"}},
 		{"none", none, []string{"md", "txt"}},
@@ -65,5 +70,87 @@ func TestResultWithoutRun(t *testing.T) {
 		if len(render(t, format, d)) < 100 {
 			t.Errorf("%s says nothing", format)
 		}
+	}
+}
+
+// A comment has a limit. What did not change gives way first, and is counted.
+func TestMarkdownKeepsToItsLimit(t *testing.T) {
+	d := judged(thousand(8, 12))
+	page := render(t, "md", d)
+	if len(page) > report.MarkdownLimit {
+		t.Errorf("%d bytes", len(page))
+	}
+	for _, c := range d.Changed() {
+		if !strings.Contains(page, "| `"+c.Name+"` |") {
+			t.Errorf("%s changed and is not there", c.Name)
+		}
+	}
+	if m := regexp.MustCompile(`(\d+) more are not shown`).FindAllStringSubmatch(page, -1); len(m) > 1 {
+		t.Errorf("more than the unchanged were cut: %v", m)
+	}
+	rows := strings.Count(page, "\n| `")
+	if evidence := strings.Count(page, "% to "); rows < 500 || evidence == 0 {
+		t.Errorf("%d rows, %d of evidence: there is room for more", rows, evidence)
+	}
+}
+
+// Long names make a page short of room: regressions are the last to go.
+func TestMarkdownCutsFromTheBottom(t *testing.T) {
+	var cases []madeCase
+	for i := range 400 {
+		c := madeCase{name: fmt.Sprintf("%s/%d", strings.Repeat("n", 150), i), us: 100, spread: 0.001}
+		if i%2 == 0 {
+			c.effect = 0.1
+		}
+		cases = append(cases, c)
+	}
+	d := judged(newMaker(8, 8).run(cases...))
+	page := render(t, "md", d)
+	if len(page) > report.MarkdownLimit {
+		t.Errorf("%d bytes", len(page))
+	}
+	worst := d.Sections[0]
+	if worst.Class != report.ClassRegressed || len(worst.Cases) < 150 {
+		t.Fatalf("%d of class %s", len(worst.Cases), worst.Class)
+	}
+	for _, c := range worst.Cases {
+		if !strings.Contains(page, "| `"+c.Name+"` |") {
+			t.Errorf("%s got slower and is not there", c.Name)
+		}
+	}
+	if !strings.Contains(page, "more are not shown") {
+		t.Error("nothing was cut, so this test shows nothing")
+	}
+}
+
+func TestStepsComeFromTheVerdicts(t *testing.T) {
+	run := newMaker(8, 30).run(madeCase{name: "gemm", us: 100, effect: 0.1, spread: 0.002}, madeCase{name: "$(rm -rf ~)", us: 100, effect: 0.2, spread: 0.002})
+	d := judged(run)
+	if len(d.Next) != 1 || d.Next[0].Command != "pawl bench --base main --rounds 16" {
+		t.Errorf("a command with a name that a shell would run: %+v", d.Next)
+	}
+	improved := judged(newMaker(8, 30).run(madeCase{name: "gemm", us: 100, effect: -0.3, spread: 0.002}, madeCase{name: "rope", us: 100, spread: 0.002}))
+	if improved.Outcome != "pass" || len(improved.Next) != 1 || !strings.Contains(improved.Next[0].Text, "baseline") {
+		t.Errorf("%s %+v", improved.Outcome, improved.Next)
+	}
+	watched := judged(newMaker(8, 30).run(madeCase{name: "gemm", us: 100, effect: 0.3, spread: 0.002, watched: true}))
+	if watched.Outcome == "fail" || !strings.Contains(fmt.Sprint(watched.Next), "gate: true") {
+		t.Errorf("%s %+v", watched.Outcome, watched.Next)
+	}
+}
+
+// Where all cases together got slower and none did alone, the answer and every
+// format say so.
+func TestAllTogether(t *testing.T) {
+	var cases []madeCase
+	for i := range 12 {
+		cases = append(cases, madeCase{name: fmt.Sprintf("k%d", i), us: 500, effect: 0.022, spread: 0.002})
+	}
+	d := judged(newMaker(16, 30).run(cases...))
+	if d.Outcome != "fail" || len(d.Changed()) != 0 || !strings.Contains(d.Sentence, "All 12 cases together") {
+		t.Fatalf("%s, %d changed: %s", d.Outcome, len(d.Changed()), d.Sentence)
+	}
+	if page := render(t, "xml", d); strings.Count(page, "<failure") != 1 {
+		t.Errorf("%s", page)
 	}
 }

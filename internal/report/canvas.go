@@ -1,0 +1,127 @@
+package report
+
+import (
+	"fmt"
+	"image"
+	"image/color"
+	"image/draw"
+	"strings"
+
+	"golang.org/x/image/font"
+	"golang.org/x/image/font/gofont/gobold"
+	"golang.org/x/image/font/gofont/gomono"
+	"golang.org/x/image/font/gofont/goregular"
+	"golang.org/x/image/font/opentype"
+	"golang.org/x/image/math/fixed"
+)
+
+// canvas is a picture as it is drawn: boxes and words, all that a one-pager needs.
+type canvas struct {
+	*image.RGBA
+	faces map[faceKey]font.Face
+}
+
+type faceKey struct {
+	kind faceKind
+	size float64
+}
+
+// faceKind is one of the fonts that come with pawl: a picture looks the same on
+// every machine.
+type faceKind int
+
+const (
+	regular faceKind = iota
+	bold
+	mono
+)
+
+func newCanvas(width, height int, paper color.Color) *canvas {
+	c := &canvas{image.NewRGBA(image.Rect(0, 0, width, height)), map[faceKey]font.Face{}}
+	draw.Draw(c, c.Bounds(), image.NewUniform(paper), image.Point{}, draw.Src)
+	return c
+}
+
+func (c *canvas) face(kind faceKind, size float64) (font.Face, error) {
+	key := faceKey{kind, size}
+	if f, ok := c.faces[key]; ok {
+		return f, nil
+	}
+	parsed, err := opentype.Parse([][]byte{goregular.TTF, gobold.TTF, gomono.TTF}[kind])
+	if err != nil {
+		return nil, fmt.Errorf("read font: %w", err)
+	}
+	f, err := opentype.NewFace(parsed, &opentype.FaceOptions{Size: size, DPI: 72})
+	if err != nil {
+		return nil, fmt.Errorf("size font: %w", err)
+	}
+	c.faces[key] = f
+	return f, nil
+}
+
+// ink is how a text looks, and how wide it may be; 0 for any width.
+type ink struct {
+	kind  faceKind
+	size  float64
+	color color.Color
+	most  int
+	right bool // x is where it ends
+}
+
+// write sets a line of text with its baseline at y and gives the width it took.
+func (c *canvas) write(x, y int, text string, in ink) (int, error) {
+	face, err := c.face(in.kind, in.size)
+	if err != nil {
+		return 0, err
+	}
+	if in.most > 0 {
+		text = fitted(face, text, in.most)
+	}
+	width := measured(face, text)
+	if in.right {
+		x -= width
+	}
+	d := font.Drawer{Dst: c, Src: image.NewUniform(in.color), Face: face, Dot: fixed.P(x, y)}
+	d.DrawString(text)
+	return width, nil
+}
+
+func measured(face font.Face, text string) int { return font.MeasureString(face, text).Ceil() }
+
+// fitted leaves out the middle of a text that is too wide: names differ at both
+// ends.
+func fitted(face font.Face, text string, most int) string {
+	if measured(face, text) <= most {
+		return text
+	}
+	letters := []rune(text)
+	for keep := len(letters) - 1; keep > 0; keep-- {
+		head := (keep + 1) / 2
+		short := string(letters[:head]) + "…" + string(letters[len(letters)-(keep-head):])
+		if measured(face, short) <= most {
+			return short
+		}
+	}
+	return "…"
+}
+
+func (c *canvas) box(x, y, width, height int, fill color.Color) {
+	draw.Draw(c, image.Rect(x, y, x+width, y+height), image.NewUniform(fill), image.Point{}, draw.Over)
+}
+
+// dashes is a vertical line in pieces.
+func (c *canvas) dashes(x, y, height int, fill color.Color) {
+	for at := 0; at < height; at += 8 {
+		c.box(x, y+at, 2, min(4, height-at), fill)
+	}
+}
+
+// drawable replaces letters that the fonts do not have: an empty box says nothing.
+func drawable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r > 0x24f && !strings.ContainsRune("…–—·→", r) {
+			return '?'
+		}
+		return r
+	}, s)
+}

@@ -1,0 +1,142 @@
+package report
+
+import (
+	"bufio"
+	"crypto/sha256"
+	_ "embed" // the page's parts
+	"encoding/base64"
+	"fmt"
+	"html/template"
+	"io"
+	"strings"
+)
+
+// The page is one file: its style and script stand inside, and the policy in its
+// head lets nothing else run or load, whatever a case may be called.
+var (
+	//go:embed page/report.html
+	pageText string
+	//go:embed page/style.css
+	pageStyle string
+	//go:embed page/script.js
+	pageScript string
+
+	page = template.Must(template.New("report").Parse(pageText))
+)
+
+// contentPolicy allows exactly the style and the script of the page, by their digests.
+func contentPolicy() string {
+	digest := func(text string) string {
+		sum := sha256.Sum256([]byte(text))
+		return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+	}
+	return fmt.Sprintf("default-src 'none'; style-src %s; script-src %s; base-uri 'none'; form-action 'none'", digest(pageStyle), digest(pageScript))
+}
+
+// HTML writes the document as one page that needs no network.
+func HTML(w io.Writer, d *Document) error {
+	b := bufio.NewWriterSize(w, 1<<16)
+	if err := page.Execute(b, newPageView(d)); err != nil {
+		return fmt.Errorf("write HTML: %w", err)
+	}
+	return b.Flush()
+}
+
+// pageView is the document as the template sees it. What is template.HTML in it was
+// made of numbers only, never of text from a record.
+type pageView struct {
+	*Document
+	Policy       string
+	Style        template.CSS
+	Script       template.JS
+	OutcomeClass string
+	Together     string
+	Axis         template.HTML
+	Counts       []countView
+	Sections     []sectionView
+	Links        []Link
+}
+
+type countView struct {
+	Class Class
+	Cases int
+	Words string
+}
+
+type sectionView struct {
+	Section
+	Cases []caseView
+}
+
+type caseView struct {
+	Case
+	Text    string // what the filter looks in
+	Watched bool
+	Open    bool // the first thing a reader looks for
+	Mini    template.HTML
+	Figures []figureView
+}
+
+type figureView struct {
+	Drawing template.HTML
+	Caption string
+}
+
+func newPageView(d *Document) pageView {
+	v := pageView{
+		Document: d, Policy: contentPolicy(),
+		Style: template.CSS(pageStyle), Script: template.JS(pageScript), //nolint:gosec // both are ours
+		OutcomeClass: strings.ReplaceAll(d.Outcome, " ", "-"),
+	}
+	if !strings.Contains(d.Sentence, d.Suite) {
+		v.Together = d.Suite
+	}
+	for _, c := range d.Counts {
+		v.Counts = append(v.Counts, countView{c.Class, c.Cases, c.words})
+	}
+	for _, l := range d.Links {
+		if href(l.URL) != "" {
+			v.Links = append(v.Links, l)
+		}
+	}
+	scale := effectScale(d.Changed(), d.limit)
+	v.Axis = drawEffectAxis(scale, d.limit)
+	for i, s := range d.Sections {
+		section := sectionView{Section: s}
+		for j, c := range s.Cases {
+			view := newCaseView(c, s.Class, scale, d.Cases() > manyCases && (s.Folded || j >= fullShown))
+			view.Open = i == 0 && j == 0 && !s.Folded
+			section.Cases = append(section.Cases, view)
+		}
+		v.Sections = append(v.Sections, section)
+	}
+	return v
+}
+
+// With more than manyCases, only the first fullShown of each class that changed show
+// everything: the page must stay one that a phone can open.
+const (
+	manyCases = 200
+	fullShown = 50
+)
+
+func newCaseView(c Case, class Class, scale float64, brief bool) caseView {
+	if brief {
+		c.Evidence, c.Figure = nil, c.Figure.brief()
+		c.Numbers.Rows = c.Numbers.Rows[:min(len(c.Numbers.Rows), 4)]
+	}
+	v := caseView{Case: c, Text: strings.ToLower(c.Name + " " + string(class) + " " + string(c.Verdict)), Watched: c.Verdict != "" && !c.Gate}
+	if c.Effect != nil {
+		v.Mini = drawEffect(*c.Effect, scale)
+	}
+	if f := c.Figure; f != nil {
+		v.Figures = append(v.Figures, figureView{drawSamples(f), f.DescribeSamples()})
+		if len(f.Rounds) > 1 {
+			v.Figures = append(v.Figures, figureView{drawRounds(f), f.DescribeRounds()})
+		}
+	}
+	if len(c.History) > 1 {
+		v.Figures = append(v.Figures, figureView{drawHistory(c.History, c.Unit), describeHistory(c)})
+	}
+	return v
+}

@@ -1,0 +1,206 @@
+package report
+
+import (
+	"fmt"
+	"html/template"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A drawing is as wide as a phone: larger screens stretch it, and its text stays
+// readable on the smallest.
+const drawn = 340.0
+
+// effectScale is the change at the edge of every interval plot of a page, so that
+// they can be compared: a round number that leaves room for the changes and for the
+// limit. A few huge changes must not flatten all others.
+func effectScale(cases []Case, limit float64) float64 {
+	need := max(2*limit, 0.04)
+	for _, c := range cases {
+		if c.Effect != nil {
+			need = max(need, math.Abs(c.Effect.At)*1.1)
+		}
+	}
+	for _, scale := range []float64{0.05, 0.1, 0.15, 0.2, 0.3} {
+		if need <= scale {
+			return scale
+		}
+	}
+	return 0.3
+}
+
+const effectWidth, effectHeight = 176.0, 18.0
+
+// effectAt is where a change stands in a small interval plot.
+func effectAt(v, scale float64) float64 {
+	return effectWidth/2 + min(max(v/scale, -1), 1)*(effectWidth/2-6)
+}
+
+// drawEffectAxis is what all small interval plots share, drawn once.
+func drawEffectAxis(scale, limit float64) template.HTML {
+	s := &svg{}
+	s.addf(`<svg class="none" aria-hidden="true"><g id="axis">`)
+	s.path("zero", move(effectWidth/2, 0)+"V18")
+	if limit > 0 && limit < scale {
+		s.path("limit", move(effectAt(limit, scale), 0)+"V18")
+	}
+	s.addf("</g>")
+	return s.html()
+}
+
+// drawEffect is a change with its interval: the whole line is no change, the dashed
+// one the limit. Right is worse. Its text stands beside it, in the column of changes.
+func drawEffect(e Effect, scale float64) template.HTML {
+	at := func(v float64) float64 { return effectAt(v, scale) }
+	s := newSVG(effectWidth, effectHeight)
+	s.addf(`<use href="#axis"/>`)
+	low, high := at(e.Low), at(e.High)
+	if e.High > e.Low {
+		high = max(high, low+2)
+		s.path("bar", move(low, 5)+"H"+coord(high)+"V13H"+coord(low)+"z")
+	}
+	switch {
+	case e.At > scale:
+		s.path("dot", move(effectWidth, 9)+"l-8-5v10z")
+	case e.At < -scale:
+		s.path("dot", move(0, 9)+"l8-5v10z")
+	default:
+		s.path("dot", move(at(e.At)-1, 2)+"h2v14h-2z")
+	}
+	return s.html()
+}
+
+// drawSamples draws the bins of each side above each other on one axis. The dashed
+// line goes through all: the median of the first side.
+func drawSamples(f *Figure) template.HTML {
+	const rowHeight, gap, left, right = 46.0, 18.0, 8.0, 8.0
+	height := float64(len(f.Sides))*(rowHeight+gap) + 24
+	s := newSVG(drawn, height)
+	bins := len(f.Sides[0].Bins)
+	end := f.Start + float64(bins)*f.Step
+	x := func(v float64) float64 {
+		return left + min(max((v-f.Start)/(end-f.Start), 0), 1)*(drawn-left-right)
+	}
+	bottom := height - 20
+	for i, side := range f.Sides {
+		base := float64(i+1) * (rowHeight + gap)
+		s.drawBins(f.tone(i), side, left, drawn-left-right, base, rowHeight)
+		s.text(left, base-rowHeight-4, "label", side.Name)
+		s.text(drawn-right, base-rowHeight-4, "e", "median "+Quantity(side.Median, f.Unit)+beyond(side, f.Unit))
+		s.path("axis", move(left, base)+"H"+coord(drawn-right))
+		s.path("mid", move(x(side.Median), base-rowHeight)+"V"+coord(base+3))
+	}
+	if len(f.Sides) > 1 {
+		s.path("through", move(x(f.Sides[0].Median), rowHeight+gap)+"V"+coord(bottom))
+	}
+	marks := ticks(f.Start, end, 4)
+	texts, unit := tickText(marks, f.Unit)
+	for i, m := range marks {
+		if px := x(m); px > left+12 && px < drawn-right-34 {
+			s.path("axis", move(px, bottom)+"v4")
+			s.text(px, bottom+15, "c", texts[i])
+		}
+	}
+	s.text(drawn-right, bottom+15, "e", unit)
+	return s.html()
+}
+
+func beyond(d Distribution, unit string) string {
+	if d.Beyond == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", %d up to %s", d.Beyond, Quantity(d.Max, unit))
+}
+
+// drawBins makes one path of all bars of a side: the outline, from left to right.
+func (s *svg) drawBins(tone int, side Distribution, left, width, base, height float64) {
+	most := 0
+	for _, n := range side.Bins {
+		most = max(most, n)
+	}
+	if most == 0 {
+		return
+	}
+	var d strings.Builder
+	d.WriteString(move(left, base))
+	level, run := 0, 0
+	step := func() {
+		if run > 0 {
+			d.WriteString("h" + coord2(float64(run)*width/float64(len(side.Bins))))
+		}
+		run = 0
+	}
+	for _, n := range append(slices.Clip(side.Bins), 0) {
+		if tall := int(math.Ceil(height * float64(n) / float64(most))); tall != level {
+			step()
+			d.WriteString("V" + strconv.Itoa(int(base)-tall))
+			level = tall
+		}
+		run++
+	}
+	s.path(fmt.Sprintf("s%d", tone), d.String())
+}
+
+// drawRounds draws the medians of the sides round by round; the two sides of a
+// round are joined, because what happened to one happened to the other.
+func drawRounds(f *Figure) template.HTML {
+	const height, left, right, top, bottom = 152.0, 46.0, 8.0, 18.0, 26.0
+	s := newSVG(drawn, height)
+	low, high := math.Inf(1), math.Inf(-1)
+	for _, r := range f.Rounds {
+		for _, m := range r.Medians {
+			if !math.IsNaN(m) {
+				low, high = min(low, m), max(high, m)
+			}
+		}
+	}
+	pad := max((high-low)*0.08, math.Abs(high)*0.002, math.SmallestNonzeroFloat64)
+	low, high = low-pad, high+pad
+	y := func(v float64) float64 { return top + (high-v)/(high-low)*(height-top-bottom) }
+	x := func(i int) float64 { return left + (float64(i)+0.5)/float64(len(f.Rounds))*(drawn-left-right) }
+	marks := ticks(low, high, 3)
+	texts, unit := tickText(marks, f.Unit)
+	for i, m := range marks {
+		s.path("grid", move(left, y(m))+"H"+coord(drawn-right))
+		s.text(left-5, y(m)+4, "e", texts[i])
+	}
+	s.text(left-5, 10, "e", unit)
+	s.legend(f, left+8)
+	s.path("pair", pairLines(f, x, y))
+	for side := range f.Sides {
+		var d strings.Builder
+		for i, r := range f.Rounds {
+			if v := r.Medians[side]; !math.IsNaN(v) {
+				d.WriteString(move(x(i), y(v)) + "h0") // a line of no length with round ends
+			}
+		}
+		s.path(fmt.Sprintf("p m%d", f.tone(side)), d.String())
+	}
+	s.text(left, height-6, "", fmt.Sprintf("round %d", f.Rounds[0].Round+1))
+	s.text(drawn-right, height-6, "e", fmt.Sprintf("%d", f.Rounds[len(f.Rounds)-1].Round+1))
+	return s.html()
+}
+
+func (s *svg) legend(f *Figure, x float64) {
+	for i, side := range f.Sides {
+		s.path(fmt.Sprintf("p m%d", f.tone(i)), move(x, 6)+"h0")
+		name := plain(side.Name, 14)
+		s.text(x+8, 10, "label", name)
+		x += 22 + 6.2*float64(len([]rune(name)))
+	}
+}
+
+func pairLines(f *Figure, x func(int) float64, y func(float64) float64) string {
+	if len(f.Sides) < 2 {
+		return ""
+	}
+	var d strings.Builder
+	for i, r := range f.Rounds {
+		if a, b := r.Medians[0], r.Medians[1]; !math.IsNaN(a) && !math.IsNaN(b) {
+			d.WriteString(move(x(i), y(a)) + "V" + coord(y(b)))
+		}
+	}
+	return d.String()
+}
