@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -52,7 +53,7 @@ func (s *scanner) moreLines() (bool, error) {
 			return false, err
 		case c == '\n':
 			line++
-		case line > 0 && !bytes.ContainsRune([]byte("\x00 \t\r"), rune(c)):
+		case line > 0 && !strings.ContainsRune("\x00 \t\r", rune(c)):
 			return true, nil
 		}
 	}

@@ -35,7 +35,7 @@ func (r *run) describe(ctx context.Context, w harness.Welcome) (gpu.State, error
 		Environment: environment(r.Now),
 		Plan: measure.Plan{
 			Seed: r.Seed, Growth: r.growth(), Turns: r.turns(), Samples: r.Suite.Measure.Samples, Warmup: r.Suite.Measure.Warmup,
-			Case: r.Case, Override: r.Options.Samples,
+			Case: r.Case, Override: r.Samples,
 			Seconds: r.budget().Seconds(), Dollars: r.Suite.Budget.Dollars, PricePerHour: r.Suite.Device.PricePerHour,
 		},
 	}
