@@ -2,10 +2,10 @@
 GO ?= go
 BIN ?= $(CURDIR)/bin
 
-.PHONY: help build test race lint fuzz e2e lab ci clean
+.PHONY: help build test race lint fuzz e2e lab lab-live ci clean
 
 help: ## show this
-	@awk -F ':.*## ' '/^[a-z0-9]+:.*## /{printf "  %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## bin/pawl
 	CGO_ENABLED=1 $(GO) build -trimpath -o $(BIN)/pawl ./cmd/pawl
@@ -27,6 +27,9 @@ e2e: build ## the examples end to end, on this machine's devices
 
 lab: ## measure pawl itself, hours: PAGE=record only what that page of docs/lab says
 	./scripts/lab $(PAGE)
+
+lab-live: ## 300 gates of the judge on this machine, half an hour where it is quiet
+	./scripts/lab judge-live
 
 ci: ## what CI runs
 	./.ci/run

@@ -21,7 +21,9 @@ func newLab(g *globals) *cobra.Command {
 		Use:   "lab",
 		Short: "Measure pawl's own judge",
 		Long:  `Measures what pawl itself does: how often its verdicts are wrong, and what they cost.`,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Example: `  pawl lab judge --quick                                   # the judge, in a few seconds
+  pawl lab judge --data DATA --out docs/lab --seed 1       # all of it, minutes`,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	judge := newLabJudge(g)
 	judge.Args = checked(judge.Args)
