@@ -1,0 +1,105 @@
+package gpu
+
+import (
+	"slices"
+	"strings"
+)
+
+// Card is a GPU as it is sold. Peaks are dense (advertised "with sparsity" they
+// are twice as high), at the boost clock, accumulating in FP32. Cells on which
+// sources differ hold the highest figure.
+type Card struct {
+	Name string `json:"name"`
+	Arch string `json:"arch"`
+
+	SMs          Cell[int]     `json:"sms"`
+	L2MB         Cell[float64] `json:"l2_mb"`                // MiB
+	BoostMHz     Cell[int]     `json:"boost_mhz,omitzero"`   // the clock that FP32 is quoted at
+	MemoryGB     Cell[int]     `json:"memory_gb"`            // as sold
+	BandwidthGBs Cell[float64] `json:"bandwidth_gb_per_s"`   // of DRAM, 10^9 bytes
+	FP64Tensor   bool          `json:"fp64_tensor,omitzero"` // the FP64 peak is that of the tensor cores
+
+	TFLOPS map[DType]Cell[float64] `json:"tflops"`
+	// Narrow are the peaks of accumulating in FP16, where they are higher:
+	// GeForce cards halve the rate for FP32.
+	Narrow map[DType]Cell[float64] `json:"tflops_fp16_accumulate,omitempty"`
+
+	drivers []string // how drivers call it, besides "NVIDIA " and the name
+}
+
+// Cards returns all cards that pawl knows, by architecture.
+func Cards() []Card { return cardTable() }
+
+// CardNames lists the names of all cards.
+func CardNames() []string {
+	var names []string
+	for _, c := range Cards() {
+		names = append(names, c.Name)
+	}
+	return names
+}
+
+// FindCards returns the card of that name, or else those whose name begins with
+// it: "a100" is four cards. Spaces, dashes, case and the maker's words do not
+// count.
+func FindCards(name string) []Card {
+	key := cardKey(name)
+	if key == "" {
+		return nil
+	}
+	var begins []Card
+	for _, c := range Cards() {
+		if slices.Contains(c.keys(), key) {
+			return []Card{c}
+		}
+		if slices.ContainsFunc(c.keys(), func(k string) bool { return strings.HasPrefix(k, key) }) {
+			begins = append(begins, c)
+		}
+	}
+	return begins
+}
+
+// CardOf returns the card that a device is. A MIG slice is none: it has a share
+// of the card's SMs and memory.
+func CardOf(id Identity) (Card, bool) {
+	if id.Kind != NVIDIA || id.Parent != "" {
+		return Card{}, false
+	}
+	key := cardKey(id.Name)
+	for _, c := range Cards() {
+		if slices.Contains(c.keys(), key) {
+			return c, true
+		}
+	}
+	return Card{}, false
+}
+
+func (c Card) keys() []string {
+	own := cardKey(c.Name)
+	keys := []string{own}
+	if number, ok := strings.CutPrefix(own, "rtx"); ok {
+		keys = append(keys, number) // "4090" is enough
+	}
+	for _, d := range c.drivers {
+		keys = append(keys, cardKey(d))
+	}
+	return keys
+}
+
+// cardKey is a card's name without what differs from one spelling to another.
+func cardKey(name string) string {
+	key := strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= '0' && r <= '9':
+			return r
+		case r >= 'A' && r <= 'Z':
+			return r + 'a' - 'A'
+		default:
+			return -1
+		}
+	}, name)
+	for _, word := range []string{"nvidia", "tesla", "geforce"} {
+		key = strings.TrimPrefix(key, word)
+	}
+	return key
+}
