@@ -24,7 +24,7 @@ import (
 // doctorFlags are the flags of pawl doctor; those of bench say how noise is measured.
 type doctorFlags struct {
 	benchFlags
-	noise bool
+	noise, gate bool
 }
 
 // noiseRounds are enough to see the spread to about a quarter of itself.
@@ -43,10 +43,17 @@ With --noise it also measures the suite against itself: how much the same code
 differs on this machine, and so how small a slowdown can be found here. It says
 first how long that takes. The record is results/noise.json.
 
-It exits with 0 when pawl bench can run here, and with 3 when something is missing.`,
+With --gate it asks the judge about the same code on both sides, and about the same
+rounds with one side made 6 % slower: can the gate pass here, and can it fail? The
+record is results/gate.json.
+
+It exits with 0 when pawl bench can run here, and with 3 when something is missing;
+with --gate also with 1 when the same code is called a regression, and with 2 when the
+slowdown is not found.`,
 		Example: `  pawl doctor                        # what is here, what is missing
   pawl doctor --noise                # how small a change can be found here
   pawl doctor --noise --rounds 32    # the same, told more exactly
+  pawl doctor --gate                 # can the gate pass and fail on this machine?
   pawl doctor --json | jq '.findings[] | select(.state != "ok")'`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context()) },
 	}
@@ -55,12 +62,13 @@ It exits with 0 when pawl bench can run here, and with 3 when something is missi
 	fl.StringVarP(&f.suite, "suite", "f", "", "suite `file` (default pawl.yaml)")
 	fl.BoolVar(&f.json, "json", false, "the answer as JSON on stdout, events as JSON lines on stderr")
 	fl.BoolVar(&f.noise, "noise", false, "measure the suite against itself")
+	fl.BoolVar(&f.gate, "gate", false, "ask the judge about the same code, and about a slowdown")
 	fl.IntVar(&f.rounds, "rounds", noiseRounds, "with --noise: `rounds` to measure, 2 or more")
-	fl.IntVar(&f.samples, "samples", 0, "with --noise: `samples` a round (default: the suite's, 100)")
-	fl.StringVar(&f.cases, "case", "", "with --noise: only cases whose name, or benchmark, matches this `glob`")
-	fl.DurationVar(&f.budget, "budget", 0, "with --noise: stop before this much `time` was spent on the device")
-	fl.Uint64Var(&f.seed, "seed", 0, "with --noise: seed of order and inputs (default: a new one, kept in the record)")
-	fl.DurationVar(&f.wait, "wait", 30*time.Minute, "with --noise: how long to wait while another pawl has the device")
+	fl.IntVar(&f.samples, "samples", 0, "with --noise or --gate: `samples` a round (default: the suite's, 100)")
+	fl.StringVar(&f.cases, "case", "", "with --noise or --gate: only cases whose name, or benchmark, matches this `glob`")
+	fl.DurationVar(&f.budget, "budget", 0, "with --noise or --gate: stop before this much `time` was spent on the device")
+	fl.Uint64Var(&f.seed, "seed", 0, "with --noise or --gate: seed of order and inputs (default: a new one, kept in the record)")
+	fl.DurationVar(&f.wait, "wait", 30*time.Minute, "with --noise or --gate: how long to wait while another pawl has the device")
 	return cmd
 }
 
@@ -89,15 +97,21 @@ func (f *doctorFlags) run(ctx context.Context) error {
 			return err
 		}
 	}
-	return errors.Join(err, f.answer(found, n))
+	var g *gateDocument
+	if f.gate && found.Usable() && err == nil {
+		if g, err = f.measureGate(ctx, path); err != nil {
+			return err
+		}
+	}
+	return errors.Join(err, f.answer(found, n, g))
 }
 
 // check finds flags that mean nothing.
 func (f *doctorFlags) check() error {
 	err := f.checkNumbers()
 	f.given.Visit(func(flag *pflag.Flag) {
-		if !f.noise && slices.Contains([]string{"rounds", "samples", "case", "budget", "seed", "wait"}, flag.Name) {
-			err = fmt.Errorf("--%s says how to measure noise: add --noise", flag.Name)
+		if !f.noise && !f.gate && slices.Contains([]string{"rounds", "samples", "case", "budget", "seed", "wait"}, flag.Name) {
+			err = fmt.Errorf("--%s says how to measure: add --noise or --gate", flag.Name)
 		}
 	})
 	if f.rounds < 2 {
@@ -168,19 +182,20 @@ func (f *doctorFlags) announce(p bench.Plan) error {
 	if p.Most.Dollars > 0 {
 		cost += ", " + report.Dollars(p.Most.Dollars)
 	}
-	_, err := fmt.Fprintf(f.Err, "\nmeasuring the same code against itself: %d rounds, about %s on %s (from %s)\n", p.Rounds[0], cost, p.Device, p.Basis)
+	_, err := fmt.Fprintf(f.Err, "\nmeasuring the same code against itself: %s, about %s on %s (from %s)\n", roundsASide(p.Rounds), cost, p.Device, p.Basis)
 	return err
 }
 
 // answer ends the command: with the document for programs, and the exit code.
-func (f *doctorFlags) answer(found doctor.Report, n *noiseDocument) error {
+func (f *doctorFlags) answer(found doctor.Report, n *noiseDocument, g *gateDocument) error {
 	if f.json {
 		doc := struct {
 			Usable   bool             `json:"usable"`
 			First    *doctor.Finding  `json:"first,omitempty"` // what to mend first
 			Findings []doctor.Finding `json:"findings"`
 			Noise    *noiseDocument   `json:"noise,omitempty"`
-		}{found.Usable(), found.First(), found.Findings, n}
+			Gate     *gateDocument    `json:"gate,omitempty"`
+		}{found.Usable(), found.First(), found.Findings, n, g}
 		e := json.NewEncoder(f.Out)
 		e.SetIndent("", "  ")
 		if err := e.Encode(doc); err != nil {
@@ -190,5 +205,5 @@ func (f *doctorFlags) answer(found doctor.Report, n *noiseDocument) error {
 	if !found.Usable() {
 		return codeError{exitCannot, errSaid}
 	}
-	return nil
+	return gateAnswer(g)
 }

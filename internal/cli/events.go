@@ -22,6 +22,8 @@ func jsonEvent(e bench.Event) string {
 		name, fields["side"], fields["seconds"] = "built", e.Side, e.Seconds
 	case bench.Identical:
 		name, fields["digest"] = "identical", e.Digest
+	case bench.Confirming:
+		name, fields["cases"] = "confirming", e.Cases
 	case bench.Waiting:
 		name, fields["what"], fields["holder"] = "waiting", e.What, e.Holder
 	case bench.Ready:

@@ -58,7 +58,7 @@ func Main(ctx context.Context, args []string, io *IO) int {
 	defer stop()
 	g := &globals{IO: io}
 	root := newRoot(g)
-	root.SetArgs(args)
+	root.SetArgs(spreadFiles(args))
 	root.SetIn(io.In)
 	root.SetOut(io.Out)
 	root.SetErr(io.Err)
@@ -167,8 +167,9 @@ var commandGroups = []struct {
 	commands  []func(*globals) *cobra.Command
 }{
 	{"start", "Start:", []func(*globals) *cobra.Command{newInit, newDoctor, newValidate, newSchema}},
-	{"measure", "Measure:", []func(*globals) *cobra.Command{newBench, newImport, newReport}},
-	{"other", "Other:", []func(*globals) *cobra.Command{newSDK}},
+	{"measure", "Measure:", []func(*globals) *cobra.Command{newBench, newSweep, newImport, newReport}},
+	{"decide", "Decide:", []func(*globals) *cobra.Command{newRun, newCompare, newBaseline}},
+	{"other", "Other:", []func(*globals) *cobra.Command{newSDK, newLab}},
 }
 
 // globals are the flags that every command has.

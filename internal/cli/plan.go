@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -21,7 +22,7 @@ func (f *benchFlags) printPlan(p bench.Plan) error {
 	line := func(label, format string, args ...any) {
 		fmt.Fprintf(&b, "%-9s%s\n", label, fmt.Sprintf(format, args...))
 	}
-	line("measure", "%s on %s, clocks %s", p.Suite, p.Device, p.Clocks)
+	line("measure", "%s on %s, clocks %s", cmp.Or(p.Suite, "this suite"), p.Device, p.Clocks)
 	line("sides", "%s", strings.Join(p.Sides, ", "))
 	switch {
 	case p.Open:

@@ -100,6 +100,8 @@ func (p *progress) describe(e bench.Event) string {
 		return fmt.Sprintf("built %s in %.1f s", e.Side, e.Seconds)
 	case bench.Identical:
 		return "identical: both sides are the same to the byte, nothing to measure (--force-measure does it anyway)"
+	case bench.Confirming:
+		return fmt.Sprintf("confirming the gain of %s with fresh rounds", report.Plural(len(e.Cases), "case"))
 	case bench.Waiting:
 		return p.style.Warn(waiting(e))
 	case bench.Ready:

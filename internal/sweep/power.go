@@ -44,7 +44,7 @@ func (w powers) of(pairs []stats.Paired) *Power {
 		return nil
 	}
 	// The first step of Holm's test over the pairs, the hardest one.
-	alpha := (1 - Level) / 2 / float64(len(pairs))
+	alpha := (1 - Claims) / 2 / float64(len(pairs))
 	return &Power{
 		Rounds: worst.N, Spread: math.Expm1(worst.SD),
 		Detectable: math.Expm1(w.least(question{worst.N, alpha}) * spreadAt(*worst, worst.N)),

@@ -81,7 +81,7 @@ func allPairs(entrants []entrant) ([]Pair, []stats.Paired) {
 	}
 	for i, adjusted := range stats.Holm(ps) {
 		pairs[i].Holm = adjusted
-		pairs[i].Told = adjusted <= 1-Level
+		pairs[i].Told = adjusted <= 1-Claims
 	}
 	return pairs, evidence
 }

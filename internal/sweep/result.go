@@ -5,9 +5,13 @@ import "github.com/goatnote-inc/pawl/measure"
 // Schema names the form of a result in JSON.
 const Schema = "pawl.sweep/v1"
 
-// Level is the confidence of every interval, and of all claims about one config
-// together.
-const Level = 0.95
+// Level is the confidence of every interval; Claims that of all claims about one
+// config together. A claim is read without its interval, and by more people: it is held to
+// the judge's rate for a whole run.
+const (
+	Level  = 0.95
+	Claims = 0.99
+)
 
 // Result is what a run tells of its implementations.
 type Result struct {
@@ -16,7 +20,8 @@ type Result struct {
 	Digest string  `json:"digest,omitempty"` // of the record
 	Suite  string  `json:"suite,omitempty"`
 	Device string  `json:"device"`
-	Level  float64 `json:"level"`
+	Level  float64 `json:"level"`  // of intervals
+	Claims float64 `json:"claims"` // of ranks, config by config
 	Rounds int     `json:"rounds"` // that count
 
 	// Subject is the implementation that speed-ups are of: the candidate, or the first.

@@ -21,7 +21,7 @@ func Analyse(run *measure.Run) (*Result, error) {
 	}
 	r := &Result{
 		Schema: Schema, Run: run.ID, Digest: run.Digest, Suite: run.Suite.Name, Device: run.Device.Name,
-		Level: Level, Rounds: g.rounds, Subject: names[0], Implementations: names, Absent: absent,
+		Level: Level, Claims: Claims, Rounds: g.rounds, Subject: names[0], Implementations: names, Absent: absent,
 		Overall: g.overall(names),
 	}
 	for _, other := range names[1:] {

@@ -1,0 +1,211 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"path"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/goatnote-inc/pawl/internal/ledger"
+	"github.com/goatnote-inc/pawl/internal/report"
+	"github.com/goatnote-inc/pawl/internal/suite"
+	"github.com/goatnote-inc/pawl/ratchet"
+	"github.com/goatnote-inc/pawl/stats"
+)
+
+// baselineFlags are what the commands of pawl baseline share.
+type baselineFlags struct {
+	*globals
+	suite, reason, cases, record string
+	json                         bool
+}
+
+func newBaseline(g *globals) *cobra.Command {
+	f := &baselineFlags{globals: g}
+	cmd := &cobra.Command{
+		Use:   "baseline",
+		Short: "The best confirmed commit of every case, and how it got there",
+		Long: `The ledger holds, for every case and testbed, the commit with the best confirmed
+result and its evidence. It is append-only, and every line carries the hash of the line
+before. pawl run on the main branch moves it; nothing else does, but for what accept and
+reset record with a reason.`,
+		Example: `  pawl baseline show
+  pawl baseline log --case 'matmul/*'
+  pawl baseline accept --case 'matmul/*' --reason "correctness fix costs 4 %"
+  pawl baseline verify`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.show(cmd.Context()) },
+	}
+	cmd.PersistentFlags().StringVarP(&f.suite, "suite", "f", "", "suite `file` (default pawl.yaml)")
+	cmd.PersistentFlags().BoolVar(&f.json, "json", false, "the answer as JSON on stdout")
+	add := func(use, short string, args cobra.PositionalArgs, run func(context.Context, []string) error) *cobra.Command {
+		c := &cobra.Command{
+			Use: use, Short: short, Args: checked(args),
+			RunE:    func(cmd *cobra.Command, given []string) error { return run(cmd.Context(), given) },
+			Example: "  pawl baseline " + use,
+		}
+		cmd.AddCommand(c)
+		return c
+	}
+	plain := func(run func(context.Context) error) func(context.Context, []string) error {
+		return func(ctx context.Context, _ []string) error { return run(ctx) }
+	}
+	add("show", "The baselines as they are", cobra.NoArgs, plain(f.show))
+	logs := add("log", "What happened to them, the oldest first", cobra.NoArgs, plain(f.log))
+	accept := add("accept", "Take this commit's result as the baseline, slower or not", cobra.NoArgs, plain(f.accept))
+	accept.Example = `  pawl baseline accept --case 'matmul/*' --reason "correctness fix costs 4 %"`
+	reset := add("reset", "Forget baselines", cobra.NoArgs, plain(f.reset))
+	reset.Example = `  pawl baseline reset --case 'matmul/*' --reason "the benchmark measured the wrong thing"`
+	for _, c := range []*cobra.Command{logs, accept, reset} {
+		c.Flags().StringVar(&f.cases, "case", "", "only cases whose name, or benchmark, matches this `glob`")
+	}
+	for _, c := range []*cobra.Command{accept, reset} {
+		c.Flags().StringVar(&f.reason, "reason", "", "why; kept for ever with your name")
+	}
+	accept.Flags().StringVar(&f.record, "record", "", "the measured `record` (default results/current.json)")
+	add("verify", "Check that nobody changed the ledger", cobra.NoArgs, plain(f.verify))
+	migrate := add("migrate FILE", "Read an older baseline.json", cobra.ExactArgs(1), func(ctx context.Context, args []string) error { return f.migrate(ctx, args[0]) })
+	migrate.Example = "  pawl baseline migrate baseline.json"
+	return cmd
+}
+
+// whereOf is the place that a suite keeps its ledger at.
+func whereOf(b suite.Baseline, dir string) ledger.Where {
+	w := ledger.Where{
+		Dir: dir, Committer: ledger.Identity{Name: "pawl", Email: "pawl@localhost"},
+		Wait: func(most time.Duration) time.Duration { return time.Duration(rand.Int64N(int64(most) + 1)) },
+	}
+	if b.Keep == "branch" {
+		w.Branch, w.Remote = b.Branch, b.Remote
+		return w
+	}
+	w.File = b.File
+	return w
+}
+
+// open reads the suite and opens the ledger it names. A suite that keeps none is
+// taken to mean a file, so that one can be looked at and begun.
+func (f *baselineFlags) open(ctx context.Context) (*suite.Suite, string, *ledger.Ledger, error) {
+	s, path, err := loadSuite(f.suite)
+	if err != nil {
+		return nil, "", nil, err
+	}
+	dir := filepath.Dir(path)
+	l, err := ledger.Open(ctx, whereOf(s.Baseline, dir))
+	return s, dir, l, err
+}
+
+func (f *baselineFlags) show(ctx context.Context) error {
+	_, _, l, err := f.open(ctx)
+	if err != nil {
+		return err
+	}
+	state, err := l.Read(ctx)
+	if err != nil {
+		return err
+	}
+	all := state.Baselines.All()
+	if f.json {
+		return writeJSON(f.Out, map[string]any{"baselines": all})
+	}
+	if len(all) == 0 {
+		_, err := fmt.Fprintln(f.Out, "there are no baselines yet: pawl run on the main branch records the first, where the suite has baseline.keep")
+		return err
+	}
+	rows := [][]string{{"case", "commit", "value", "sessions", "since", "how", "testbed"}}
+	for _, b := range all {
+		rows = append(rows, []string{
+			b.Case, short(b.Commit), value(b), fmt.Sprint(len(b.Sessions)), b.Since.Format(time.DateOnly), string(b.Kind), b.Testbed.Device,
+		})
+	}
+	return report.Table(f.Out, f.style(), []bool{false, false, true, true, false, false, false}, rows)
+}
+
+// value is what the last session of a baseline measured.
+func value(b ratchet.Baseline) string {
+	if len(b.Sessions) == 0 {
+		return "-"
+	}
+	s := b.Sessions[len(b.Sessions)-1]
+	return report.Quantity(stats.Median(s.Rounds), s.Unit)
+}
+
+func short(commit string) string { return cmp.Or(fmt.Sprintf("%.12s", commit), "-") }
+
+func (f *baselineFlags) log(ctx context.Context) error {
+	_, _, l, err := f.open(ctx)
+	if err != nil {
+		return err
+	}
+	state, err := l.Read(ctx)
+	if err != nil {
+		return err
+	}
+	list := []ratchet.Entry{}
+	for _, e := range state.Entries {
+		if matchesCase(f.cases, e.Case) {
+			list = append(list, e)
+		}
+	}
+	if f.json {
+		return writeJSON(f.Out, map[string]any{"entries": list})
+	}
+	rows := [][]string{{"line", "when", "what", "case", "commit", "by how much", "why"}}
+	for _, e := range list {
+		gain := ""
+		if e.Kind == ratchet.KindMoved {
+			gain = fmt.Sprintf("%+.1f %%", 100*e.Gain)
+		}
+		why := e.Reason
+		if e.Actor != "" && why != "" {
+			why += " (" + e.Actor + ")"
+		}
+		rows = append(rows, []string{fmt.Sprint(e.Seq), e.Time.Format("2006-01-02 15:04"), string(e.Kind), e.Case, short(e.Commit), gain, why})
+	}
+	return report.Table(f.Out, f.style(), []bool{true, false, false, false, false, true, false}, rows)
+}
+
+func (f *baselineFlags) verify(ctx context.Context) error {
+	_, _, l, err := f.open(ctx)
+	if err != nil {
+		return err
+	}
+	r, err := l.Verify(ctx)
+	if err != nil {
+		return err
+	}
+	if f.json {
+		if err := writeJSON(f.Out, r); err != nil {
+			return err
+		}
+	} else {
+		for _, p := range r.Problems {
+			fmt.Fprintln(f.Out, f.style().Bad("changed: ")+p.String())
+		}
+		for _, n := range r.Notes {
+			fmt.Fprintln(f.Out, "note: "+n)
+		}
+		if r.OK() {
+			fmt.Fprintf(f.Out, "%s: %s, %s in git, nothing was changed\n", f.style().Good("ok"), report.Plural(r.Entries, "line"), report.Plural(r.Versions, "version"))
+		}
+	}
+	if !r.OK() {
+		return codeError{exitNo, fmt.Errorf("the ledger was changed by other hands: %w", errSaid)}
+	}
+	return nil
+}
+
+// matchesCase tells whether a glob means a case, by its name or its benchmark. An
+// empty one means all.
+func matchesCase(glob, name string) bool {
+	benchmark, _, _ := strings.Cut(name, "/")
+	byName, _ := path.Match(glob, name)
+	byBenchmark, _ := path.Match(glob, benchmark)
+	return glob == "" || byName || byBenchmark
+}

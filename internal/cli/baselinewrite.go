@@ -1,0 +1,167 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/user"
+	"path/filepath"
+	"time"
+
+	"github.com/goatnote-inc/pawl/internal/build"
+	"github.com/goatnote-inc/pawl/internal/device"
+	"github.com/goatnote-inc/pawl/internal/ledger"
+	"github.com/goatnote-inc/pawl/internal/suite"
+	"github.com/goatnote-inc/pawl/measure"
+	"github.com/goatnote-inc/pawl/ratchet"
+)
+
+// accept records what was measured of the candidate as the baseline, whatever it
+// is worth. It is an audited event: who, when and why.
+func (f *baselineFlags) accept(ctx context.Context) error {
+	if f.reason == "" {
+		return usageError{errors.New("accept needs --reason: it is kept for ever, for whoever asks later")}
+	}
+	_, dir, l, err := f.open(ctx)
+	if err != nil {
+		return err
+	}
+	path := cmp.Or(f.record, filepath.Join(dir, "results", "current.json"))
+	run, err := measure.Load(path)
+	if err != nil {
+		return usageError{fmt.Errorf("accept what? %w\n  measure with pawl run or pawl bench first, or name a --record", err)}
+	}
+	var commit string
+	for _, im := range run.Implementations {
+		if im.Name == suite.Candidate {
+			if commit = im.Commit; im.Dirty {
+				return usageError{fmt.Errorf("%s was measured with changes that are in no commit: commit, measure again, then accept", path)}
+			}
+		}
+	}
+	if commit == "" {
+		return usageError{fmt.Errorf("%s does not say which commit was measured", path)}
+	}
+	kept, err := l.Append(ctx, func(ledger.State) ([]ratchet.Entry, error) {
+		var list []ratchet.Entry
+		for _, c := range run.Cases {
+			if c.Implementation != suite.Candidate || !c.Gate || c.Metric != "" || !matchesCase(f.cases, c.Name()) {
+				continue
+			}
+			session, bed, err := ratchet.SessionOf(run, c.Name(), suite.Candidate)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, ratchet.Entry{
+				Kind: ratchet.KindAccepted, Time: time.Now().UTC(), Case: c.Name(), Testbed: bed, Commit: commit,
+				Session: &session, Reason: f.reason, Actor: actor(ctx, dir),
+			})
+		}
+		if len(list) == 0 {
+			return nil, usageError{fmt.Errorf("no case of %s matches %q", path, f.cases)}
+		}
+		return list, nil
+	})
+	return f.wrote(kept, err)
+}
+
+func (f *baselineFlags) reset(ctx context.Context) error {
+	if f.reason == "" {
+		return usageError{errors.New("reset needs --reason: it is kept for ever, for whoever asks later")}
+	}
+	_, dir, l, err := f.open(ctx)
+	if err != nil {
+		return err
+	}
+	kept, err := l.Append(ctx, func(s ledger.State) ([]ratchet.Entry, error) {
+		var list []ratchet.Entry
+		for _, b := range s.Baselines.All() {
+			if matchesCase(f.cases, b.Case) {
+				list = append(list, ratchet.Entry{
+					Kind: ratchet.KindReset, Time: time.Now().UTC(), Case: b.Case, Testbed: b.Testbed, Reason: f.reason, Actor: actor(ctx, dir),
+				})
+			}
+		}
+		if len(list) == 0 {
+			return nil, usageError{errors.New("there is no such baseline: pawl baseline show lists them")}
+		}
+		return list, nil
+	})
+	return f.wrote(kept, err)
+}
+
+// migrate reads an older file, for the device that is here.
+func (f *baselineFlags) migrate(ctx context.Context, file string) error {
+	s, dir, l, err := f.open(ctx)
+	if err != nil {
+		return err
+	}
+	data, err := os.Open(file)
+	if err != nil {
+		return usageError{err}
+	}
+	defer data.Close()
+	inv, err := device.List(ctx, device.Options{})
+	if err != nil {
+		return err
+	}
+	dev, err := inv.Select(s.Device.Kind, s.Device.Select)
+	if err != nil {
+		return err
+	}
+	state, err := dev.State(ctx)
+	if err != nil {
+		return err
+	}
+	repo, repoErr := build.Open(ctx, dir)
+	entries, err := ledger.Migrate(data, ledger.Migration{
+		Benchmark: benchmarkName(s), Testbed: measure.NewTestbed(dev.Identity(), state, s.Device.Clocks), Now: time.Now().UTC(), Actor: actor(ctx, dir),
+		Resolve: func(commit string) (string, error) {
+			if repoErr != nil {
+				return "", repoErr
+			}
+			return repo.Commit(ctx, commit)
+		},
+	})
+	if err != nil {
+		return usageError{err}
+	}
+	kept, err := l.Append(ctx, func(ledger.State) ([]ratchet.Entry, error) { return entries, nil })
+	return f.wrote(kept, err)
+}
+
+// benchmarkName is that of a suite with one benchmark, else the suite's own.
+func benchmarkName(s *suite.Suite) string {
+	if len(s.Benchmarks) == 1 {
+		return s.Benchmarks[0].Name
+	}
+	return s.Name
+}
+
+func (f *baselineFlags) wrote(kept []ratchet.Entry, err error) error {
+	if err != nil {
+		return err
+	}
+	if f.json {
+		return writeJSON(f.Out, map[string]any{"entries": kept})
+	}
+	for _, e := range kept {
+		fmt.Fprintf(f.Out, "%s %s %s\n", e.Kind, e.Case, short(e.Commit))
+	}
+	return nil
+}
+
+// actor is who does it: the name git knows, else that of the system.
+func actor(ctx context.Context, dir string) string {
+	if repo, err := build.Open(ctx, dir); err == nil {
+		if name := repo.User(ctx); name != "" {
+			return name
+		}
+	}
+	if u, err := user.Current(); err == nil {
+		return u.Username
+	}
+	return "unknown"
+}

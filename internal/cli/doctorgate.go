@@ -1,0 +1,87 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/goatnote-inc/pawl/internal/bench"
+	"github.com/goatnote-inc/pawl/internal/doctor"
+	"github.com/goatnote-inc/pawl/internal/report"
+	"github.com/goatnote-inc/pawl/internal/suite"
+	"github.com/goatnote-inc/pawl/measure"
+)
+
+// gateDocument is what --gate found, for programs.
+type gateDocument struct {
+	Record string `json:"record"`
+	doctor.Gate
+	Words []string `json:"words"`
+}
+
+// measureGate has the judge look at the same code on both sides, and at the same
+// rounds with one side slowed down: a gate that cannot pass and cannot fail is none.
+func (f *doctorFlags) measureGate(ctx context.Context, path string) (*gateDocument, error) {
+	s, err := suite.Load(path)
+	if err != nil {
+		return nil, err
+	}
+	f.out = filepath.Join(filepath.Dir(path), "results", "gate.json")
+	o := f.options(s, path)
+	o.Again, o.Owner, o.Rounds = true, "pawl doctor --gate", 0
+	policy := bench.Policy(s)
+	o.Decide = func(seen *measure.Run, _ bool) []string { return doctor.Undecided(policy, seen) }
+	plan, err := bench.Forecast(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.announce(plan); err != nil {
+		return nil, err
+	}
+	progress := newProgress(f.globals, f.json)
+	o.Emit = progress.event
+	res, runErr := bench.Run(ctx, o)
+	progress.close()
+	if runErr = ended(ctx, res, runErr); runErr != nil || res.Path == "" {
+		return nil, runErr
+	}
+	run, err := measure.Load(res.Path)
+	if err != nil {
+		return nil, err
+	}
+	g := doctor.NewGate(policy, run)
+	doc := &gateDocument{Record: res.Path, Gate: g, Words: g.Words()}
+	if !f.json {
+		err = f.writeGate(doc)
+	}
+	return doc, err
+}
+
+func (f *doctorFlags) writeGate(d *gateDocument) error {
+	rows := [][]string{{"case", "rounds", "spread", "same code", fmt.Sprintf("%.0f %% slower", 100*d.Slowdown)}}
+	for _, c := range d.Cases {
+		rows = append(rows, []string{c.Case, fmt.Sprint(c.Rounds), report.Percent(c.Spread), string(c.Same), string(c.Slow)})
+	}
+	fmt.Fprintln(f.Out, "\ngate")
+	if err := report.Table(f.Out, f.style(), []bool{false, true, true, false, false}, rows); err != nil {
+		return err
+	}
+	for _, w := range d.Words {
+		fmt.Fprintln(f.Out, "  "+w)
+	}
+	_, err := fmt.Fprintln(f.Out, f.style().Faint("record: "+d.Record))
+	return err
+}
+
+// gateAnswer is the exit code of the self-test.
+func gateAnswer(d *gateDocument) error {
+	switch {
+	case d == nil || d.Passes && d.Fails:
+		return nil
+	case !d.Passes:
+		return codeError{exitNo, fmt.Errorf("the gate calls the same code a regression: %w", errSaid)}
+	default:
+		return codeError{exitNoAnswer, fmt.Errorf("the gate cannot find a slowdown here: %w", errors.Join(errSaid))}
+	}
+}

@@ -1,0 +1,138 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/goatnote-inc/pawl/internal/bench"
+	"github.com/goatnote-inc/pawl/internal/build"
+	"github.com/goatnote-inc/pawl/internal/ledger"
+	"github.com/goatnote-inc/pawl/internal/loop"
+	"github.com/goatnote-inc/pawl/internal/suite"
+	"github.com/goatnote-inc/pawl/measure"
+)
+
+// runFlags are the flags of pawl run: those of bench, and what to do with the answer.
+type runFlags struct {
+	benchFlags
+	dir    string // for everything that is written
+	strict bool
+	main   bool
+}
+
+func newRun(g *globals) *cobra.Command {
+	f := runFlags{benchFlags: benchFlags{globals: g}}
+	cmd := &cobra.Command{
+		Use:   "run",
+		Short: "The whole loop: build, measure, decide, keep, report",
+		Long: `Builds the working tree and its base, measures both side by side in rounds of fresh
+processes, and decides case by case: regression, improvement, maintained, or no answer.
+Cases without an answer get more rounds, as the suite says (4, 8, 16, 32).
+
+Where the suite keeps baselines, the baseline's commit is measured too: a gain on the
+main branch is confirmed with fresh rounds, and moves it.
+
+Writes current.json (every sample), verdict.json, ratchet_report.md and report.html.
+
+Exit code: 0 maintained, improved, new or identical; 1 a regression, a broken or a
+missing case; 2 no answer, or the base does not work.`,
+		Example: `  pawl run                    # against the merge base with the main branch
+  pawl run --base HEAD~1
+  pawl run --budget 5m --out results
+  pawl run --dry-run          # what it would do, how long and what it would cost`,
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context()) },
+	}
+	fl := cmd.Flags()
+	f.given = fl
+	fl.StringVarP(&f.suite, "suite", "f", "", "suite `file` (default pawl.yaml)")
+	fl.StringVar(&f.cases, "case", "", "judge only cases whose name, or benchmark, matches this `glob`")
+	fl.StringVar(&f.base, "base", "", "`commit` to judge against (default: the merge base with the main branch)")
+	fl.IntVar(&f.samples, "samples", 0, "`samples` a round (default: the suite's, 100)")
+	fl.StringVarP(&f.dir, "out", "o", "", "`folder` for everything that is written (default results)")
+	fl.DurationVar(&f.budget, "budget", 0, "stop before this much `time` was spent on the device")
+	fl.Uint64Var(&f.seed, "seed", 0, "seed of order and inputs (default: a new one, kept in the record)")
+	fl.DurationVar(&f.wait, "wait", 30*time.Minute, "how long to wait while another pawl has the device")
+	fl.BoolVar(&f.dryRun, "dry-run", false, "show the plan, its time and its cost, and measure nothing")
+	fl.BoolVar(&f.force, "force-measure", false, "measure also when both sides are identical")
+	fl.BoolVar(&f.strict, "strict", false, "fail also when the base is slower than the baseline (drift)")
+	fl.BoolVar(&f.main, "main", false, "this commit is on the main branch: baselines may move (default: found out)")
+	fl.BoolVar(&f.json, "json", false, "the verdicts as JSON on stdout, events as JSON lines on stderr")
+	return cmd
+}
+
+func (f *runFlags) run(ctx context.Context) error {
+	if err := f.checkNumbers(); err != nil {
+		return usageError{err}
+	}
+	s, path, err := loadSuite(f.suite)
+	if err != nil {
+		return err
+	}
+	if f.base == "" {
+		if f.base = f.mergeBase(ctx, nil); f.base == "" {
+			return codeError{exitNoAnswer, errors.New("there is no commit to judge against\n  --base REF names one; pawl bench measures without")}
+		}
+	}
+	o := f.options(s, path)
+	f.dir = cmp.Or(f.dir, filepath.Join(o.Dir, "results"))
+	o.Out, o.Owner = filepath.Join(f.dir, "current.json"), "pawl run"
+	gate, err := f.gate(ctx, s, o)
+	if err != nil {
+		return err
+	}
+	if f.dryRun {
+		o.Decide = func(*measure.Run, bool) []string { return nil } // somebody will: plan all looks
+		plan, err := bench.Forecast(ctx, o)
+		if err != nil {
+			return err
+		}
+		return f.printPlan(plan)
+	}
+	progress := newProgress(f.globals, f.json)
+	gate.Emit = progress.event
+	var shown error
+	gate.Report = func(out bench.Outcome) error {
+		progress.close()
+		shown = f.report(s, out)
+		return nil // what cannot be written takes nothing from the verdict
+	}
+	out, err := bench.RunGate(ctx, gate)
+	progress.close()
+	if err = ended(ctx, out.Result, err); err != nil {
+		return err
+	}
+	return errors.Join(shown, verdictError(out.State.Verdict()))
+}
+
+// gate plans the loop: what the suite asks for, and what this place allows.
+func (f *runFlags) gate(ctx context.Context, s *suite.Suite, o bench.Options) (bench.Gate, error) {
+	p := bench.Policy(s)
+	p.Strict = p.Strict || f.strict
+	gate := bench.Gate{Options: o, Plan: loop.Plan{Policy: p}}
+	if err := p.Check(); err != nil {
+		return gate, usageError{fmt.Errorf("policy of the suite: %w", err)}
+	}
+	if s.Baseline.Keep == "none" {
+		return gate, nil
+	}
+	l, err := ledger.Open(ctx, whereOf(s.Baseline, o.Dir))
+	if err != nil {
+		return gate, err
+	}
+	gate.Ledger, gate.Plan.Ledger = l, true
+	repo, err := build.Open(ctx, o.Dir)
+	if err != nil {
+		return gate, err
+	}
+	gate.Plan.Main = f.main
+	if !f.has("main") {
+		gate.Plan.Main = repo.Onto(ctx, s.Baseline.Main)
+	}
+	return gate, nil
+}

@@ -1,0 +1,228 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/goatnote-inc/pawl/internal/bench"
+	"github.com/goatnote-inc/pawl/internal/suite"
+	"github.com/goatnote-inc/pawl/internal/sweep"
+	"github.com/goatnote-inc/pawl/internal/sweep/artifact"
+	"github.com/goatnote-inc/pawl/internal/trial"
+	"github.com/goatnote-inc/pawl/measure"
+)
+
+// sweepFlags are the flags of pawl sweep: those of bench, and where it goes.
+type sweepFlags struct {
+	benchFlags
+	dir       string // of the artifact
+	from      string // a record to analyse instead of measuring
+	overwrite bool
+}
+
+func newSweep(g *globals) *cobra.Command {
+	f := sweepFlags{benchFlags: benchFlags{globals: g}}
+	cmd := &cobra.Command{
+		Use:   "sweep",
+		Short: "Compare every implementation on every config, for others to check",
+		Long: `Measures every config of the suite on every implementation it names, in balanced
+order, and ranks them: which is fastest, which cannot be told apart, by how much, and
+what difference could have been seen.
+
+Everything goes into one folder and one archive: the record with every sample, the
+environment, the commands that repeat it, tables (Markdown, CSV, LaTeX), figures (SVG)
+and a list of digests. The same record gives the same bytes.`,
+		Example: `  pawl sweep                                    # results/sweep-ID and results/sweep-ID.tar.gz
+  pawl sweep --case 'attention/*' --rounds 24   # some configs, more rounds
+  pawl sweep --dry-run                          # what it would do, how long and what it would cost
+  pawl sweep --from results/sweep-ID/current.json --out again   # the analysis alone`,
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context()) },
+	}
+	fl := cmd.Flags()
+	f.given = fl
+	fl.StringVarP(&f.suite, "suite", "f", "", "suite `file` (default pawl.yaml)")
+	fl.StringVar(&f.cases, "case", "", "measure only configs whose name, or benchmark, matches this `glob`")
+	fl.IntVar(&f.rounds, "rounds", 0, "this many `rounds` (default: the least from 8 on that balances the order)")
+	fl.IntVar(&f.samples, "samples", 0, "`samples` a round (default: the suite's, 100)")
+	fl.StringVarP(&f.dir, "out", "o", "", "`folder` of the artifact (default results/sweep-ID); the archive is beside it")
+	fl.DurationVar(&f.budget, "budget", 0, "stop before this much `time` was spent on the device")
+	fl.Uint64Var(&f.seed, "seed", 0, "seed of order and inputs (default: a new one, kept in the record)")
+	fl.DurationVar(&f.wait, "wait", 30*time.Minute, "how long to wait while another pawl has the device")
+	fl.StringVar(&f.from, "from", "", "analyse this `record` again and measure nothing")
+	fl.BoolVar(&f.overwrite, "force", false, "write into a folder that is not empty")
+	fl.BoolVar(&f.dryRun, "dry-run", false, "show the plan, its time and its cost, and measure nothing")
+	fl.BoolVar(&f.json, "json", false, "the comparison as JSON on stdout, events as JSON lines on stderr")
+	return cmd
+}
+
+func (f *sweepFlags) run(ctx context.Context) error {
+	if err := f.checkNumbers(); err != nil {
+		return usageError{err}
+	}
+	if f.from != "" {
+		return f.again()
+	}
+	s, path, err := loadSuite(f.suite)
+	if err != nil {
+		return err
+	}
+	if len(s.Implementations) < 2 {
+		return usageError{errors.New("the suite names no implementation beside the candidate, so there is nothing to compare\n" +
+			"  add one, such as implementations: {sdpa: {}}, which the harness is then asked for")}
+	}
+	o := f.options(s, path)
+	o.Owner, o.Rounds = "pawl sweep", f.balanced(s)
+	if f.dryRun {
+		plan, err := bench.Forecast(ctx, o)
+		if err != nil {
+			return err
+		}
+		return f.printPlan(plan)
+	}
+	return f.measureAll(ctx, o)
+}
+
+// balanced is how many rounds to measure: as asked, or so many that every
+// implementation stands in every place of a round, and behind every other, equally often.
+func (f *sweepFlags) balanced(s *suite.Suite) int {
+	const least, most = 8, 16
+	block := trial.Block(len(s.Implementations))
+	switch {
+	case f.has("rounds"):
+		if f.rounds%block != 0 {
+			f.say(fmt.Sprintf("note: the order of %d implementations is balanced after every %d rounds, not after %d", len(s.Implementations), block, f.rounds))
+		}
+		return f.rounds
+	case block > most:
+		return most
+	default:
+		return (least + block - 1) / block * block
+	}
+}
+
+func (f *sweepFlags) measureAll(ctx context.Context, o bench.Options) error {
+	o.ID = bench.NewID(o.Now())
+	f.dir = cmp.Or(f.dir, filepath.Join(o.Dir, "results", "sweep-"+o.ID))
+	if err := f.vacant(false); err != nil {
+		return err
+	}
+	o.Out = filepath.Join(f.dir, "current.json")
+	progress := newProgress(f.globals, f.json)
+	o.Emit = progress.event
+	res, err := bench.Run(ctx, o)
+	progress.close()
+	err = ended(ctx, res, err)
+	if res.Path == "" {
+		return err
+	}
+	run, loadErr := measure.Load(res.Path)
+	if loadErr != nil {
+		return errors.Join(err, loadErr)
+	}
+	shown := f.publish(run, filepath.Base(res.Path))
+	switch failed := failedCases(run); {
+	case err != nil && errors.Is(shown, sweep.ErrNothingToCompare): // it was broken off before there was
+		return err
+	case err != nil:
+		return errors.Join(err, shown)
+	case failed != nil || shown != nil:
+		return errors.Join(failed, shown)
+	}
+	if res.Outcome.State == measure.Throttled {
+		return codeError{exitNoAnswer, fmt.Errorf("%s: %s", res.Outcome.State, res.Outcome.Reason)}
+	}
+	return nil
+}
+
+// again makes the artifact of a record that is there.
+func (f *sweepFlags) again() error {
+	for _, flag := range []string{"suite", "case", "rounds", "samples", "budget", "seed", "wait", "dry-run"} {
+		if f.has(flag) {
+			return usageError{fmt.Errorf("--from measures nothing, so --%s means nothing beside it", flag)}
+		}
+	}
+	run, err := measure.Load(f.from)
+	if err != nil {
+		return usageError{err}
+	}
+	f.dir = cmp.Or(f.dir, filepath.Join("results", artifact.Name(run)))
+	if err := f.vacant(within(f.dir, f.from)); err != nil {
+		return err
+	}
+	record, err := artifact.TakeRecord(f.dir, f.from, run)
+	if err != nil {
+		return err
+	}
+	if run, err = measure.Load(filepath.Join(f.dir, record)); err != nil {
+		return err
+	}
+	return f.publish(run, record)
+}
+
+// vacant refuses a folder in which something could be lost. One that holds the
+// record and is not whole yet is what an interrupted sweep left.
+func (f *sweepFlags) vacant(holdsRecord bool) error {
+	if f.overwrite {
+		return nil
+	}
+	entries, err := os.ReadDir(f.dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return usageError{fmt.Errorf("--out: %w", err)}
+	}
+	_, whole := os.Stat(filepath.Join(f.dir, artifact.Manifest))
+	_, archive := os.Stat(artifact.ArchiveOf(f.dir))
+	if archive == nil || len(entries) > 0 && (!holdsRecord || whole == nil) {
+		return usageError{fmt.Errorf("%s holds something already: take another --out, or --force to write into it", f.dir)}
+	}
+	return nil
+}
+
+// within tells whether a file stands in a folder.
+func within(dir, file string) bool {
+	a, errA := filepath.Abs(dir)
+	b, errB := filepath.Abs(filepath.Dir(file))
+	return errA == nil && errB == nil && a == b
+}
+
+// publish analyses a record that stands in the folder, writes the artifact around
+// it and shows it.
+func (f *sweepFlags) publish(run *measure.Run, record string) error {
+	r, err := sweep.Analyse(run)
+	if errors.Is(err, sweep.ErrNothingToCompare) {
+		return codeError{exitNoAnswer, err}
+	}
+	if err != nil {
+		return err
+	}
+	files, err := artifact.Files(run, r, record, Version())
+	if err != nil {
+		return err
+	}
+	written, err := artifact.Write(f.dir, record, artifact.Name(run), run.Created, files)
+	if err != nil {
+		return err
+	}
+	if f.json {
+		e := json.NewEncoder(f.Out)
+		e.SetIndent("", "  ")
+		return e.Encode(struct {
+			*sweep.Result
+			Artifact artifact.Written `json:"artifact"`
+		}{r, written})
+	}
+	if err := artifact.Terminal(f.Out, r, f.style()); err != nil {
+		return err
+	}
+	faint := f.style().Faint
+	_, err = fmt.Fprintf(f.Out, "%s\n%s\n", faint("artifact: "+filepath.Join(written.Dir, "README.md")), faint("archive:  "+written.Archive+" (sha256 "+written.ArchiveSHA256+")"))
+	return err
+}

@@ -1,0 +1,142 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/goatnote-inc/pawl/internal/bench"
+	"github.com/goatnote-inc/pawl/internal/loop"
+	"github.com/goatnote-inc/pawl/internal/report"
+	"github.com/goatnote-inc/pawl/internal/suite"
+	"github.com/goatnote-inc/pawl/measure"
+	"github.com/goatnote-inc/pawl/ratchet"
+)
+
+// verdictDocument is verdict.json: the judgement of the change, with what was found
+// beside it.
+type verdictDocument struct {
+	ratchet.Result
+	Run     string          `json:"run,omitempty"`   // ID of the record
+	Drift   *ratchet.Result `json:"drift,omitempty"` // the base against the baseline
+	Gain    *ratchet.Result `json:"gain,omitempty"`  // the candidate against the baseline
+	Moved   []string        `json:"moved,omitempty"` // cases whose baseline moved
+	Stopped *loop.Failure   `json:"stopped,omitempty"`
+}
+
+// newVerdict says the outcome of a gate as a document, also where it ended before
+// there was a result.
+func newVerdict(out bench.Outcome) verdictDocument {
+	s := out.State
+	d := verdictDocument{Drift: s.Drift, Gain: s.Gain, Stopped: s.Stopped}
+	if s.Result != nil {
+		d.Result = *s.Result
+	} else {
+		d.Result = stoppedResult(s)
+	}
+	if out.Run != nil {
+		d.Run = out.Run.ID
+	}
+	if d.Verdict != s.Verdict() {
+		d.Verdict = s.Verdict()
+		if s.Result != nil {
+			d.Sentence = "Drift: " + s.Drift.Sentence
+		}
+	}
+	for _, e := range out.Kept {
+		if e.Kind == ratchet.KindMoved {
+			d.Moved = append(d.Moved, e.Case)
+		}
+	}
+	return d
+}
+
+// stoppedResult is the answer of a run that ended before anything was judged: one
+// line for all cases.
+func stoppedResult(s loop.State) ratchet.Result {
+	why := "the run ended before anything could be judged"
+	if s.Stopped != nil {
+		why = s.Stopped.Why
+	}
+	v := s.Verdict()
+	return ratchet.Result{
+		Schema: ratchet.Schema, Policy: s.Plan.Policy, Verdict: v, Sentence: why, Counts: map[ratchet.Verdict]int{v: 1},
+		Cases: []ratchet.Judgement{{
+			Name: "all cases", CaseKey: measure.CaseKey{Benchmark: "all cases", Implementation: measure.Candidate},
+			Verdict: v, Ratchet: ratchet.Holds, Gate: true, Sentence: why,
+		}},
+	}
+}
+
+// report writes everything that is read after a run, and prints the verdicts.
+func (f *runFlags) report(s *suite.Suite, out bench.Outcome) error {
+	doc := newVerdict(out)
+	paths := report.Paths{Record: out.Path}
+	in := report.Input{Run: out.Run, Result: &doc.Result, Now: time.Now(), Next: f.next(s, out)}
+	var errs []error
+	write := func(name string, path *string, content func(io.Writer) error) {
+		at := filepath.Join(f.dir, name)
+		if err := writeFile(at, content); err != nil {
+			errs = append(errs, err)
+			return
+		}
+		*path = at
+	}
+	write("verdict.json", &paths.Verdict, func(w io.Writer) error { return writeJSON(w, doc) })
+	in.Paths = paths
+	d := report.NewDocument(in)
+	write("ratchet_report.md", &paths.Markdown, func(w io.Writer) error { return report.Markdown(w, d) })
+	write("report.html", &paths.HTML, func(w io.Writer) error { return report.HTML(w, d) })
+	if f.json {
+		return errors.Join(append(errs, writeJSON(f.Out, doc))...)
+	}
+	errs = append(errs, report.Verdicts(f.Out, d, f.style(), false))
+	for _, p := range []string{paths.HTML, paths.Markdown, paths.Verdict, paths.Record} {
+		if p != "" {
+			fmt.Fprintln(f.Out, f.style().Faint("wrote "+p))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// next is what the loop itself has to say beyond the verdicts.
+func (f *runFlags) next(s *suite.Suite, out bench.Outcome) []report.Step {
+	var list []report.Step
+	say := func(format string, args ...any) { list = append(list, report.Step{Text: fmt.Sprintf(format, args...)}) }
+	st := out.State
+	if st.Drift != nil && st.Drift.Verdict == ratchet.Regression {
+		say("Drift: the base is slower than the baseline, by earlier changes. %s", st.Drift.Sentence)
+	}
+	for _, e := range out.Kept {
+		if e.Kind == ratchet.KindMoved {
+			say("The baseline of %s moved to %.12s: %.1f %% faster, confirmed with fresh rounds.", e.Case, e.Commit, 100*e.Gain)
+		}
+	}
+	if st.Stopped != nil && st.Result != nil {
+		say("Step %s failed: %s", st.Stopped.Step, st.Stopped.Why)
+	}
+	if s.Baseline.Keep == "none" {
+		say("baseline.keep in pawl.yaml lets pawl remember the best commit and catch slow drift over many changes.")
+	}
+	return list
+}
+
+// writeFile replaces a file as a whole, so that nobody reads half of one.
+func writeFile(path string, content func(io.Writer) error) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return fmt.Errorf("make a place for %s: %w", path, err)
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".pawl-*")
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	defer os.Remove(f.Name())
+	err = content(f)
+	if err = errors.Join(err, f.Chmod(0o644), f.Close()); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return os.Rename(f.Name(), path)
+}

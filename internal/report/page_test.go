@@ -1,0 +1,153 @@
+package report_test
+
+import (
+	"encoding/base64"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/goatnote-inc/pawl/internal/report"
+)
+
+// The page in a real browser: it loads nothing, complains of nothing, fits a phone,
+// filters, and is used with the keyboard alone.
+func TestPageInABrowser(t *testing.T) {
+	b := openBrowser(t)
+	page := render(t, "html", judged(everyVerdict()))
+	url := b.open(page, 360, "dark")
+
+	if wide := b.evaluate("document.documentElement.scrollWidth"); wide != "360" {
+		t.Errorf("the page is %s wide on a phone of 360", wide)
+	}
+	dark := b.evaluate("getComputedStyle(document.body).backgroundColor")
+
+	b.evaluate("document.getElementById('wanted').focus()")
+	b.call("Input.insertText", map[string]any{"text": "ATTENTION regr"})
+	if got := b.evaluate("[...document.querySelectorAll('details.case:not([hidden]) .name')].map(e => e.firstChild.data.trim()).join()"); got != "attention/S640,attention/S512,attention/S448" {
+		t.Errorf("the filter leaves %s", got)
+	}
+	if told := b.evaluate("document.getElementById('told').textContent"); told != "3 of 9 cases" {
+		t.Errorf("the filter says %q", told)
+	}
+	b.press("Escape", 27)
+	if n := b.evaluate("document.querySelectorAll('details.case:not([hidden])').length"); n != "9" {
+		t.Errorf("after Escape %s cases are left", n)
+	}
+
+	at := ""
+	for range 30 {
+		b.press("Tab", 9)
+		if at = b.evaluate("document.activeElement.matches('#case-2 > summary') && getComputedStyle(document.activeElement).outlineStyle"); at != "false" {
+			break
+		}
+	}
+	if at != "solid" {
+		t.Errorf("the keyboard does not reach the second case, or the focus is not seen: %s", at)
+	}
+	before := b.evaluate("document.getElementById('case-2').open")
+	b.press("Enter", 13)
+	if after := b.evaluate("document.getElementById('case-2').open"); before != "false" || after != "true" {
+		t.Errorf("Enter on a case: open was %s and is %s", before, after)
+	}
+
+	// A link to a case that is folded away opens what it is in.
+	folded := "document.getElementById('case-9').closest('details.fold').open"
+	before = b.evaluate(folded)
+	b.evaluate("new Promise(done => { addEventListener('hashchange', () => setTimeout(done)); location.hash = 'case-9' })")
+	if after := b.evaluate(folded); before != "false" || after != "true" {
+		t.Errorf("the fold of a case that was linked to: open was %s and is %s", before, after)
+	}
+	checkQuiet(t, b, url)
+
+	url = b.open(page, 1200, "light")
+	if light := b.evaluate("getComputedStyle(document.body).backgroundColor"); light == dark {
+		t.Errorf("light and dark look the same: %s", light)
+	}
+	checkQuiet(t, b, url)
+
+	hostile := ""
+	for _, name := range hostileNames {
+		hostile += name
+	}
+	url = b.open(render(t, "html", hostileDocument(hostile[:400], hostile[:400])), 360, "light")
+	if wide := b.evaluate("document.documentElement.scrollWidth"); wide != "360" {
+		t.Errorf("hostile names make the page %s wide", wide)
+	}
+	checkQuiet(t, b, url)
+}
+
+// checkQuiet fails on anything that the browser complained of or asked a network for.
+func checkQuiet(t *testing.T, b *browser, url string) {
+	t.Helper()
+	b.evaluate("new Promise(done => setTimeout(done, 100))") // what is late still counts
+	for _, e := range b.events {
+		switch e.Method {
+		case "Runtime.exceptionThrown", "Runtime.consoleAPICalled", "Log.entryAdded":
+			t.Errorf("%s: %v", e.Method, e.Params)
+		case "Network.requestWillBeSent":
+			if request, _ := e.Params["request"].(map[string]any); request["url"] != url {
+				t.Errorf("the page asks for %v", request["url"])
+			}
+		}
+	}
+}
+
+// Without its script the page has everything but the filter.
+func TestPageWithoutScript(t *testing.T) {
+	b := openBrowser(t)
+	b.call("Emulation.setScriptExecutionDisabled", map[string]any{"value": true})
+	b.open(render(t, "html", judged(three())), 800, "light")
+	if got := b.evaluate("document.getElementById('filter').checkVisibility() + ' ' + document.querySelectorAll('details.case').length"); got != "false 3" {
+		t.Errorf("filter to be seen, and cases: %s", got)
+	}
+}
+
+var screenshots = flag.String("screenshots", "", "write the pictures of the docs to this folder")
+
+// TestScreenshots makes the pictures that the docs show.
+func TestScreenshots(t *testing.T) {
+	if *screenshots == "" {
+		t.Skip("-screenshots FOLDER writes them")
+	}
+	b := openBrowser(t)
+	small, large := render(t, "html", judged(three())), render(t, "html", judged(thousand(8, 100)))
+	for _, s := range []struct {
+		name, page, scheme string
+		width, height      int
+		before             string
+	}{
+		{"report-3-light", small, "light", 1100, 1120, ""},
+		{"report-3-dark", small, "dark", 1100, 1120, ""},
+		{"report-3-phone", small, "light", 360, 1500, ""},
+		{"report-3-two-speeds", small, "light", 1100, 620, "document.querySelector('details.fold').open = true; document.getElementById('case-3').open = true; document.getElementById('unchanged').scrollIntoView()"},
+		{"report-1000-light", large, "light", 1100, 1000, "document.getElementById('case-1').open = false"},
+		{"report-1000-dark", large, "dark", 1100, 1000, "document.getElementById('case-1').open = false"},
+		{"report-1000-phone", large, "dark", 360, 1300, "document.getElementById('case-1').open = false"},
+	} {
+		b.open(s.page, s.width, s.scheme)
+		b.call("Emulation.setDeviceMetricsOverride", map[string]any{"width": s.width, "height": s.height, "deviceScaleFactor": 1, "mobile": false})
+		b.evaluate(s.before)
+		data, _ := b.call("Page.captureScreenshot", map[string]any{"format": "png"})["data"].(string)
+		picture, err := base64.StdEncoding.DecodeString(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(*screenshots, s.name+".png"), picture, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, d := range map[string]*report.Document{"picture-3": judged(three()), "picture-1000": judged(thousand(8, 100))} {
+		f, err := os.Create(filepath.Join(*screenshots, fmt.Sprintf("report-%s.png", name)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := report.PNG(f, d); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

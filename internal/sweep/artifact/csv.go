@@ -1,0 +1,41 @@
+package artifact
+
+import (
+	"bytes"
+	"encoding/csv"
+	"strings"
+
+	"github.com/goatnote-inc/pawl/internal/report"
+)
+
+// writeCSV writes a table for programs: plain numbers, a column a value.
+func writeCSV(t table) []byte {
+	var b bytes.Buffer
+	w := csv.NewWriter(&b)
+	var head []string
+	for _, c := range t.columns {
+		head = append(head, c.fields...)
+	}
+	_ = w.Write(head) // a bytes.Buffer takes everything
+	for _, row := range t.rows {
+		var fields []string
+		for _, c := range row {
+			for _, v := range c.values {
+				fields = append(fields, csvField(v))
+			}
+		}
+		_ = w.Write(fields)
+	}
+	w.Flush()
+	return b.Bytes()
+}
+
+// csvField keeps a spreadsheet from running what somebody called a benchmark. All
+// numbers of these tables are positive, so that only names are touched.
+func csvField(s string) string {
+	s = report.Plain(s)
+	if strings.HasPrefix(s, "=") || strings.HasPrefix(s, "+") || strings.HasPrefix(s, "-") || strings.HasPrefix(s, "@") {
+		return "'" + s
+	}
+	return s
+}

@@ -1,0 +1,63 @@
+package artifact
+
+import "unicode/utf8"
+
+// colours can be told apart by all eyes (Okabe and Ito, 2008).
+var colours = [...]string{"#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"}
+
+// shapes are around the origin, about as large as each other, for prints without
+// colour.
+var shapes = [...]string{
+	"M-3 0A3 3 0 1 0 3 0A3 3 0 1 0 -3 0Z",
+	"M-2.7 -2.7H2.7V2.7H-2.7Z",
+	"M0 -4L4 0L0 4L-4 0Z",
+	"M0 -3.7L3.5 2.6H-3.5Z",
+	"M0 3.7L3.5 -2.6H-3.5Z",
+}
+
+// look is how an implementation is drawn: the same in all figures of a sweep.
+type look struct{ colour, shape string }
+
+func lookOf(i int) look { return look{colours[i%len(colours)], shapes[i%len(shapes)]} }
+
+// mark draws a value with its interval; one that is not sure is hollow.
+func (s *svg) mark(l look, x, y, low, high float64, sure bool) {
+	if high > low {
+		s.addf(`<path d="M%s %sH%sM%s %sv8M%s %sv8" stroke="%s" stroke-width="1.5" fill="none"/>`+"\n",
+			px(low), px(y), px(high), px(low), px(y-4), px(high), px(y-4), l.colour)
+	}
+	fill := l.colour
+	if !sure {
+		fill = "#fff"
+	}
+	s.addf(`<path d="%s" transform="translate(%s %s)" fill="%s" stroke="%s" stroke-width="1.5"/>`+"\n", l.shape, px(x), px(y), fill, l.colour)
+}
+
+// legendRow is how high a row of the legend is.
+const legendRow = 18
+
+// legend names the looks in rows, each as wide as the chart at most.
+func legend(names []string, width float64) (places []place, height float64) {
+	at, row := 0.0, 0.0
+	for _, name := range names {
+		space := 30 + 7*float64(min(utf8.RuneCountInString(name), legendMost))
+		if at+space > width && at > 0 {
+			at, row = 0, row+legendRow
+		}
+		places = append(places, place{at, row})
+		at += space
+	}
+	return places, row + legendRow
+}
+
+// legendMost is how many letters of a name the legend shows.
+const legendMost = 30
+
+type place struct{ x, y float64 }
+
+func (s *svg) legend(x, y float64, names []string, looks []look, places []place) {
+	for i, name := range names {
+		s.mark(looks[i], x+places[i].x+6, y+places[i].y-4, 0, 0, true)
+		s.text(x+places[i].x+16, y+places[i].y, "start", "", name, legendMost)
+	}
+}

@@ -1,0 +1,132 @@
+package artifact
+
+import (
+	"archive/tar"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// Written tells where an artifact is.
+type Written struct {
+	Dir           string `json:"dir"`
+	Archive       string `json:"archive"`
+	ArchiveSHA256 string `json:"archive_sha256"`
+}
+
+// Write puts files beside the record that stands in dir already, with their digests,
+// and everything into dir.tar.gz. The manifest comes last: a folder that has one is
+// whole. Name is that of the folder in the archive, created the time its files bear:
+// so the archive is the same wherever and whenever it is made.
+func Write(dir, record, name string, created time.Time, list []File) (Written, error) {
+	sums := digests{}
+	for _, f := range list {
+		if err := writeFile(filepath.Join(dir, filepath.FromSlash(f.Path)), f.Body); err != nil {
+			return Written{}, err
+		}
+		sums.add(f.Path, f.Body)
+	}
+	sum, err := fileSum(filepath.Join(dir, record))
+	if err != nil {
+		return Written{}, err
+	}
+	sums[record] = sum
+	manifest := File{Manifest, sums.manifest()}
+	if err := writeFile(filepath.Join(dir, Manifest), manifest.Body); err != nil {
+		return Written{}, err
+	}
+	w := Written{Dir: dir, Archive: ArchiveOf(dir)}
+	w.ArchiveSHA256, err = archive(w.Archive, dir, record, name, created, append(list, manifest))
+	return w, err
+}
+
+func writeFile(path string, body []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return fmt.Errorf("make a place for the artifact: %w", err)
+	}
+	if err := os.WriteFile(path, body, 0o644); err != nil {
+		return fmt.Errorf("write the artifact: %w", err)
+	}
+	return nil
+}
+
+func fileSum(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", fmt.Errorf("read the record for the artifact: %w", err)
+	}
+	defer f.Close()
+	sum := sha256.New()
+	if _, err := io.Copy(sum, f); err != nil {
+		return "", fmt.Errorf("read the record for the artifact: %w", err)
+	}
+	return hex.EncodeToString(sum.Sum(nil)), nil
+}
+
+// archive writes the whole as one file, which is there whole or not at all, and
+// returns its digest.
+func archive(path, dir, record, name string, created time.Time, list []File) (_ string, err error) {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return "", fmt.Errorf("write the archive: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("write the archive %s: %w", path, errors.Join(err, os.Remove(f.Name())))
+		}
+	}()
+	sum := sha256.New()
+	err = pack(io.MultiWriter(f, sum), dir, record, name, created, list)
+	if err = errors.Join(err, f.Chmod(0o644), f.Close()); err != nil {
+		return "", err
+	}
+	if err := os.Rename(f.Name(), path); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(sum.Sum(nil)), nil
+}
+
+// lastTime is the largest that a tar header can say.
+const lastTime = 1<<33 - 1
+
+// pack writes a compressed tar without anything of this machine or this minute.
+func pack(w io.Writer, dir, record, name string, created time.Time, list []File) error {
+	z := gzip.NewWriter(w)
+	t := tar.NewWriter(z)
+	head := func(file string, size int64) error {
+		return t.WriteHeader(&tar.Header{
+			Typeflag: tar.TypeReg, Name: name + "/" + file, Size: size, Mode: 0o644,
+			ModTime: time.Unix(min(max(created.Unix(), 0), lastTime), 0).UTC(), Format: tar.FormatUSTAR,
+		})
+	}
+	for _, f := range list {
+		if err := head(f.Path, int64(len(f.Body))); err != nil {
+			return err
+		}
+		if _, err := t.Write(f.Body); err != nil {
+			return err
+		}
+	}
+	f, err := os.Open(filepath.Join(dir, record))
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if err := head(record, info.Size()); err != nil {
+		return err
+	}
+	if _, err := io.CopyN(t, f, info.Size()); err != nil {
+		return err
+	}
+	return errors.Join(t.Close(), z.Close())
+}
