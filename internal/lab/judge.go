@@ -57,8 +57,12 @@ func Judge(ctx context.Context, o Options) (*Report, error) {
 	if o.Say == nil {
 		o.Say = func(string) {}
 	}
+	return measureJudge(ctx, o, o.sizes())
+}
+
+func measureJudge(ctx context.Context, o Options, n sizes) (*Report, error) {
 	p := ratchet.Default()
-	l := &laboratory{Options: o, sizes: o.sizes(), policy: p}
+	l := &laboratory{Options: o, sizes: n, policy: p}
 	l.report = &Report{Schema: Schema, Seed: o.Seed, Quick: o.Quick, Policy: p}
 	for _, m := range Methods(p) {
 		l.report.Methods = append(l.report.Methods, Described{m.Name, m.Rule})

@@ -1,11 +1,17 @@
 package lab
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
+	"math"
 	"os"
+	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/goatnote-inc/pawl/ratchet"
 )
@@ -92,6 +98,66 @@ func (t Tally) worse(than Tally) []string {
 	note(t.Abstains > than.Abstains+astray, "without an answer", t.Abstains, than.Abstains)
 	note(t.Rounds > than.Rounds+than.Rounds/50, "rounds", t.Rounds, than.Rounds)
 	return list
+}
+
+// Every part runs and finds its way into the page, with hardly any trials.
+func TestEveryPartIsMeasured(t *testing.T) {
+	o := Options{Seed: 1, Quick: true, Say: func(string) {}}
+	n := sizes{grid: 3, methods: 2, curve: 2, suites: 10, stress: 2, worlds: 1, gates: 2}
+	r, err := measureJudge(t.Context(), o, n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Claims) != 37 {
+		t.Errorf("%d promises, want 37", len(r.Claims))
+	}
+	for name, text := range map[string]string{
+		"claims": r.ClaimTable(), "grid": r.GridTable(), "suite": r.SuiteTable(), "curse": r.CurseTable(), "stress": r.StressTable(),
+		"Gaussian": r.MethodTable(Gaussian), "t3": r.MethodTable(T3), "bimodal": r.MethodTable(Bimodal),
+	} {
+		if lines := strings.Count(text, "\n"); lines < 6 {
+			t.Errorf("the table of %s has %d lines:\n%s", name, lines, text)
+		}
+	}
+	again, err := measureJudge(t.Context(), o, sizes{grid: 3, methods: 2, curve: 2, suites: 10, stress: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(r.Rows, again.Rows); diff != "" {
+		t.Errorf("the same seed gives other figures:\n%s", diff)
+	}
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	if _, err := measureJudge(stopped, o, n); !errors.Is(err, context.Canceled) {
+		t.Errorf("stopped: %v", err)
+	}
+}
+
+// The smallest of many numbers is the luckiest, and a baseline that is measured again
+// has no luck.
+func TestWinnersCurse(t *testing.T) {
+	l := &laboratory{Options: Options{Seed: 1, Say: func(string) {}}, sizes: sizes{worlds: 2, gates: 30}, policy: ratchet.Default(), report: &Report{}}
+	if err := l.curses(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range l.report.Curses {
+		failed := float64(c.Gates.Regression) / float64(c.Gates.Trials)
+		switch {
+		case c.Baseline == "best ever" && (c.Bias < 0.03 || failed < 0.4):
+			t.Errorf("%+v: the naive baseline is not cursed", c)
+		case c.Baseline != "best ever" && (math.Abs(c.Bias) > 0.01 || failed > 0.03 || c.Moved > 0):
+			t.Errorf("%+v: want no bias and no failures", c)
+		}
+	}
+}
+
+// Two percent everywhere is seen by the suite, not by any case.
+func TestSuiteOutcome(t *testing.T) {
+	slow := NewScene(Gaussian, 0.008, 0.02)
+	s, _ := gate(ratchet.Default(), slow.suite(1, 1, suiteCases))
+	if got := suiteOutcome(ratchet.Default(), slow.suite(1, 1, suiteCases)); got.Answer != Slower || s.Result.Counts[ratchet.Regression] > 0 {
+		t.Errorf("%s, %d cases regressed", got.Answer, s.Result.Counts[ratchet.Regression])
+	}
 }
 
 // A ratchet that cannot fail holds nothing.

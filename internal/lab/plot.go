@@ -69,7 +69,7 @@ text{font:13px system-ui,sans-serif;fill:#1f2328}
 	fmt.Fprintf(&b, `<text transform="translate(18 %.1f) rotate(-90)" text-anchor="middle">%s</text>`+"\n", (p.y(0)+p.y(p.Top))/2, html.EscapeString(p.Y))
 	if p.Note != "" {
 		fmt.Fprintf(&b, `<path class="mark" d="M%.1f %.1fV%.1f"/>`+"\n", p.x(p.Mark), p.y(0), p.y(p.Top))
-		text(p.x(p.Mark)+6, p.y(p.Top)+14, "start", "", p.Note)
+		text(p.x(p.Mark), p.y(p.Top)-5, "middle", ` font-size="11"`, p.Note)
 	}
 	for i, l := range p.Lines {
 		p.line(&b, i, l)
