@@ -56,20 +56,25 @@ in the same rounds, in a balanced random order.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context()) },
 	}
 	fl := cmd.Flags()
-	f.given = fl
-	fl.StringVarP(&f.suite, "suite", "f", "", "suite `file` (default pawl.yaml)")
+	f.shared(fl)
 	fl.StringVar(&f.cases, "case", "", "measure only cases whose name, or benchmark, matches this `glob`")
 	fl.StringVar(&f.base, "base", "", "measure this `commit` beside the working tree")
 	fl.IntVar(&f.rounds, "rounds", 0, "exactly this many `rounds` a side (default: the suite's first look, 4)")
-	fl.IntVar(&f.samples, "samples", 0, "`samples` a round (default: the suite's, 100)")
 	fl.StringVarP(&f.out, "out", "o", "", "record `file` (default results/current.json)")
+	fl.BoolVar(&f.force, "force-measure", false, "measure also when both sides are identical")
+	fl.BoolVar(&f.json, "json", false, "the result as JSON on stdout, events as JSON lines on stderr")
+	return cmd
+}
+
+// shared are the flags of every command that measures a suite.
+func (f *benchFlags) shared(fl *pflag.FlagSet) {
+	f.given = fl
+	fl.StringVarP(&f.suite, "suite", "f", "", "suite `file` (default pawl.yaml)")
+	fl.IntVar(&f.samples, "samples", 0, "`samples` a round (default: the suite's, 100)")
 	fl.DurationVar(&f.budget, "budget", 0, "stop before this much `time` was spent on the device")
 	fl.Uint64Var(&f.seed, "seed", 0, "seed of order and inputs (default: a new one, kept in the record)")
 	fl.DurationVar(&f.wait, "wait", 30*time.Minute, "how long to wait while another pawl has the device")
 	fl.BoolVar(&f.dryRun, "dry-run", false, "show the plan, its time and its cost, and measure nothing")
-	fl.BoolVar(&f.force, "force-measure", false, "measure also when both sides are identical")
-	fl.BoolVar(&f.json, "json", false, "the result as JSON on stdout, events as JSON lines on stderr")
-	return cmd
 }
 
 func (f *benchFlags) run(ctx context.Context) error {
@@ -111,17 +116,9 @@ func (f *benchFlags) measure(ctx context.Context, s *suite.Suite, path string) e
 		}
 		return f.printPlan(plan)
 	}
-	progress := newProgress(f.globals, f.json)
-	o.Emit = progress.event
-	res, err := bench.Run(ctx, o)
-	progress.close()
-	err = ended(ctx, res, err)
-	if res.Path == "" {
+	run, res, err := f.record(ctx, o)
+	if run == nil {
 		return err
-	}
-	run, loadErr := measure.Load(res.Path)
-	if loadErr != nil {
-		return errors.Join(err, loadErr)
 	}
 	if showErr := f.show(run, res.Path); showErr != nil || err != nil {
 		return errors.Join(err, showErr)
@@ -130,6 +127,20 @@ func (f *benchFlags) measure(ctx context.Context, s *suite.Suite, path string) e
 		return codeError{exitNoAnswer, fmt.Errorf("%s: %s", res.Outcome.State, res.Outcome.Reason)}
 	}
 	return failedCases(run)
+}
+
+// record measures and reads back what was measured, which an error may have cut
+// short; nil where there is nothing.
+func (f *benchFlags) record(ctx context.Context, o bench.Options) (*measure.Run, bench.Result, error) {
+	progress := newProgress(f.globals, f.json)
+	o.Emit = progress.event
+	res, err := bench.Run(ctx, o)
+	progress.close()
+	if err = ended(ctx, res, err); res.Path == "" {
+		return nil, res, err
+	}
+	run, loadErr := measure.Load(res.Path)
+	return run, res, errors.Join(err, loadErr)
 }
 
 // ended says how much of an interrupted run there is; what it broke off with is

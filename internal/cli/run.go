@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -49,16 +48,10 @@ missing case; 2 no answer, or the base does not work.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context()) },
 	}
 	fl := cmd.Flags()
-	f.given = fl
-	fl.StringVarP(&f.suite, "suite", "f", "", "suite `file` (default pawl.yaml)")
+	f.shared(fl)
 	fl.StringVar(&f.cases, "case", "", "judge only cases whose name, or benchmark, matches this `glob`")
 	fl.StringVar(&f.base, "base", "", "`commit` to judge against (default: the merge base with the main branch)")
-	fl.IntVar(&f.samples, "samples", 0, "`samples` a round (default: the suite's, 100)")
 	fl.StringVarP(&f.dir, "out", "o", "", "`folder` for everything that is written (default results)")
-	fl.DurationVar(&f.budget, "budget", 0, "stop before this much `time` was spent on the device")
-	fl.Uint64Var(&f.seed, "seed", 0, "seed of order and inputs (default: a new one, kept in the record)")
-	fl.DurationVar(&f.wait, "wait", 30*time.Minute, "how long to wait while another pawl has the device")
-	fl.BoolVar(&f.dryRun, "dry-run", false, "show the plan, its time and its cost, and measure nothing")
 	fl.BoolVar(&f.force, "force-measure", false, "measure also when both sides are identical")
 	fl.BoolVar(&f.strict, "strict", false, "fail also when the base is slower than the baseline (drift)")
 	fl.BoolVar(&f.main, "main", false, "this commit is on the main branch: baselines may move (default: found out)")

@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -48,18 +47,12 @@ and a list of digests. The same record gives the same bytes.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context()) },
 	}
 	fl := cmd.Flags()
-	f.given = fl
-	fl.StringVarP(&f.suite, "suite", "f", "", "suite `file` (default pawl.yaml)")
+	f.shared(fl)
 	fl.StringVar(&f.cases, "case", "", "measure only configs whose name, or benchmark, matches this `glob`")
 	fl.IntVar(&f.rounds, "rounds", 0, "this many `rounds` (default: the least from 8 on that balances the order)")
-	fl.IntVar(&f.samples, "samples", 0, "`samples` a round (default: the suite's, 100)")
 	fl.StringVarP(&f.dir, "out", "o", "", "`folder` of the artifact (default results/sweep-ID); the archive is beside it")
-	fl.DurationVar(&f.budget, "budget", 0, "stop before this much `time` was spent on the device")
-	fl.Uint64Var(&f.seed, "seed", 0, "seed of order and inputs (default: a new one, kept in the record)")
-	fl.DurationVar(&f.wait, "wait", 30*time.Minute, "how long to wait while another pawl has the device")
 	fl.StringVar(&f.from, "from", "", "analyse this `record` again and measure nothing")
 	fl.BoolVar(&f.overwrite, "force", false, "write into a folder that is not empty")
-	fl.BoolVar(&f.dryRun, "dry-run", false, "show the plan, its time and its cost, and measure nothing")
 	fl.BoolVar(&f.json, "json", false, "the comparison as JSON on stdout, events as JSON lines on stderr")
 	return cmd
 }
@@ -116,17 +109,9 @@ func (f *sweepFlags) measureAll(ctx context.Context, o bench.Options) error {
 		return err
 	}
 	o.Out = filepath.Join(f.dir, "current.json")
-	progress := newProgress(f.globals, f.json)
-	o.Emit = progress.event
-	res, err := bench.Run(ctx, o)
-	progress.close()
-	err = ended(ctx, res, err)
-	if res.Path == "" {
+	run, res, err := f.record(ctx, o)
+	if run == nil {
 		return err
-	}
-	run, loadErr := measure.Load(res.Path)
-	if loadErr != nil {
-		return errors.Join(err, loadErr)
 	}
 	shown := f.publish(run, filepath.Base(res.Path))
 	switch failed := failedCases(run); {
