@@ -177,6 +177,7 @@ func (a Arch) blocksByShared(o *Occupancy) int {
 	l := o.Launch
 	total := l.StaticShared + l.DynamicShared
 	o.SharedPerBlock = roundUp(total+a.SharedReserved.Value, a.SharedStep.Value)
+	o.SharedPerSM = a.carveout(l.Carveout)
 	if most := a.SharedStatic.Value; l.StaticShared > most {
 		o.refuse("a block has %d bytes of static shared memory at most, not %d; more has to be dynamic", most, l.StaticShared)
 		return 0
@@ -185,7 +186,6 @@ func (a Arch) blocksByShared(o *Occupancy) int {
 		o.refuse("a block has %d bytes of shared memory at most, not %d", most, total)
 		return 0
 	}
-	o.SharedPerSM = a.carveout(l.Carveout)
 	if o.SharedPerSM < o.SharedPerBlock {
 		o.SharedPerSM = a.carveout(o.SharedPerBlock)
 	}

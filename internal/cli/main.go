@@ -169,6 +169,7 @@ var commandGroups = []struct {
 	{"start", "Start:", []func(*globals) *cobra.Command{newInit, newDoctor, newValidate, newSchema}},
 	{"measure", "Measure:", []func(*globals) *cobra.Command{newBench, newSweep, newImport, newReport}},
 	{"decide", "Decide:", []func(*globals) *cobra.Command{newRun, newCompare, newBaseline}},
+	{"explain", "Explain:", []func(*globals) *cobra.Command{newGPU, newOccupancy}},
 	{"other", "Other:", []func(*globals) *cobra.Command{newSDK, newLab}},
 }
 

@@ -1,0 +1,129 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/device"
+	"github.com/goatnote-inc/pawl/internal/suite/spell"
+)
+
+func newGPU(g *globals) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "gpu [NAME]",
+		Short: "The limits and peaks of a GPU",
+		Long: `Shows what a card or an architecture can do: SMs, caches, memory, peaks and ridge
+points by number format, and the limits that occupancy is computed from. Every figure
+has its source; one with a question mark is in doubt.
+
+Without a name it shows the GPU here, or, where there is none, all cards that pawl
+knows. No GPU is needed.`,
+		Example: `  pawl gpu              # the GPU here
+  pawl gpu L4
+  pawl gpu a100         # all four of them, side by side
+  pawl gpu sm_90        # an architecture
+  pawl gpu L4 --json | jq '.cards[0].ridge.fp16'`,
+		Args:      cobra.MaximumNArgs(1),
+		ValidArgs: slices.Concat(gpu.CardNames(), gpu.ArchNames()),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			found, err := gpuAsked(cmd.Context(), args)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				e := json.NewEncoder(g.Out)
+				e.SetIndent("", "  ")
+				return e.Encode(found.document())
+			}
+			return found.write(g.Out, g.style())
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "the figures as JSON")
+	return cmd
+}
+
+// hardware is what pawl gpu shows: cards with their architectures, or one
+// architecture alone.
+type hardware struct {
+	here  *here // only where no name was given
+	cards []gpu.Card
+	archs []gpu.Arch // of the cards, each once; never empty
+}
+
+// here is the GPU of this machine that a run would take.
+type here struct {
+	identity *gpu.Identity // nil where there is none
+	none     string        // why
+}
+
+func gpuAsked(ctx context.Context, args []string) (hardware, error) {
+	if len(args) > 0 {
+		return lookUp(args[0])
+	}
+	h, err := deviceHere(ctx)
+	if err != nil {
+		return hardware{}, err
+	}
+	if h.identity == nil {
+		return hardware{here: &h, cards: gpu.Cards(), archs: gpu.Archs()}, nil
+	}
+	arch, err := gpu.FindArch(h.identity.ComputeCapability)
+	if err != nil {
+		return hardware{}, fmt.Errorf("%s: %w", h.identity.Name, err)
+	}
+	found := hardware{here: &h, archs: []gpu.Arch{arch}}
+	if card, ok := gpu.CardOf(*h.identity); ok {
+		found.cards = []gpu.Card{card}
+	}
+	return found, nil
+}
+
+// deviceHere looks at this machine; that it has no GPU is an answer.
+func deviceHere(ctx context.Context) (here, error) {
+	inventory, err := device.List(ctx, device.Options{})
+	if err != nil {
+		return here{}, err
+	}
+	dev, err := inventory.Select(gpu.NVIDIA, "")
+	if err != nil {
+		none := inventory.NoNVIDIA
+		if none == "" {
+			none = "CUDA_VISIBLE_DEVICES hides it"
+		}
+		return here{none: "there is no NVIDIA GPU here: " + none}, nil
+	}
+	identity := dev.Identity()
+	return here{identity: &identity}, nil
+}
+
+// lookUp finds an architecture, a card, or several cards whose names begin alike.
+func lookUp(name string) (hardware, error) {
+	if arch, err := gpu.FindArch(name); err == nil {
+		return hardware{archs: []gpu.Arch{arch}}, nil
+	}
+	found := hardware{cards: gpu.FindCards(name)}
+	for _, c := range found.cards {
+		if slices.ContainsFunc(found.archs, func(a gpu.Arch) bool { return a.Name == c.Arch }) {
+			continue
+		}
+		arch, err := gpu.FindArch(c.Arch)
+		if err != nil {
+			return hardware{}, err
+		}
+		found.archs = append(found.archs, arch)
+	}
+	if len(found.cards) > 0 {
+		return found, nil
+	}
+	hint := "pawl gpu lists the cards, docs/reference/hardware.md has all figures"
+	if near := spell.Nearest(name, slices.Concat(gpu.CardNames(), gpu.ArchNames())); near != "" {
+		hint = fmt.Sprintf("did you mean %q?", near)
+	}
+	return hardware{}, usageError{fmt.Errorf("pawl knows no card or architecture %.60q: %s", name, hint)}
+}

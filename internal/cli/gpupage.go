@@ -1,0 +1,232 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/report"
+)
+
+// gpuDocument is the answer of pawl gpu for programs.
+type gpuDocument struct {
+	Device  *gpu.Identity         `json:"device,omitempty"`
+	None    string                `json:"no_device,omitempty"`
+	Cards   []cardDocument        `json:"cards,omitempty"`
+	Archs   []gpu.Arch            `json:"archs"`
+	Sources map[gpu.Source]string `json:"sources"`
+}
+
+type cardDocument struct {
+	gpu.Card
+	Ridge map[gpu.DType]float64 `json:"ridge"` // operations for a byte
+}
+
+func (h hardware) document() gpuDocument {
+	doc := gpuDocument{Archs: h.archs, Sources: map[gpu.Source]string{}}
+	if h.here != nil {
+		doc.Device, doc.None = h.here.identity, h.here.none
+	}
+	for _, c := range h.cards {
+		ridge := map[gpu.DType]float64{}
+		for d := range c.TFLOPS {
+			ridge[d] = c.Ridge(d)
+		}
+		doc.Cards = append(doc.Cards, cardDocument{c, ridge})
+	}
+	for _, s := range h.sources() {
+		doc.Sources[s] = s.Title()
+	}
+	return doc
+}
+
+func (h hardware) write(w io.Writer, style report.Style) error {
+	var b strings.Builder
+	if h.here != nil {
+		b.WriteString(h.here.say(len(h.cards)) + "\n\n")
+	}
+	var err error
+	switch {
+	case len(h.cards) > 1:
+		err = writeCards(&b, style, h.cards)
+	case len(h.cards) == 1:
+		err = writeCard(&b, style, h.cards[0])
+	}
+	if err == nil && len(h.cards) < 2 {
+		err = writeArch(&b, style, h.archs[0])
+	}
+	if err != nil {
+		return err
+	}
+	if len(h.cards) < 2 {
+		for _, s := range h.sources() {
+			b.WriteString(style.Faint(fmt.Sprintf("%s: %s", s, s.Title())) + "\n")
+		}
+	}
+	_, err = io.WriteString(w, b.String())
+	return err
+}
+
+// say tells of the GPU here, and what is missing in what follows.
+func (h here) say(cards int) string {
+	switch {
+	case h.identity == nil:
+		return h.none + "\n\nThe cards that pawl knows:"
+	case h.identity.Parent != "":
+		return h.identity.Name + ", a MIG slice: it has a share of its card's SMs and memory, so no peaks are shown."
+	case cards == 0:
+		return h.identity.Name + ": pawl knows no peaks of this card, only the limits of its architecture."
+	default:
+		return h.identity.Name + ", the GPU here"
+	}
+}
+
+// writeCards sets cards side by side.
+func writeCards(w io.Writer, style report.Style, cards []gpu.Card) error {
+	columns := []gpu.DType{gpu.FP32, gpu.TF32, gpu.FP16, gpu.FP8, gpu.INT8}
+	head := []string{"card", "arch", "SMs", "L2 MB", "GB", "GB/s"}
+	right := []bool{false, false, true, true, true, true}
+	for _, d := range columns {
+		head, right = append(head, strings.ToUpper(string(d))), append(right, true)
+	}
+	rows := [][]string{head}
+	for _, c := range cards {
+		row := []string{c.Name, c.Arch, shown(c.SMs), shown(c.L2MB), shown(c.MemoryGB), shown(c.BandwidthGBs)}
+		for _, d := range columns {
+			row = append(row, shown(c.TFLOPS[d]))
+		}
+		rows = append(rows, row)
+	}
+	if err := report.Table(w, style, right, rows); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(w, "\nPeaks are dense TFLOPS (INT8: TOPS). ? is a figure in doubt. pawl gpu %q shows all of one card.\n", cards[0].Name)
+	return err
+}
+
+func writeCard(w io.Writer, style report.Style, c gpu.Card) error {
+	fmt.Fprintln(w, style.Bold(c.Name))
+	rows := [][]string{{"", "", "", "source"}}
+	add := func(name, value, unit string, source gpu.Source) {
+		if source != "" {
+			rows = append(rows, []string{name, value, unit, string(source)})
+		}
+	}
+	add("SMs", shown(c.SMs), "", c.SMs.Source)
+	add("L2 cache", shown(c.L2MB), "MB", c.L2MB.Source)
+	add("boost clock", shown(c.BoostMHz), "MHz", c.BoostMHz.Source)
+	add("memory", shown(c.MemoryGB), "GB", c.MemoryGB.Source)
+	add("bandwidth", shown(c.BandwidthGBs), "GB/s", c.BandwidthGBs.Source)
+	if err := report.Table(w, style, []bool{false, true, false, false}, rows); err != nil {
+		return err
+	}
+	fmt.Fprintln(w)
+	rows = [][]string{{"peak", "TFLOPS", "ridge", "source", ""}}
+	for _, d := range gpu.DTypes() {
+		if peak := c.TFLOPS[d]; peak.Known() {
+			note := ""
+			if narrow := c.Narrow[d]; narrow.Known() {
+				note = shown(narrow) + " when it accumulates in FP16"
+			}
+			if d == gpu.FP64 && c.FP64Tensor {
+				note = "on tensor cores"
+			}
+			rows = append(rows, []string{string(d), shown(peak), fmt.Sprintf("%.4g", c.Ridge(d)), string(peak.Source), note})
+		}
+	}
+	if err := report.Table(w, style, []bool{false, true, true, false, false}, rows); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(w, style.Faint("Dense, at the boost clock. Ridge: operations for a byte of memory from which on arithmetic limits.")+"\n")
+	return err
+}
+
+func writeArch(w io.Writer, style report.Style, a gpu.Arch) error {
+	fmt.Fprintln(w, style.Bold(fmt.Sprintf("%s, %s: limits of an SM", a.Name, a.Generation)))
+	rows := [][]string{{"", "", "source"}}
+	add := func(name string, c gpu.Cell[int], size bool) {
+		if !c.Known() {
+			return
+		}
+		value := shown(c)
+		if size && c.Value > 0 && c.Value%1024 == 0 {
+			value = shown(gpu.Cell[string]{Value: strconv.Itoa(c.Value/1024) + " KB", Source: c.Source, Certain: c.Certain})
+		}
+		rows = append(rows, []string{name, value, string(c.Source)})
+	}
+	add("threads", a.ThreadsPerSM, false)
+	add("warps", a.WarpsPerSM, false)
+	add("blocks", a.BlocksPerSM, false)
+	add("threads in a block", a.ThreadsPerBlock, false)
+	add("registers", a.RegistersPerSM, false)
+	add("registers in a thread", a.RegistersPerThread, false)
+	add("registers of a warp come in", a.RegisterStep, false)
+	add("from partitions", a.Partitions, false)
+	add("shared memory", a.SharedPerSM, true)
+	add("in a block, with opt-in", a.SharedPerBlock, true)
+	add("in a block, without", a.SharedStatic, true)
+	add("of it the driver's own", a.SharedReserved, true)
+	add("shared memory comes in", a.SharedStep, false)
+	var steps []string
+	for _, s := range a.Carveouts.Value {
+		steps = append(steps, strconv.Itoa(s/1024))
+	}
+	carveouts := shown(gpu.Cell[string]{Value: strings.Join(steps, " ") + " KB", Source: a.Carveouts.Source, Certain: a.Carveouts.Certain})
+	rows = append(rows, []string{"carve-outs", carveouts, string(a.Carveouts.Source)})
+	add("barriers", a.Barriers, false)
+	add("FP32 results in a clock", a.FP32Lanes, false)
+	if err := report.Table(w, style, []bool{false, true, false}, rows); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(w)
+	return err
+}
+
+// sources are those of all figures shown, in the order of their names.
+func (h hardware) sources() []gpu.Source {
+	var list []gpu.Source
+	add := func(s gpu.Source) {
+		if s != "" && !slices.Contains(list, s) {
+			list = append(list, s)
+		}
+	}
+	for _, c := range h.cards {
+		for _, s := range []gpu.Source{c.SMs.Source, c.L2MB.Source, c.BoostMHz.Source, c.MemoryGB.Source, c.BandwidthGBs.Source} {
+			add(s)
+		}
+		for _, d := range gpu.DTypes() {
+			add(c.TFLOPS[d].Source)
+			add(c.Narrow[d].Source)
+		}
+	}
+	for _, a := range h.archs {
+		for _, s := range []gpu.Source{a.ThreadsPerSM.Source, a.RegisterStep.Source, a.SharedStep.Source, a.Carveouts.Source, a.FP32Lanes.Source} {
+			add(s)
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+// shown is a figure with its doubt; empty where there is none.
+func shown[T any](c gpu.Cell[T]) string {
+	switch {
+	case !c.Known():
+		return ""
+	case c.Certain:
+		return fmt.Sprint(c.Value)
+	default:
+		return fmt.Sprint(c.Value) + "?"
+	}
+}
+
+func names(cards []gpu.Card) string {
+	var list []string
+	for _, c := range cards {
+		list = append(list, c.Name)
+	}
+	return strings.Join(list, ", ")
+}

@@ -1,0 +1,195 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/report"
+)
+
+// occupancyFlags are those of pawl occupancy.
+type occupancyFlags struct {
+	*globals
+	arch           string
+	launch         gpu.Launch
+	shared, prefer byteSize
+	json           bool
+}
+
+func newOccupancy(g *globals) *cobra.Command {
+	f := occupancyFlags{globals: g}
+	cmd := &cobra.Command{
+		Use:   "occupancy --threads N [--regs N] [--smem BYTES] [--arch ARCH]",
+		Short: "How many blocks of a kernel fit on an SM, and what limits it",
+		Long: `Computes how many blocks and warps of a kernel are on a streaming multiprocessor at
+once, by NVIDIA's formula: what limits them, and what would raise it. No GPU is needed.
+
+Registers and static shared memory are those that nvcc -Xptxas -v prints. Shared
+memory is static and dynamic together, without the 1 KB that the driver adds. The
+carve-out is what the kernel prefers an SM to set aside as shared memory; without one,
+the most there is is computed with. A size may end in K, for 1024 bytes.
+
+Exit code: 0, or 1 if the kernel cannot be launched.`,
+		Example: `  pawl occupancy --arch sm_89 --threads 256 --regs 168 --smem 32K
+  pawl occupancy --arch L4 --threads 256 --regs 168 --smem 32K --carveout 64K
+  pawl occupancy --threads 128 --regs 64 --json    # on the GPU here`,
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context()) },
+	}
+	fl := cmd.Flags()
+	fl.StringVar(&f.arch, "arch", "", "`architecture`, or a card: sm_89, 8.9, L4 (default: of the GPU here)")
+	fl.IntVar(&f.launch.Threads, "threads", 0, "threads of a block")
+	fl.IntVar(&f.launch.Registers, "regs", 0, "registers of a thread; without, they are not counted")
+	fl.Var(&f.shared, "smem", "shared memory of a block in `bytes`")
+	fl.Var(&f.prefer, "carveout", "shared memory the kernel prefers an SM to have, in `bytes` (default: the most)")
+	fl.IntVar(&f.launch.Barriers, "barriers", 0, "barriers of a block, as the compiler counts them; they limit from sm_90 on")
+	fl.BoolVar(&f.json, "json", false, "the answer as JSON")
+	return cmd
+}
+
+func (f *occupancyFlags) run(ctx context.Context) error {
+	if f.launch.Threads == 0 {
+		return usageError{errors.New("how large is a block? --threads says it, as in --threads 256")}
+	}
+	arch, err := f.architecture(ctx)
+	if err != nil {
+		return err
+	}
+	// All of it as dynamic: static shared memory above 48 KB does not compile.
+	f.launch.DynamicShared, f.launch.Carveout = int(f.shared), int(f.prefer)
+	o, err := arch.Occupancy(f.launch)
+	if err != nil {
+		return usageError{err}
+	}
+	if f.json {
+		e := json.NewEncoder(f.Out)
+		e.SetIndent("", "  ")
+		err = e.Encode(o)
+	} else {
+		err = f.write(arch, o)
+	}
+	if err == nil && o.BlocksPerSM == 0 {
+		err = codeError{exitNo, fmt.Errorf("%w: the kernel cannot be launched", errSaid)}
+	}
+	return err
+}
+
+// architecture is the one named, that of a card, or that of the GPU here.
+func (f *occupancyFlags) architecture(ctx context.Context) (gpu.Arch, error) {
+	if f.arch != "" {
+		found, err := lookUp(f.arch)
+		if err != nil {
+			return gpu.Arch{}, err
+		}
+		if len(found.archs) > 1 {
+			return gpu.Arch{}, usageError{fmt.Errorf("%q is cards of several architectures: name one of %s", f.arch, names(found.cards))}
+		}
+		return found.archs[0], nil
+	}
+	here, err := deviceHere(ctx)
+	if err != nil {
+		return gpu.Arch{}, err
+	}
+	if here.identity == nil {
+		return gpu.Arch{}, usageError{fmt.Errorf("for which GPU? %s; --arch names another, as in --arch sm_89", here.none)}
+	}
+	arch, err := gpu.FindArch(here.identity.ComputeCapability)
+	if err != nil {
+		return gpu.Arch{}, fmt.Errorf("%s: %w", here.identity.Name, err)
+	}
+	return arch, nil
+}
+
+func (f *occupancyFlags) write(a gpu.Arch, o gpu.Occupancy) error {
+	style := f.style()
+	var b strings.Builder
+	head := fmt.Sprintf("%s: %s on an SM, %d of %d warps, occupancy %s", a.Name, report.Plural(o.BlocksPerSM, "block"),
+		o.WarpsPerSM, a.WarpsPerSM.Value, report.Percent(o.Occupancy))
+	b.WriteString(style.Bold(head) + "\n")
+	for _, why := range o.Refused {
+		b.WriteString(style.Bad("cannot be launched: ") + why + "\n")
+	}
+	if len(o.Refused) == 0 {
+		b.WriteString("limited by " + o.LimitedBy() + "\n")
+	}
+	b.WriteString("\n")
+	if err := report.Table(&b, style, []bool{false, true, false, true, true, false}, f.rows(a, o)); err != nil {
+		return err
+	}
+	if len(o.Raises) > 0 {
+		b.WriteString("\nwhat would raise it, all else being equal\n")
+	}
+	for _, r := range o.Raises {
+		fmt.Fprintf(&b, "  %s, occupancy %s\n", r.Text, report.Percent(r.Occupancy))
+	}
+	for _, note := range o.Notes {
+		b.WriteString("\n" + style.Faint("note: "+note) + "\n")
+	}
+	_, err := f.Out.Write([]byte(b.String()))
+	return err
+}
+
+// rows show what a block takes of everything an SM has.
+func (f *occupancyFlags) rows(a gpu.Arch, o gpu.Occupancy) [][]string {
+	rows := [][]string{{"resource", "a block takes", "", "an SM has", "blocks", ""}}
+	number := strconv.Itoa
+	for _, limit := range o.Limits {
+		row := []string{limit.Resource.String(), "1", "", number(a.BlocksPerSM.Value), number(limit.Blocks), ""}
+		switch limit.Resource {
+		case gpu.LimitWarps:
+			row[1], row[3] = number(o.WarpsPerBlock), number(a.WarpsPerSM.Value)
+		case gpu.LimitRegisters:
+			row[1], row[3] = number(o.RegistersPerBlock), number(a.RegistersPerSM.Value)
+			row[2] = fmt.Sprintf("%d a thread", o.Launch.Registers)
+		case gpu.LimitShared:
+			row[1], row[3] = number(o.SharedPerBlock), number(o.SharedPerSM)
+			if reserved := a.SharedReserved.Value; reserved > 0 {
+				row[2] = fmt.Sprintf("%d of the driver's", reserved)
+			}
+		case gpu.LimitBarriers:
+			row[1], row[3] = number(o.Launch.Barriers), number(a.Barriers.Value)
+		}
+		if slices.Contains(o.Limiters, limit.Resource) {
+			row[5] = "limits"
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// byteSize is a flag that holds bytes: 65536, 64K, 64KB or 64KiB, all the same.
+type byteSize int
+
+func (s *byteSize) String() string {
+	if *s == 0 {
+		return ""
+	}
+	return strconv.Itoa(int(*s))
+}
+
+// Type is what help calls a value of it.
+func (*byteSize) Type() string { return "bytes" }
+
+// Set reads a size.
+func (s *byteSize) Set(text string) error {
+	number, unit := strings.ToLower(text), 1
+	for _, suffix := range []string{"kib", "kb", "k"} {
+		if rest, ok := strings.CutSuffix(number, suffix); ok {
+			number, unit = rest, 1024
+			break
+		}
+	}
+	n, err := strconv.Atoi(strings.TrimSpace(number))
+	if err != nil || n < 0 || n > 1<<30 {
+		return errors.New("want bytes such as 49152 or 48K")
+	}
+	*s = byteSize(n * unit)
+	return nil
+}
