@@ -70,8 +70,9 @@ const (
 var detectable sync.Map
 
 func leastDetectable(rounds int) float64 {
-	if known, ok := detectable.Load(rounds); ok {
-		return known.(float64)
+	known, _ := detectable.Load(rounds)
+	if least, ok := known.(float64); ok {
+		return least
 	}
 	least := stats.LeastDetectable(1, rounds, detectAlpha, detectBeta)
 	detectable.Store(rounds, least)

@@ -39,11 +39,12 @@ func (t *table) row(cells ...string) { fmt.Fprintf(t, "| %s |\n", strings.Join(c
 func (r *Report) ClaimTable() string {
 	t := newTable("promise", "limit", "measured", "holds")
 	for _, c := range r.Claims {
-		bound, value := "at most ", ""
+		bound := "at most "
 		if c.Least {
 			bound = "at least "
 		}
 		limit := strconv.FormatFloat(c.Limit, 'g', 4, 64)
+		var value string
 		switch {
 		case c.Rate != nil:
 			limit, value = percent(c.Limit), shareOf(c.Rate.Count, c.Rate.Trials)

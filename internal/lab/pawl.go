@@ -29,22 +29,24 @@ func gate(p ratchet.Policy, cases []Comparison) (s loop.State, rounds int) {
 	}
 	s = after(loop.Start(loop.Plan{Policy: p}), loop.Built{})
 	measured := 0
-	for s.Step == loop.Measuring {
-		m := loop.Next(s).(loop.Measure)
-		for i := range list {
-			if !wanted(m, list[i]) {
+	for {
+		m, more := loop.Next(s).(loop.Measure)
+		if !more {
+			return s, rounds
+		}
+		for i, c := range cases {
+			e := &list[i]
+			if !wanted(m, *e) {
 				continue
 			}
 			for r := measured; r < m.Rounds; r++ {
-				list[i].Base = append(list[i].Base, cases[i].Median(Base, r))
-				list[i].Candidate = append(list[i].Candidate, cases[i].Median(Candidate, r))
+				e.Base, e.Candidate = append(e.Base, c.Median(Base, r)), append(e.Candidate, c.Median(Candidate, r))
 			}
 			rounds += m.Rounds - measured
 		}
 		measured = m.Rounds
 		s = after(s, loop.Looked{Change: list})
 	}
-	return s, rounds
 }
 
 // after is the state behind an outcome. The lab hands over only what fits the step.
