@@ -15,7 +15,7 @@ func voltaAndTuring() []Card {
 			Name: "V100 SXM2", Arch: "sm_70", drivers: []string{"V100-SXM2-16GB", "V100-SXM2-32GB"},
 			SMs: sure(80, fromVolta), L2MB: sure(6.0, fromVolta), BoostMHz: sure(1530, fromVolta),
 			MemoryGB: unsure(32, fromVolta), BandwidthGBs: sure(900.0, fromVolta),
-			TFLOPS: peaks{FP64: sure(7.8, fromVolta), FP32: sure(15.7, fromVolta), FP16: sure(125.0, fromVolta)},
+			TFLOPS: peaks{FP64: sure(7.8, fromVolta), FP32: sure(15.7, fromVolta), FP16: unsure(125.0, fromVolta)},
 		},
 		{
 			Name: "T4", Arch: "sm_75",
@@ -35,7 +35,7 @@ func ampere() []Card {
 			SMs: sure(108, fromA100), L2MB: sure(40.0, fromA100), BoostMHz: sure(1410, fromA100),
 			MemoryGB: sure(memory, fromA100), BandwidthGBs: sure(bandwidth, fromA100),
 			TFLOPS: peaks{
-				FP64: sure(19.5, fromA100), FP32: sure(19.5, fromA100), TF32: sure(156.0, fromA100),
+				FP64: unsure(19.5, fromA100), FP32: sure(19.5, fromA100), TF32: sure(156.0, fromA100),
 				FP16: sure(312.0, fromA100), BF16: sure(312.0, fromA100), INT8: sure(624.0, fromA100),
 			},
 		}
@@ -47,7 +47,7 @@ func ampere() []Card {
 		a100("A100 PCIe 80GB", "A100 80GB PCIe", 80, 1935),
 		{
 			Name: "A10", Arch: "sm_86",
-			SMs: unsure(72, fromA10), L2MB: unsure(6.0, fromA10), BoostMHz: sure(1695, fromA10),
+			SMs: unsure(72, fromA10), L2MB: unsure(6.0, fromA10), BoostMHz: unsure(1695, fromA10),
 			MemoryGB: sure(24, fromA10), BandwidthGBs: sure(600.0, fromA10),
 			TFLOPS: peaks{
 				FP64: sure(0.488, fromArithmetic), FP32: sure(31.2, fromA10), TF32: sure(62.5, fromA10),
@@ -65,13 +65,13 @@ func ampere() []Card {
 		},
 		{
 			Name: "RTX 3090", Arch: "sm_86",
-			SMs: sure(82, fromGA102), L2MB: sure(6.0, fromGA102), BoostMHz: sure(1695, fromGA102),
-			MemoryGB: sure(24, fromGA102), BandwidthGBs: sure(936.0, fromGA102),
+			SMs: sure(82, fromGA102), L2MB: sure(6.0, fromGA102), BoostMHz: unsure(1695, fromGA102),
+			MemoryGB: sure(24, fromGA102), BandwidthGBs: unsure(936.0, fromGA102),
 			TFLOPS: peaks{
-				FP64: sure(0.556, fromArithmetic), FP32: sure(35.6, fromGA102), TF32: sure(35.6, fromGA102),
-				FP16: sure(71.0, fromGA102), BF16: sure(71.0, fromGA102), INT8: sure(284.0, fromGA102),
+				FP64: sure(0.556, fromArithmetic), FP32: sure(35.6, fromGA102), TF32: unsure(35.6, fromGA102),
+				FP16: unsure(71.0, fromGA102), BF16: unsure(71.0, fromGA102), INT8: unsure(284.0, fromGA102),
 			},
-			Narrow: peaks{FP16: sure(142.0, fromGA102)},
+			Narrow: peaks{FP16: unsure(142.0, fromGA102)},
 		},
 	}
 }
@@ -80,7 +80,7 @@ func ada() []Card {
 	return []Card{
 		{
 			Name: "L4", Arch: "sm_89",
-			SMs: sure(58, fromReport), L2MB: sure(48.0, fromL4), BoostMHz: sure(2040, fromL4),
+			SMs: sure(58, fromReport), L2MB: sure(48.0, fromL4), BoostMHz: unsure(2040, fromL4),
 			MemoryGB: sure(24, fromL4), BandwidthGBs: sure(300.0, fromL4),
 			TFLOPS: peaks{
 				FP64: sure(0.473, fromArithmetic), FP32: sure(30.3, fromL4), TF32: sure(60.0, fromL4),
@@ -98,7 +98,7 @@ func ada() []Card {
 		},
 		{
 			Name: "RTX 4090", Arch: "sm_89",
-			SMs: sure(128, fromAda), L2MB: sure(72.0, fromAda), BoostMHz: sure(2520, fromAda),
+			SMs: sure(128, fromAda), L2MB: sure(72.0, fromAda), BoostMHz: unsure(2520, fromAda),
 			MemoryGB: sure(24, fromAda), BandwidthGBs: sure(1008.0, fromAda),
 			TFLOPS: peaks{
 				FP64: sure(1.29, fromArithmetic), FP32: sure(82.6, fromAda), TF32: sure(82.6, fromAda),
@@ -124,7 +124,7 @@ func hopperAndBlackwell() []Card {
 		},
 		{
 			Name: "H100 PCIe", Arch: "sm_90", FP64Tensor: true,
-			SMs: sure(114, fromHopper), L2MB: sure(50.0, fromHopper), BoostMHz: sure(1755, fromHopper),
+			SMs: sure(114, fromHopper), L2MB: sure(50.0, fromHopper), BoostMHz: unsure(1755, fromHopper),
 			MemoryGB: sure(80, fromHopper), BandwidthGBs: sure(2000.0, fromHopper),
 			TFLOPS: peaks{
 				FP64: sure(51.0, fromHopper), FP32: sure(51.0, fromHopper), TF32: sure(378.0, fromHopper),
@@ -148,7 +148,7 @@ func hopperAndBlackwell() []Card {
 		},
 		{
 			Name: "RTX 5090", Arch: "sm_120",
-			SMs: sure(170, fromRTX50), L2MB: sure(96.0, fromRTX50), BoostMHz: sure(2407, fromRTX50),
+			SMs: sure(170, fromRTX50), L2MB: sure(96.0, fromRTX50), BoostMHz: unsure(2407, fromRTX50),
 			MemoryGB: sure(32, fromRTX50), BandwidthGBs: sure(1792.0, fromRTX50),
 			TFLOPS: peaks{
 				FP64: sure(1.64, fromArithmetic), FP32: sure(104.8, fromRTX50), TF32: unsure(104.8, fromRTX50),
