@@ -10,14 +10,20 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/goatnote-inc/pawl/internal/report"
+	"github.com/goatnote-inc/pawl/internal/sweep"
+	"github.com/goatnote-inc/pawl/internal/sweep/artifact"
+	"github.com/goatnote-inc/pawl/measure"
 )
 
 var update = flag.Bool("update", false, "write golden files")
 
 func TestGolden(t *testing.T) {
 	all := files(t, attention())
+	all["terminal.txt"] = terminal(t, attention())
 	for _, name := range []string{
-		"README.md", "commands.txt", "environment.json", "tables/overall.tex", "tables/ranking.csv", "tables/ranking.tex",
+		"terminal.txt", "README.md", "commands.txt", "environment.json", "tables/overall.tex", "tables/ranking.csv", "tables/ranking.tex",
 		"tables/speedup.csv", "tables/speedup-by-config.csv", "tables/power.csv", "figures/speed.svg", "figures/speedup.svg",
 	} {
 		golden := filepath.Join("testdata", "attention", filepath.FromSlash(name))
@@ -36,6 +42,31 @@ func TestGolden(t *testing.T) {
 		if diff := cmp.Diff(string(want), all[name]); diff != "" {
 			t.Errorf("%s:\n%s", name, diff)
 		}
+	}
+}
+
+func terminal(t *testing.T, run *measure.Run) string {
+	t.Helper()
+	r, err := sweep.Analyse(run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	if err := artifact.Terminal(&b, r, report.Style{}); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// Two rounds have no power, and that is said in place of a number.
+func TestTerminalOfTooFewRounds(t *testing.T) {
+	run := attention()
+	run.Rounds = run.Rounds[:2]
+	for i := range run.Cases {
+		run.Cases[i].Rounds = run.Cases[i].Rounds[:2]
+	}
+	if text := terminal(t, run); !strings.Contains(text, "too few rounds to tell anything apart") || strings.Contains(text, "Inf") {
+		t.Error(text)
 	}
 }
 
