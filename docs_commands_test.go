@@ -14,7 +14,7 @@ import (
 
 // comingSoon are commands that pages may name before they are there. One that is there
 // has to leave this list.
-var comingSoon = []string{"baseline", "compare", "run"}
+var comingSoon []string
 
 // A mention is a command that a page names: a line of a shell, or a code span.
 type mention struct {
