@@ -12,7 +12,7 @@ import (
 
 func TestFindArch(t *testing.T) {
 	for name, want := range map[string]string{
-		"sm_89": "sm_89", "8.9": "sm_89", "89": "sm_89", "compute_89": "sm_89", "SM89": "sm_89", " sm_75 ": "sm_75",
+		"sm_89": "sm_89", "8.9": "sm_89", "89": "sm_89", "compute_89": "sm_89", "SM89": "sm_89", "\tsm_75\n": "sm_75",
 		"sm_90a": "sm_90", "sm_100f": "sm_100", "10.0": "sm_100", "12.1": "sm_121",
 		"": "", "sm_": "", "sm_9": "", "8.99": "", "sm_61": "", "af": "", "ada": "", "8.": "", "-89": "",
 	} {

@@ -56,6 +56,7 @@ func (s *studied) noAnswer(f *Facts) string {
 		return fmt.Sprintf("No answer: %s, which would do alone. Among all cases of this run one may look like this by chance. Run this case alone, or with more rounds.", amount(*f))
 	case otherClock:
 		return fmt.Sprintf("No answer: %s, and in clock cycles the same. The sessions ran at different clocks: lock them, or measure side by side.", amount(*f))
+	case noReason, candidateFails, tooNoisy:
 	}
 	text := "No answer"
 	if f == nil || f.Interval == nil {

@@ -66,7 +66,7 @@ func (f *compareFlags) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return usageError{err}
 	}
-	if differs := ratchet.Mismatch(append(base[:len(base):len(base)], candidate...)); len(differs) > 0 {
+	if differs := ratchet.Mismatch(slices.Concat(base, candidate)); len(differs) > 0 {
 		return usageError{fmt.Errorf("these were not measured on the same testbed, and are not compared\n  %s", strings.Join(differs, "\n  "))}
 	}
 	policy, err := f.chosen()

@@ -143,6 +143,7 @@ func (f *occupancyFlags) rows(a gpu.Arch, o gpu.Occupancy) [][]string {
 	for _, limit := range o.Limits {
 		row := []string{limit.Resource.String(), "1", "", number(a.BlocksPerSM.Value), number(limit.Blocks), ""}
 		switch limit.Resource {
+		case gpu.LimitBlocks: // as it is
 		case gpu.LimitWarps:
 			row[1], row[3] = number(o.WarpsPerBlock), number(a.WarpsPerSM.Value)
 		case gpu.LimitRegisters:

@@ -48,30 +48,43 @@ func Apply(s State, o Outcome) (State, error) {
 	if f, ok := o.(Failed); ok && s.Step != Done {
 		return s.fail(f), nil
 	}
-	switch {
-	case s.Step == Building && is[Built](o):
-		if same := o.(Built).Identical; same != nil {
-			result := ratchet.Judge(s.Plan.Policy, same)
-			s.Result = &result
-			return s.to(Reporting), nil
+	switch o := o.(type) {
+	case Built:
+		if s.Step == Building {
+			return s.built(o), nil
 		}
-		return s.to(Checking), nil
-	case s.Step == Checking && is[Checked](o):
-		s.Wrong, s.Checked = o.(Checked).Wrong, true
-		return s.to(Measuring), nil
-	case s.Step == Measuring && is[Looked](o):
-		return s.look(o.(Looked)), nil
-	case s.Step == Confirming && is[Confirmed](o):
-		result := ratchet.Judge(s.Plan.Policy.WithLooks([]int{s.confirmRounds()}), o.(Confirmed).Gain)
-		s.Confirmed = &result
-		return s.to(Keeping), nil
-	case is[Finished](o) && slices.Contains([]Step{Keeping, Profiling, Reporting, Telling}, s.Step):
-		return s.to(after(s.Step)), nil
+	case Checked:
+		if s.Step == Checking {
+			s.Wrong, s.Checked = o.Wrong, true
+			return s.to(Measuring), nil
+		}
+	case Looked:
+		if s.Step == Measuring {
+			return s.look(o), nil
+		}
+	case Confirmed:
+		if s.Step == Confirming {
+			result := ratchet.Judge(s.Plan.Policy.WithLooks([]int{s.confirmRounds()}), o.Gain)
+			s.Confirmed = &result
+			return s.to(Keeping), nil
+		}
+	case Finished:
+		if slices.Contains([]Step{Keeping, Profiling, Reporting, Telling}, s.Step) {
+			return s.to(after(s.Step)), nil
+		}
 	}
 	return s, fmt.Errorf("the step is %s: an outcome of kind %T does not belong there", s.Step, o)
 }
 
-func is[T Outcome](o Outcome) bool { _, ok := o.(T); return ok }
+// built goes on to measure, unless there is nothing to be measured.
+func (s State) built(b Built) State {
+	if b.Identical == nil {
+		return s.to(Checking)
+	}
+	result := ratchet.Judge(s.Plan.Policy, b.Identical)
+	s.Result = &result
+	return s.to(Reporting)
+}
 
 // look judges what the rounds so far say: either some cases need more, or this is
 // the verdict.
