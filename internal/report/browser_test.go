@@ -52,7 +52,7 @@ func openBrowser(t *testing.T) *browser {
 		t.Fatal(err)
 	}
 	cmd := exec.CommandContext(t.Context(), path, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--hide-scrollbars",
+		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--hide-scrollbars", "--disable-lcd-text",
 		"--user-data-dir="+t.TempDir(), "--remote-debugging-pipe", "about:blank")
 	cmd.ExtraFiles = []*os.File{theirs, answers}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // it is many processes: they end together

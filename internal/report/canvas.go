@@ -5,6 +5,7 @@ import (
 	"image"
 	"image/color"
 	"image/draw"
+	"sort"
 	"strings"
 
 	"golang.org/x/image/font"
@@ -95,14 +96,12 @@ func fitted(face font.Face, text string, most int) string {
 		return text
 	}
 	letters := []rune(text)
-	for keep := len(letters) - 1; keep > 0; keep-- {
+	without := func(cut int) string {
+		keep := len(letters) - cut
 		head := (keep + 1) / 2
-		short := string(letters[:head]) + "…" + string(letters[len(letters)-(keep-head):])
-		if measured(face, short) <= most {
-			return short
-		}
+		return string(letters[:head]) + "…" + string(letters[len(letters)-(keep-head):])
 	}
-	return "…"
+	return without(sort.Search(len(letters), func(cut int) bool { return measured(face, without(cut)) <= most }))
 }
 
 func (c *canvas) box(x, y, width, height int, fill color.Color) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"sync"
 	"time"
 
 	"github.com/goatnote-inc/pawl/gpu"
@@ -152,6 +153,9 @@ func thousand(rounds, samples int) *measure.Run {
 	}
 	return m.run(cases...)
 }
+
+// large is a report of a thousand cases. It is judged once.
+var large = sync.OnceValue(func() *report.Document { return judged(thousand(8, 12)) })
 
 // judge gives the verdicts on a run that holds both sides.
 func judge(run *measure.Run) *ratchet.Result {

@@ -51,7 +51,6 @@ type pageView struct {
 	Script       template.JS
 	OutcomeClass string
 	Together     string
-	Axis         template.HTML
 	Counts       []countView
 	Sections     []sectionView
 	Links        []Link
@@ -65,6 +64,7 @@ type countView struct {
 
 type sectionView struct {
 	Section
+	Axis  effectAxis
 	Cases []caseView
 }
 
@@ -99,12 +99,10 @@ func newPageView(d *Document) pageView {
 			v.Links = append(v.Links, l)
 		}
 	}
-	scale := effectScale(d.Changed(), d.limit)
-	v.Axis = drawEffectAxis(scale, d.limit)
 	for i, s := range d.Sections {
-		section := sectionView{Section: s}
+		section := sectionView{Section: s, Axis: newEffectAxis(s, d.limit)}
 		for j, c := range s.Cases {
-			view := newCaseView(c, s.Class, scale, d.Cases() > manyCases && (s.Folded || j >= fullShown))
+			view := newCaseView(c, s.Class, section.Axis, d.Cases() > manyCases && (s.Folded || j >= fullShown))
 			view.Open = i == 0 && j == 0 && !s.Folded
 			section.Cases = append(section.Cases, view)
 		}
@@ -120,14 +118,14 @@ const (
 	fullShown = 50
 )
 
-func newCaseView(c Case, class Class, scale float64, brief bool) caseView {
+func newCaseView(c Case, class Class, axis effectAxis, brief bool) caseView {
 	if brief {
 		c.Evidence, c.Figure = nil, c.Figure.brief()
 		c.Numbers.Rows = c.Numbers.Rows[:min(len(c.Numbers.Rows), 4)]
 	}
 	v := caseView{Case: c, Text: strings.ToLower(c.Name + " " + string(class) + " " + string(c.Verdict)), Watched: c.Verdict != "" && !c.Gate}
 	if c.Effect != nil {
-		v.Mini = drawEffect(*c.Effect, scale)
+		v.Mini = axis.effect(*c.Effect)
 	}
 	if f := c.Figure; f != nil {
 		v.Figures = append(v.Figures, figureView{drawSamples(f), f.DescribeSamples()})

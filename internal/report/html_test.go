@@ -104,7 +104,7 @@ func TestHTMLStandsAlone(t *testing.T) {
 
 // 1,000 cases: what changed first and open, the rest folded, and a phone can load it.
 func TestHTMLThousand(t *testing.T) {
-	d := judged(thousand(8, 20))
+	d := large()
 	page := render(t, "html", d)
 	if len(page) > 3<<20 {
 		t.Errorf("%d bytes", len(page))
@@ -175,7 +175,7 @@ func FuzzHTML(f *testing.F) {
 func TestPicture(t *testing.T) {
 	for name, d := range map[string]*report.Document{
 		"every": judged(everyVerdict()), "none": judged(newMaker(1, 1).run()), "measured": report.NewDocument(report.Input{Run: imported()}),
-		"hostile": hostileDocument(strings.Repeat("w\u4e16", 500), "\x1b[31m"), "thousand": judged(thousand(4, 8)),
+		"hostile": hostileDocument(strings.Repeat("w\u4e16", 500), "\x1b[31m"), "thousand": large(),
 	} {
 		checkPicture(t, name, d)
 	}

@@ -1,11 +1,18 @@
 package report_test
 
 import (
+	"bytes"
 	"encoding/base64"
 	"flag"
-	"fmt"
+	"image"
+	"image/color"
+	"image/png"
+	"maps"
+	"math"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/goatnote-inc/pawl/internal/report"
@@ -76,6 +83,13 @@ func TestPageInABrowser(t *testing.T) {
 		t.Errorf("hostile names make the page %s wide", wide)
 	}
 	checkQuiet(t, b, url)
+
+	// Without its script the page has everything but the filter.
+	b.call("Emulation.setScriptExecutionDisabled", map[string]any{"value": true})
+	b.open(render(t, "html", judged(three())), 800, "light")
+	if got := b.evaluate("document.getElementById('filter').checkVisibility() + ' ' + document.querySelectorAll('details.case').length"); got != "false 3" {
+		t.Errorf("filter to be seen, and cases: %s", got)
+	}
 }
 
 // checkQuiet fails on anything that the browser complained of or asked a network for.
@@ -94,16 +108,6 @@ func checkQuiet(t *testing.T, b *browser, url string) {
 	}
 }
 
-// Without its script the page has everything but the filter.
-func TestPageWithoutScript(t *testing.T) {
-	b := openBrowser(t)
-	b.call("Emulation.setScriptExecutionDisabled", map[string]any{"value": true})
-	b.open(render(t, "html", judged(three())), 800, "light")
-	if got := b.evaluate("document.getElementById('filter').checkVisibility() + ' ' + document.querySelectorAll('details.case').length"); got != "false 3" {
-		t.Errorf("filter to be seen, and cases: %s", got)
-	}
-}
-
 var screenshots = flag.String("screenshots", "", "write the pictures of the docs to this folder")
 
 // TestScreenshots makes the pictures that the docs show.
@@ -111,43 +115,98 @@ func TestScreenshots(t *testing.T) {
 	if *screenshots == "" {
 		t.Skip("-screenshots FOLDER writes them")
 	}
-	b := openBrowser(t)
-	small, large := render(t, "html", judged(three())), render(t, "html", judged(thousand(8, 100)))
+	chromium := openBrowser(t)
+	small, thousand := render(t, "html", judged(three())), render(t, "html", judged(thousand(8, 100)))
 	for _, s := range []struct {
 		name, page, scheme string
 		width, height      int
 		before             string
 	}{
 		{"report-3-light", small, "light", 1100, 1120, ""},
-		{"report-3-dark", small, "dark", 1100, 1120, ""},
-		{"report-3-phone", small, "light", 360, 1500, ""},
-		{"report-3-two-speeds", small, "light", 1100, 620, "document.querySelector('details.fold').open = true; document.getElementById('case-3').open = true; document.getElementById('unchanged').scrollIntoView()"},
-		{"report-1000-light", large, "light", 1100, 1000, "document.getElementById('case-1').open = false"},
-		{"report-1000-dark", large, "dark", 1100, 1000, "document.getElementById('case-1').open = false"},
-		{"report-1000-phone", large, "dark", 360, 1300, "document.getElementById('case-1').open = false"},
+		{"report-3-phone", small, "dark", 360, 1240, ""},
+		{"report-3-two-speeds", small, "light", 1100, 1000, "document.getElementById('wanted').value = 'S448'; document.getElementById('wanted').dispatchEvent(new Event('input')); document.getElementById('case-3').open = true"},
+		{"report-1000-dark", thousand, "dark", 1100, 1000, "document.getElementById('case-1').open = false"},
+		{"report-1000-phone", thousand, "light", 360, 1240, "document.getElementById('case-1').open = false"},
 	} {
-		b.open(s.page, s.width, s.scheme)
-		b.call("Emulation.setDeviceMetricsOverride", map[string]any{"width": s.width, "height": s.height, "deviceScaleFactor": 1, "mobile": false})
-		b.evaluate(s.before)
-		data, _ := b.call("Page.captureScreenshot", map[string]any{"format": "png"})["data"].(string)
-		picture, err := base64.StdEncoding.DecodeString(data)
+		chromium.open(s.page, s.width, s.scheme)
+		chromium.call("Emulation.setDeviceMetricsOverride", map[string]any{"width": s.width, "height": s.height, "deviceScaleFactor": 1, "mobile": false})
+		chromium.evaluate(s.before)
+		data, _ := chromium.call("Page.captureScreenshot", map[string]any{"format": "png"})["data"].(string)
+		picture, err := png.Decode(base64.NewDecoder(base64.StdEncoding, strings.NewReader(data)))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(*screenshots, s.name+".png"), picture, 0o644); err != nil {
-			t.Fatal(err)
+		keep(t, s.name, picture)
+	}
+	var b bytes.Buffer
+	if err := report.PNG(&b, judged(everyVerdict())); err != nil {
+		t.Fatal(err)
+	}
+	picture, err := png.Decode(&b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	keep(t, "report-picture", picture)
+}
+
+// keep writes a picture in 256 colours: a clone of the repository carries it for
+// ever.
+func keep(t *testing.T, name string, picture image.Image) {
+	t.Helper()
+	box := picture.Bounds()
+	count := map[color.Color]int{}
+	for y := range box.Dy() {
+		for x := range box.Dx() {
+			count[picture.At(x, y)]++
 		}
 	}
-	for name, d := range map[string]*report.Document{"picture-3": judged(three()), "picture-1000": judged(thousand(8, 100))} {
-		f, err := os.Create(filepath.Join(*screenshots, fmt.Sprintf("report-%s.png", name)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := report.PNG(f, d); err != nil {
-			t.Fatal(err)
-		}
-		if err := f.Close(); err != nil {
-			t.Fatal(err)
+	small := image.NewPaletted(box, fewColors(count))
+	nearest := map[color.Color]uint8{}
+	for y := range box.Dy() {
+		for x := range box.Dx() {
+			c := picture.At(x, y)
+			if _, known := nearest[c]; !known {
+				nearest[c] = uint8(small.Palette.Index(c))
+			}
+			small.SetColorIndex(x, y, nearest[c])
 		}
 	}
+	var b bytes.Buffer
+	if err := (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&b, small); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(*screenshots, name+".png"), b.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// fewColors takes the most frequent colours, then again and again the one that is
+// farthest from all that were taken: a rare colour may be the one that matters.
+func fewColors(count map[color.Color]int) color.Palette {
+	byCount := slices.SortedFunc(maps.Keys(count), func(a, b color.Color) int { return count[b] - count[a] })
+	frequent := min(len(byCount), 128)
+	palette, rest := color.Palette(byCount[:frequent:frequent]), byCount[frequent:]
+	apart := func(a, b color.Color) float64 {
+		r, g, b1, _ := a.RGBA()
+		r2, g2, b2, _ := b.RGBA()
+		return math.Abs(float64(r)-float64(r2)) + math.Abs(float64(g)-float64(g2)) + math.Abs(float64(b1)-float64(b2))
+	}
+	far := make([]float64, len(rest))
+	for i, c := range rest {
+		far[i] = apart(c, palette.Convert(c))
+	}
+	for len(palette) < 256 && len(rest) > 0 {
+		most := 0
+		for i := range far {
+			if far[i] > far[most] {
+				most = i
+			}
+		}
+		next := rest[most]
+		palette = append(palette, next)
+		for i, c := range rest {
+			far[i] = min(far[i], apart(c, next))
+		}
+	}
+	return palette
 }

@@ -13,65 +13,6 @@ import (
 // readable on the smallest.
 const drawn = 340.0
 
-// effectScale is the change at the edge of every interval plot of a page, so that
-// they can be compared: a round number that leaves room for the changes and for the
-// limit. A few huge changes must not flatten all others.
-func effectScale(cases []Case, limit float64) float64 {
-	need := max(2*limit, 0.04)
-	for _, c := range cases {
-		if c.Effect != nil {
-			need = max(need, math.Abs(c.Effect.At)*1.1)
-		}
-	}
-	for _, scale := range []float64{0.05, 0.1, 0.15, 0.2, 0.3} {
-		if need <= scale {
-			return scale
-		}
-	}
-	return 0.3
-}
-
-const effectWidth, effectHeight = 176.0, 18.0
-
-// effectAt is where a change stands in a small interval plot.
-func effectAt(v, scale float64) float64 {
-	return effectWidth/2 + min(max(v/scale, -1), 1)*(effectWidth/2-6)
-}
-
-// drawEffectAxis is what all small interval plots share, drawn once.
-func drawEffectAxis(scale, limit float64) template.HTML {
-	s := &svg{}
-	s.addf(`<svg class="none" aria-hidden="true"><g id="axis">`)
-	s.path("zero", move(effectWidth/2, 0)+"V18")
-	if limit > 0 && limit < scale {
-		s.path("limit", move(effectAt(limit, scale), 0)+"V18")
-	}
-	s.addf("</g>")
-	return s.html()
-}
-
-// drawEffect is a change with its interval: the whole line is no change, the dashed
-// one the limit. Right is worse. Its text stands beside it, in the column of changes.
-func drawEffect(e Effect, scale float64) template.HTML {
-	at := func(v float64) float64 { return effectAt(v, scale) }
-	s := newSVG(effectWidth, effectHeight)
-	s.addf(`<use href="#axis"/>`)
-	low, high := at(e.Low), at(e.High)
-	if e.High > e.Low {
-		high = max(high, low+2)
-		s.path("bar", move(low, 5)+"H"+coord(high)+"V13H"+coord(low)+"z")
-	}
-	switch {
-	case e.At > scale:
-		s.path("dot", move(effectWidth, 9)+"l-8-5v10z")
-	case e.At < -scale:
-		s.path("dot", move(0, 9)+"l8-5v10z")
-	default:
-		s.path("dot", move(at(e.At)-1, 2)+"h2v14h-2z")
-	}
-	return s.html()
-}
-
 // drawSamples draws the bins of each side above each other on one axis. The dashed
 // line goes through all: the median of the first side.
 func drawSamples(f *Figure) template.HTML {
@@ -173,7 +114,7 @@ func drawRounds(f *Figure) template.HTML {
 		var d strings.Builder
 		for i, r := range f.Rounds {
 			if v := r.Medians[side]; !math.IsNaN(v) {
-				d.WriteString(move(x(i), y(v)) + "h0") // a line of no length with round ends
+				d.WriteString(move(x(i)+aside(side), y(v)) + "h0") // a line of no length with round ends
 			}
 		}
 		s.path(fmt.Sprintf("p m%d", f.tone(side)), d.String())
@@ -182,6 +123,9 @@ func drawRounds(f *Figure) template.HTML {
 	s.text(drawn-right, height-6, "e", fmt.Sprintf("%d", f.Rounds[len(f.Rounds)-1].Round+1))
 	return s.html()
 }
+
+// aside keeps sides with the same median from hiding each other.
+func aside(side int) float64 { return float64(min(side, 3))*4 - 2 }
 
 func (s *svg) legend(f *Figure, x float64) {
 	for i, side := range f.Sides {
@@ -199,7 +143,7 @@ func pairLines(f *Figure, x func(int) float64, y func(float64) float64) string {
 	var d strings.Builder
 	for i, r := range f.Rounds {
 		if a, b := r.Medians[0], r.Medians[1]; !math.IsNaN(a) && !math.IsNaN(b) {
-			d.WriteString(move(x(i), y(a)) + "V" + coord(y(b)))
+			d.WriteString(move(x(i)+aside(0), y(a)) + "L" + coord(x(i)+aside(1)) + " " + coord(y(b)))
 		}
 	}
 	return d.String()

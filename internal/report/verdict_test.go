@@ -75,7 +75,7 @@ func TestResultWithoutRun(t *testing.T) {
 
 // A comment has a limit. What did not change gives way first, and is counted.
 func TestMarkdownKeepsToItsLimit(t *testing.T) {
-	d := judged(thousand(8, 12))
+	d := large()
 	page := render(t, "md", d)
 	if len(page) > report.MarkdownLimit {
 		t.Errorf("%d bytes", len(page))

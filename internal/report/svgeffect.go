@@ -1,0 +1,94 @@
+package report
+
+import (
+	"fmt"
+	"html/template"
+	"math"
+)
+
+// effectScale is the change at the edge of an interval plot: a round number that
+// leaves room for the changes and for the limit. A few huge changes must not flatten all
+// others.
+func effectScale(cases []Case, limit float64) float64 {
+	need := max(2*limit, 0.04)
+	for _, c := range cases {
+		if c.Effect != nil {
+			need = max(need, math.Abs(c.Effect.At)*1.1)
+		}
+	}
+	for _, scale := range []float64{0.05, 0.1, 0.15, 0.2, 0.3} {
+		if need <= scale {
+			return scale
+		}
+	}
+	return 0.3
+}
+
+// effectAxis is what the small interval plots of a section share, so that they can be
+// compared.
+type effectAxis struct {
+	class Class
+	scale float64
+	limit float64
+	none  bool // no case has a change to draw
+}
+
+func newEffectAxis(s Section, limit float64) effectAxis {
+	a := effectAxis{class: s.Class, scale: effectScale(s.Cases, limit), limit: limit, none: true}
+	for _, c := range s.Cases {
+		a.none = a.none && c.Effect == nil
+	}
+	return a
+}
+
+// Scale says how far the plots reach; empty where there are none.
+func (a effectAxis) Scale() string {
+	if a.none {
+		return ""
+	}
+	return fmt.Sprintf("±%.0f %%", 100*a.scale)
+}
+
+const effectWidth, effectHeight = 176.0, 18.0
+
+// at is where a change stands.
+func (a effectAxis) at(v float64) float64 {
+	return effectWidth/2 + min(max(v/a.scale, -1), 1)*(effectWidth/2-6)
+}
+
+// Drawing is the axis, drawn once and used by every plot: the whole line is no change,
+// the dashed one the limit. Right is worse.
+func (a effectAxis) Drawing() template.HTML {
+	if a.none {
+		return ""
+	}
+	s := &svg{}
+	s.addf(`<svg class="none" aria-hidden="true"><g id="axis-%s">`, a.class)
+	s.path("zero", move(effectWidth/2, 0)+"V18")
+	if a.limit > 0 && a.limit < a.scale {
+		s.path("limit", move(a.at(a.limit), 0)+"V18")
+	}
+	s.addf("</g>")
+	return s.html()
+}
+
+// effect is a change with its interval. Its text stands beside it, in the column of
+// changes.
+func (a effectAxis) effect(e Effect) template.HTML {
+	s := newSVG(effectWidth, effectHeight)
+	s.addf(`<use href="#axis-%s"/>`, a.class)
+	low, high := a.at(e.Low), a.at(e.High)
+	if e.High > e.Low {
+		high = max(high, low+2)
+		s.path("bar", move(low, 5)+"H"+coord(high)+"V13H"+coord(low)+"z")
+	}
+	switch {
+	case e.At > a.scale:
+		s.path("dot", move(effectWidth, 9)+"l-8-5v10z")
+	case e.At < -a.scale:
+		s.path("dot", move(0, 9)+"l8-5v10z")
+	default:
+		s.path("dot", move(a.at(e.At)-1, 2)+"h2v14h-2z")
+	}
+	return s.html()
+}
