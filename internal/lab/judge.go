@@ -41,7 +41,7 @@ func (o Options) sizes() sizes {
 	if o.Quick {
 		return sizes{grid: 400, methods: 200, curve: 60, suites: 60, stress: 200, spaces: 300, worlds: 5, gates: 40}
 	}
-	return sizes{grid: 20_000, methods: 5_000, curve: 2_000, suites: 10_000, stress: 10_000, spaces: 20_000, worlds: 100, gates: 100}
+	return sizes{grid: 20_000, methods: 5_000, curve: 2_000, suites: 20_000, stress: 10_000, spaces: 10_000, worlds: 100, gates: 100}
 }
 
 // laboratory is a measurement of the judge on its way.

@@ -30,7 +30,7 @@ func TestJudgeIsNoWorse(t *testing.T) {
 	got := map[string]Tally{}
 	for _, shape := range Shapes {
 		for _, spread := range []float64{typical, noisy} {
-			for _, effect := range []float64{0, 0.04, 0.06, -0.12} {
+			for _, effect := range []float64{0, 0.04, 0.06, gain} {
 				s := NewScene(shape, spread, effect)
 				tallies, err := trials(t.Context(), small, Methods(ratchet.Default())[:1], func(trial uint64) Comparison { return s.Compare(1, trial) })
 				if err != nil {

@@ -16,7 +16,7 @@ var page string
 // Markdown writes the page of figures. It names the plots that Plots draws as files
 // beside it.
 func (r *Report) Markdown(w io.Writer) error {
-	t, err := template.New("judge").Funcs(template.FuncMap{"percent": percent, "share": shareOf, "thousands": thousands}).Parse(page)
+	t, err := template.New("judge").Funcs(template.FuncMap{"percent": percent, "share": digits, "thousands": thousands}).Parse(page)
 	if err != nil {
 		return fmt.Errorf("page of the lab: %w", err)
 	}
@@ -172,6 +172,12 @@ func (r *Report) StressTable() string {
 		}
 	}
 	return t.String()
+}
+
+// Gain is how often pawl sees a gain of 12 %; empty where it was not asked.
+func (r *Report) Gain() string {
+	row, _ := r.find(Generated, "pawl", Gaussian, typical, gain)
+	return shareOf(row.Improvement, row.Trials)
 }
 
 // shareOf is a rate with its interval, in percent: "0.02 % (0.01 to 0.06)".
