@@ -26,9 +26,9 @@ type Case struct {
 	Notes    []string // what else changed, and is not gated
 	Numbers  Numbers  // the sides beside each other
 	Evidence []Fact
-	Figure   *Figure // nil where there are no samples to draw
 	History  []Point
 
+	key     string         // its name in the record
 	facts   *ratchet.Facts // nil where nothing could be compared
 	seconds float64        // the candidate's median, for times
 }
@@ -39,12 +39,11 @@ type Effect struct{ At, Low, High float64 }
 // caseBuilder finds what belongs to a case.
 type caseBuilder struct {
 	summaries map[string]Summary
-	draw      *drawer
 	history   map[string][]Point
 }
 
 func newCaseBuilder(in Input, summaries []Summary) *caseBuilder {
-	b := &caseBuilder{summaries: map[string]Summary{}, draw: newDrawer(in), history: in.History}
+	b := &caseBuilder{summaries: map[string]Summary{}, history: in.History}
 	for _, s := range summaries {
 		b.summaries[s.Name] = s
 	}
@@ -56,7 +55,7 @@ func (b *caseBuilder) judged(j ratchet.Judgement) Case {
 	c := Case{
 		Name: plain(j.Name, nameLength), Verdict: j.Verdict, Gate: j.Gate, Fails: j.Fails(), Moves: j.Ratchet == ratchet.Moves,
 		Sentence: plain(j.Sentence, sentenceLength), Notes: plainAll(j.Watch, sentenceLength),
-		Figure: b.draw.figure(j.Name), History: b.history[j.Name],
+		key: j.Name, History: b.history[j.Name],
 	}
 	if j.Cause != "" {
 		c.Notes = append(c.Notes, "cause: "+plain(j.Cause, nameLength))
@@ -71,7 +70,6 @@ func (b *caseBuilder) judged(j ratchet.Judgement) Case {
 	}
 	f := j.Facts
 	c.facts, c.Unit = f, f.Unit
-	c.Figure.setModes(f)
 	c.Base, c.Now = Quantity(f.Base.Median, f.Unit), Quantity(f.Now.Median, f.Unit)
 	c.Change, c.Range = changeOf(f), rangeOf(f)
 	c.Effect = effectOf(f)
@@ -101,7 +99,7 @@ func (c *Case) unpaired(s Summary) {
 
 // measured is a case that nobody judged.
 func (b *caseBuilder) measured(s Summary) Case {
-	c := Case{Name: plain(s.Name, nameLength), Unit: s.Unit, Numbers: sidesTable(s), Figure: b.draw.figure(s.Name), History: b.history[s.Name]}
+	c := Case{Name: plain(s.Name, nameLength), Unit: s.Unit, Numbers: sidesTable(s), key: s.Name, History: b.history[s.Name]}
 	for _, side := range s.Sides {
 		if side.Error != "" {
 			c.Notes = append(c.Notes, plain(side.Implementation+" failed: "+side.Error, sentenceLength))

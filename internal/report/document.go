@@ -74,6 +74,7 @@ type Document struct {
 	run    *measure.Run
 	result *ratchet.Result
 	limit  float64 // what the policy calls slower
+	draw   *drawer
 }
 
 // Fact is one thing that is known, with its name.
@@ -81,14 +82,14 @@ type Fact struct{ Label, Text string }
 
 // NewDocument arranges what there is to say.
 func NewDocument(in Input) *Document {
-	d := &Document{Paths: in.Paths, run: in.Run, result: in.Result}
+	d := &Document{Paths: in.Paths, run: in.Run, result: in.Result, draw: newDrawer(in)}
 	for _, l := range in.Links {
 		d.Links = append(d.Links, Link{plain(l.Title, nameLength), l.URL})
 	}
 	if !in.Now.IsZero() {
 		d.Made = in.Now.UTC().Format("2006-01-02 15:04 UTC")
 	}
-	d.Title = title(in.Run)
+	d.Title = title(in.about())
 	d.Facts = facts(in)
 	var summaries []Summary
 	if in.Run != nil {
@@ -170,6 +171,14 @@ func (d *Document) Changed() []Case {
 		}
 	}
 	return list
+}
+
+// about is the record whose suite and device the report is about; nil if there is none.
+func (in Input) about() *measure.Run {
+	if in.Run == nil && len(in.Sides.Candidate) > 0 {
+		return in.Sides.Candidate[0]
+	}
+	return in.Run
 }
 
 func title(run *measure.Run) string {

@@ -21,8 +21,10 @@ func facts(in Input) []Fact {
 	}
 	add("commit", cmp.Or(in.Commit, commitOf(in.Run, measure.Candidate)))
 	add("base", cmp.Or(in.Base, commitOf(in.Run, measure.Base)))
+	if run := in.about(); run != nil {
+		add("hardware", hardware(run))
+	}
 	if in.Run != nil {
-		add("hardware", hardware(in.Run))
 		add("measured", howMeasured(in))
 		add("device", deviceStates(in.Run))
 		add("duration", duration(in.Run))

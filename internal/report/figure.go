@@ -117,6 +117,16 @@ func (d *drawer) add(runs []*measure.Run, implementation, as string) {
 	}
 }
 
+// Figure is what can be drawn of a case; nil where there are no samples. It looks at
+// every sample, which not every format needs.
+func (d *Document) Figure(c Case) *Figure {
+	f := d.draw.figure(c.key)
+	if c.facts != nil {
+		f.setModes(c.facts)
+	}
+	return f
+}
+
 // figure is nil where there is nothing to draw.
 func (d *drawer) figure(name string) *Figure {
 	sides := slices.DeleteFunc(slices.Clone(d.series[name]), func(s sideSeries) bool { return len(s.rounds) == 0 })

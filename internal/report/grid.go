@@ -60,6 +60,23 @@ func (g *grid) fit(width int, columns ...string) {
 	}
 }
 
+// shorten cuts the middle out of the cells of a column until a row fits the width, or
+// hardly anything would be left of them.
+func (g *grid) shorten(column, width int) {
+	const least = 16
+	over := g.width() - width
+	if width <= 0 || over <= 0 {
+		return
+	}
+	most := max(g.widths()[column]-over, least)
+	for i, row := range g.rows {
+		if letters := []rune(row[column]); len(letters) > most {
+			head := most / 2
+			g.rows[i][column] = string(letters[:head]) + "…" + string(letters[len(letters)-(most-head-1):])
+		}
+	}
+}
+
 // width is that of the widest row.
 func (g *grid) width() int {
 	total := 2 * (len(g.right) - 1)

@@ -102,7 +102,7 @@ func newPageView(d *Document) pageView {
 	for i, s := range d.Sections {
 		section := sectionView{Section: s, Axis: newEffectAxis(s, d.limit)}
 		for j, c := range s.Cases {
-			view := newCaseView(c, s.Class, section.Axis, d.Cases() > manyCases && (s.Folded || j >= fullShown))
+			view := newCaseView(c, d.Figure(c), s.Class, section.Axis, d.Cases() > manyCases && (s.Folded || j >= fullShown))
 			view.Open = i == 0 && j == 0 && !s.Folded
 			section.Cases = append(section.Cases, view)
 		}
@@ -118,16 +118,16 @@ const (
 	fullShown = 50
 )
 
-func newCaseView(c Case, class Class, axis effectAxis, brief bool) caseView {
+func newCaseView(c Case, f *Figure, class Class, axis effectAxis, brief bool) caseView {
 	if brief {
-		c.Evidence, c.Figure = nil, c.Figure.brief()
+		c.Evidence, f = nil, f.brief()
 		c.Numbers.Rows = c.Numbers.Rows[:min(len(c.Numbers.Rows), 4)]
 	}
 	v := caseView{Case: c, Text: strings.ToLower(c.Name + " " + string(class) + " " + string(c.Verdict)), Watched: c.Verdict != "" && !c.Gate}
 	if c.Effect != nil {
 		v.Mini = axis.effect(*c.Effect)
 	}
-	if f := c.Figure; f != nil {
+	if f != nil {
 		v.Figures = append(v.Figures, figureView{drawSamples(f), f.DescribeSamples()})
 		if len(f.Rounds) > 1 {
 			v.Figures = append(v.Figures, figureView{drawRounds(f), f.DescribeRounds()})

@@ -27,10 +27,17 @@ func next(d *Document) []Step {
 		case ClassBroken:
 			list = append(list, Step{Text: fmt.Sprintf("Mend what is broken first: %s. Nothing else counts before.", name)})
 		case ClassRegressed:
+			if d.run == nil { // files of two sides: there may be no suite to run
+				continue
+			}
 			list = append(list, Step{fmt.Sprintf("Begin with %s. To measure it again, alone and closer:", name), again(d.run, name, 16)})
 		case ClassMissing:
 			list = append(list, Step{Text: fmt.Sprintf("Put back what is missing (%s), or take it out of the suite in a change of its own.", name)})
 		case ClassInconclusive:
+			if d.run == nil {
+				list = append(list, Step{"Sides that are measured together need fewer rounds:", "pawl run"})
+				continue
+			}
 			list = append(list,
 				Step{fmt.Sprintf("For an answer on %s:", name), again(d.run, name, 32)},
 				Step{"If it stays open, this says what disturbs the machine:", "pawl doctor --noise"})
@@ -63,11 +70,9 @@ func (d *Document) gated() bool {
 // base. A name that a shell would read otherwise is left out.
 func again(run *measure.Run, name string, rounds int) string {
 	base := "main"
-	if run != nil {
-		for _, i := range run.Implementations {
-			if i.Name == measure.Base {
-				base = cmp.Or(i.Ref, fmt.Sprintf("%.12s", i.Commit), base)
-			}
+	for _, i := range run.Implementations {
+		if i.Name == measure.Base {
+			base = cmp.Or(i.Ref, fmt.Sprintf("%.12s", i.Commit), base)
 		}
 	}
 	command := "pawl bench"

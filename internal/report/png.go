@@ -1,12 +1,14 @@
 package report
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"image/color"
 	"image/png"
 	"io"
 	"math"
+	"slices"
 
 	"github.com/goatnote-inc/pawl/ratchet"
 )
@@ -151,9 +153,8 @@ func (p *picture) plot() {
 	if len(p.cases) == 0 {
 		return
 	}
-	p.box(p.at(0)-1, top, 2, height, soft)
-	if p.doc.limit > 0 && p.doc.limit < p.scale {
-		p.dashes(p.at(p.doc.limit)-1, top, height, red)
+	if slices.ContainsFunc(p.cases, func(c Case) bool { return c.Effect != nil }) {
+		p.axis(top, height)
 	}
 	for i, c := range p.cases {
 		y := headHeight + i*rowHeight
@@ -166,25 +167,21 @@ func (p *picture) plot() {
 			p.box(min(low, high-4), y+9, max(high-low, 4), 18, faint)
 			p.box(p.at(e.At)-2, y+5, 4, 26, fill)
 		}
-		text := c.Change
-		if text == "" {
-			text = string(c.Verdict)
-		}
+		text := cmp.Or(c.Change, string(c.Verdict), c.Now)
 		p.say(pictureWidth-margin, y+24, text, ink{kind: bold, size: 22, color: fill, right: true, most: pictureWidth - margin - plotRight - 20})
 	}
-	bottom := top + height
-	for _, t := range []float64{-p.scale, 0, p.scale} {
-		text := fmt.Sprintf("%+.0f %%", 100*t)
-		switch {
-		case t == 0:
-			text = "same"
-		case t < 0:
-			text = "better " + text
-		default:
-			text += " worse"
-		}
-		p.centred(p.at(t), bottom+26, text, ink{size: 18, color: soft})
+}
+
+// axis is no change in the middle, the limit dashed, and what the ends mean.
+func (p *picture) axis(top, height int) {
+	p.box(p.at(0)-1, top, 2, height, soft)
+	if p.doc.limit > 0 && p.doc.limit < p.scale {
+		p.dashes(p.at(p.doc.limit)-1, top, height, red)
 	}
+	small := ink{size: 18, color: soft}
+	p.centred(p.at(-p.scale), top+height+26, fmt.Sprintf("better %+.0f %%", -100*p.scale), small)
+	p.centred(p.at(0), top+height+26, "same", small)
+	p.centred(p.at(p.scale), top+height+26, fmt.Sprintf("%+.0f %% worse", 100*p.scale), small)
 }
 
 func (p *picture) centred(x, y int, text string, in ink) {

@@ -76,6 +76,7 @@ func (t *terminal) cases(d *Document) {
 		return
 	}
 	g.fit(t.style.Width, "95 % interval", "base")
+	g.shorten(1, t.style.Width)
 	g.paint = func(row []string, line string) string {
 		verdict, _, _ := strings.Cut(row[0], " ")
 		return t.paint(ratchet.Verdict(verdict), line)

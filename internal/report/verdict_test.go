@@ -3,9 +3,11 @@ package report_test
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"regexp"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/goatnote-inc/pawl/internal/report"
 	"github.com/goatnote-inc/pawl/measure"
@@ -63,7 +65,7 @@ func TestExplainedGolden(t *testing.T) {
 func TestResultWithoutRun(t *testing.T) {
 	r := judge(three())
 	d := report.NewDocument(report.Input{Result: r})
-	if d.Cases() != 3 || d.Verdict != ratchet.Regression || d.Changed()[0].Figure != nil {
+	if d.Cases() != 3 || d.Verdict != ratchet.Regression || d.Figure(d.Changed()[0]) != nil {
 		t.Errorf("%+v", d)
 	}
 	for format := range writers {
@@ -153,4 +155,72 @@ func TestAllTogether(t *testing.T) {
 	if page := render(t, "xml", d); strings.Count(page, "<failure") != 1 {
 		t.Errorf("%s", page)
 	}
+}
+
+// Two files of another tool: the report is about them, and sends nobody to a suite
+// that may not be there.
+func TestTwoFiles(t *testing.T) {
+	a, b := three(), three()
+	r := ratchet.Judge(ratchet.Default(), ratchet.Gather([]*measure.Run{a}, []*measure.Run{b}, measure.Base, measure.Candidate))
+	d := report.NewDocument(report.Input{Result: &r, Sides: report.Sides{Base: []*measure.Run{a}, Candidate: []*measure.Run{b}}})
+	if d.Title != "attention on NVIDIA L4" || d.Figure(d.Sections[0].Cases[0]) == nil {
+		t.Errorf("%q, %+v", d.Title, d.Sections[0].Cases[0])
+	}
+	for _, step := range d.Next {
+		if strings.Contains(step.Command, "bench") {
+			t.Errorf("%+v", step)
+		}
+	}
+}
+
+// A table that wraps cannot be read.
+func TestVerdictsFitTheTerminal(t *testing.T) {
+	d := judged(newMaker(8, 30).run(madeCase{name: strings.Repeat("attention_forward/", 6) + "B32", us: 300, effect: 0.1, spread: 0.002}, madeCase{name: "rope", us: 50, spread: 0.002}))
+	for _, width := range []int{60, 80, 100, 200} {
+		var b bytes.Buffer
+		if err := report.Verdicts(&b, d, report.Style{Width: width}, false); err != nil {
+			t.Fatal(err)
+		}
+		rows := 0
+		for line := range strings.Lines(b.String()) {
+			if strings.HasPrefix(line, "regression ") || strings.HasPrefix(line, "maintained ") {
+				rows++
+				if n := utf8.RuneCountInString(line) - 1; n > width {
+					t.Errorf("%d columns of %d: %s", n, width, line)
+				}
+			}
+		}
+		if rows != 2 {
+			t.Errorf("%d rows in\n%s", rows, b.String())
+		}
+	}
+}
+
+func BenchmarkReport(b *testing.B) {
+	run := thousand(8, 100)
+	result := judge(run)
+	b.Run("document", func(b *testing.B) {
+		for b.Loop() {
+			report.NewDocument(report.Input{Run: run, Result: result})
+		}
+	})
+	d := report.NewDocument(report.Input{Run: run, Result: result})
+	for format, write := range writers {
+		b.Run(format, func(b *testing.B) {
+			for b.Loop() {
+				var out bytes.Buffer
+				if err := write(&out, d); err != nil {
+					b.Fatal(err)
+				}
+				b.ReportMetric(float64(out.Len()), "bytes")
+			}
+		})
+	}
+	b.Run("png", func(b *testing.B) {
+		for b.Loop() {
+			if err := report.PNG(io.Discard, d); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
 }
