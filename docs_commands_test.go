@@ -12,10 +12,6 @@ import (
 	"testing"
 )
 
-// comingSoon are commands that pages may name before they are there. One that is there
-// has to leave this list.
-var comingSoon []string
-
 // A mention is a command that a page names: a line of a shell, or a code span.
 type mention struct {
 	page   string
@@ -64,45 +60,41 @@ func mentions(t *testing.T, name string) []mention {
 }
 
 var (
-	listed      = regexp.MustCompile(`(?m)^  ([a-z]+) {2,}`)
 	commandName = regexp.MustCompile(`^[a-z]+$`)
 	longFlag    = regexp.MustCompile(`^--[a-z-]+`)
 )
 
-// Every command of pawl that a page names is there, with its flags.
+// Every command of pawl that a page names is there, with its flags, or the line says
+// that it comes later.
 func TestDocsCommands(t *testing.T) {
-	help := map[string]string{"": output(t, "pawl", "--help")}
-	there := map[string]bool{}
-	for _, m := range listed.FindAllStringSubmatch(help[""], -1) {
-		there[m[1]] = true
-	}
-	if !there["bench"] {
-		t.Fatalf("pawl --help lists no bench:\n%s", help[""])
-	}
-	for _, name := range comingSoon {
-		if there[name] {
-			t.Errorf("pawl %s is there: take it out of comingSoon", name)
+	helps := map[string]string{}
+	help := func(command []string) string {
+		name := strings.Join(command, " ")
+		if helps[name] == "" {
+			helps[name] = output(t, "pawl", append(slices.Clone(command), "--help")...)
 		}
+		return helps[name]
 	}
 	for _, m := range mentions(t, "pawl") {
-		command := ""
-		if len(m.words) > 1 && commandName.MatchString(m.words[1]) {
-			command = m.words[1]
+		var command []string
+		rest := m.words[1:]
+		for len(rest) > 0 && commandName.MatchString(rest[0]) && strings.Contains(help(command), "\n  "+rest[0]+"  ") {
+			command, rest = append(command, rest[0]), rest[1:]
 		}
-		if command != "" && !there[command] {
-			if !slices.Contains(comingSoon, command) && !strings.Contains(m.line, "later") {
-				t.Errorf("%s:%d: there is no command %q, and the line does not say that it comes later", m.page, m.number, command)
+		if command == nil && len(rest) > 0 && commandName.MatchString(rest[0]) {
+			if !strings.Contains(m.line, "later") {
+				t.Errorf("%s:%d: there is no command %q, and the line does not say that it comes later", m.page, m.number, rest[0])
 			}
 			continue
 		}
-		if _, ok := help[command]; !ok {
-			help[command] = output(t, "pawl", command, "--help")
-		}
-		for _, word := range m.words[1:] {
-			if flag := longFlag.FindString(word); flag != "" && !strings.Contains(help[command], flag+" ") {
-				t.Errorf("%s:%d: pawl %s has no flag %s", m.page, m.number, command, flag)
+		for _, word := range rest {
+			if flag := longFlag.FindString(word); flag != "" && !strings.Contains(help(command), flag+" ") {
+				t.Errorf("%s:%d: pawl %s has no flag %s", m.page, m.number, strings.Join(command, " "), flag)
 			}
 		}
+	}
+	if len(helps) < 5 {
+		t.Errorf("pages name only %d commands", len(helps))
 	}
 }
 
