@@ -179,7 +179,7 @@ func (j *SuiteJudgement) sentence() string {
 	if j.Interval != nil {
 		text += fmt.Sprintf(" (%+.1f to %+.1f %%)", 100*j.Interval.Low, 100*j.Interval.High)
 	}
-	if j.Verdict == Regression {
+	if j.Verdict == Regression && j.Change < 0.03 { // otherwise single cases say it
 		text += ", a little slower nearly everywhere"
 	}
 	return text + "."
