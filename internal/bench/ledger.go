@@ -174,8 +174,9 @@ func (d *driver) entry(c measure.Case, move bool) (ratchet.Entry, bool) {
 		e.Kind, e.Commit, e.From = ratchet.KindCarried, nearest.Commit, nearest.Testbed.Key
 		return e, side != "" && session(side)
 	case !exists:
-		e.Commit = d.candidate().Commit
-		return e, e.Commit != "" && session(suite.Candidate)
+		im := d.candidate()
+		e.Commit = im.Commit
+		return e, e.Commit != "" && !im.Dirty && session(suite.Candidate)
 	case move && d.confirmed != nil:
 		return d.moved(e)
 	default:
