@@ -31,28 +31,28 @@ func TestExtends(t *testing.T) {
 	s, err := loadTree(t, "kernels/pawl.yaml", map[string]string{
 		"kernels/pawl.yaml": `
 version: 1
-extends: [../shared/device.yaml, ../shared/measure.yaml]
+extends: [../common/device.yaml, ../common/measure.yaml]
 name: kernels
 harness: {env: {B: mine}}
 measure: {rounds: [2, 4]}
 benchmarks:
   copy: {matrix: {N: [7]}}
 `,
-		"shared/device.yaml": `
+		"common/device.yaml": `
 version: 1
 extends: base/pawl.yaml
 name: device
 device: {clocks: base, price_per_hour: 1}
 measure: {samples: 5}
 `,
-		"shared/base/pawl.yaml": `
+		"common/base/pawl.yaml": `
 version: 1
 device: {clocks: max, max_temperature: 70}
 harness: {command: ./harness, env: {A: base, B: base}}
 benchmarks:
   copy: {matrix: {N: [1, 2], M: [3]}, bytes: 8*N, gate: false}
 `,
-		"shared/measure.yaml": "version: 1\nmeasure: {samples: 50, warmup: 3}\n",
+		"common/measure.yaml": "version: 1\nmeasure: {samples: 50, warmup: 3}\n",
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -71,7 +71,7 @@ variant of candidate
 	if diff := cmp.Diff(want, describe(s)); diff != "" {
 		t.Error(diff)
 	}
-	files := []string{"kernels/pawl.yaml", "shared/device.yaml", "shared/base/pawl.yaml", "shared/measure.yaml"}
+	files := []string{"kernels/pawl.yaml", "common/device.yaml", "common/base/pawl.yaml", "common/measure.yaml"}
 	if diff := cmp.Diff(files, s.Files); diff != "" {
 		t.Error(diff)
 	}
@@ -175,8 +175,8 @@ func TestLoad(t *testing.T) {
 	write(t, dir, map[string]string{
 		"outside.yaml":           "version: 1\nname: outside\n",
 		"repo/.git/HEAD":         "",
-		"repo/shared/base.yaml":  "version: 1\nharness: {command: ./harness}\n",
-		"repo/a/b/pawl.yaml":     "version: 1\nextends: ../../shared/base.yaml\n",
+		"repo/common/base.yaml":  "version: 1\nharness: {command: ./harness}\n",
+		"repo/a/b/pawl.yaml":     "version: 1\nextends: ../../common/base.yaml\n",
 		"repo/a/escape.yaml":     "version: 1\nextends: link.yaml\nharness: {command: x}\n",
 		"repo/a/climb.yaml":      "version: 1\nextends: ../../outside.yaml\nharness: {command: x}\n",
 		"plain/pawl.yaml":        "version: 1\nextends: sub/base.yaml\nharness: {command: x}\n",

@@ -9,7 +9,7 @@ package suite
 type fileDoc struct {
 	Version         int                                   `key:"version" require:"true" min:"1" max:"1" doc:"Version of this format. Always the first line."`
 	Name            text                                  `key:"name" example:"attention" doc:"Name of the suite in reports."`
-	Extends         many[text]                            `key:"extends" example:"../shared/pawl.yaml" doc:"Suite files to start from, relative to this one; a later one wins over an earlier, this file over all. Mappings merge, lists and values replace."`
+	Extends         many[text]                            `key:"extends" example:"../common/pawl.yaml" doc:"Suite files to start from, relative to this one; a later one wins over an earlier, this file over all. Mappings merge, lists and values replace."`
 	Device          deviceDoc                             `key:"device" doc:"The device to measure on."`
 	Build           buildDoc                              `key:"build" doc:"How the candidate is built. Without a command nothing is built."`
 	Harness         harnessDoc                            `key:"harness" doc:"The program that runs the kernel."`
