@@ -2,6 +2,7 @@ package measure
 
 import (
 	"encoding/json"
+	"path"
 	"strings"
 )
 
@@ -50,6 +51,14 @@ func (k CaseKey) Name() string {
 		b.WriteString(":" + k.Metric)
 	}
 	return b.String()
+}
+
+// MatchCase tells whether a glob means a case: the whole name, or its benchmark.
+// It is how --case and the suite choose cases everywhere.
+func MatchCase(glob, name, benchmark string) bool {
+	byName, _ := path.Match(glob, name)
+	byBenchmark, _ := path.Match(glob, benchmark)
+	return byName || byBenchmark
 }
 
 func (k CaseKey) String() string { return k.Name() + "/" + k.Implementation }

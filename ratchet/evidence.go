@@ -12,6 +12,7 @@ type Evidence struct {
 	Case   measure.CaseKey // of the candidate
 	Unit   string
 	Better measure.Better
+	Timer  measure.Timer // part of the testbed
 	Gate   bool
 
 	Base, Candidate []Round

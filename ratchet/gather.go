@@ -121,7 +121,7 @@ func evidence(base, candidate *sided, paired bool) Evidence {
 }
 
 func (e *Evidence) describe(s *sided) {
-	e.Case, e.Unit, e.Better, e.Gate = s.CaseKey, s.Unit, s.Better, s.Gate
+	e.Case, e.Unit, e.Better, e.Timer, e.Gate = s.CaseKey, s.Unit, s.Better, s.Timer, s.Gate
 	e.NoSamples = e.NoSamples || s.NoSamples && len(s.rounds) == 0
 }
 

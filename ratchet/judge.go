@@ -54,6 +54,22 @@ func Undecided(p Policy, evidence []Evidence) []int {
 	return open
 }
 
+// MoreRounds names the cases that need more rounds for any of several questions. A
+// metric is computed from the time of its case, so the case is what is named.
+func MoreRounds(p Policy, questions ...[]Evidence) []string {
+	var names []string
+	for _, list := range questions {
+		for _, i := range Undecided(p, list) {
+			key := list[i].Case
+			key.Metric = ""
+			if name := key.Name(); !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
 // studied is a case on its way to a verdict.
 type studied struct {
 	Evidence

@@ -1,6 +1,12 @@
 package ratchet
 
-import "math"
+import (
+	"math"
+	"strings"
+
+	"github.com/goatnote-inc/pawl/measure"
+	"github.com/goatnote-inc/pawl/stats"
+)
 
 // looks is what the looks at a case so far have shown. Someone who looks four times
 // and stops when a test says so has four chances to be wrong; every look may therefore
@@ -22,27 +28,18 @@ func (e Evidence) look(p Policy, l limits) looks {
 		return out
 	}
 	last := p.lookAt(out.rounds)
+	var slower, faster []float64 // P of each look
 	for k := range last + 1 {
 		n := p.Looks[k]
 		if k == last {
 			n = 0
 		}
-		d := e.difference(p, n)
-		a, b := p.AlphaShares[k], p.BetaShares[k]
-		out.slower = min(out.slower, spend(d.above(0), a))
-		out.faster = min(out.faster, spend(d.below(0), a))
-		out.kept = spend(d.below(l.slower), b)
-		out.difference = d
+		out.difference = e.difference(p, n)
+		slower, faster = append(slower, out.above(0)), append(faster, out.below(0))
 	}
+	out.slower, out.faster = stats.SpendingP(slower, p.AlphaShares), stats.SpendingP(faster, p.AlphaShares)
+	out.kept = stats.SpendingP([]float64{out.below(l.slower)}, p.BetaShares[last:])
 	return out
-}
-
-// spend is a P where only a share of the error may be used.
-func spend(p, share float64) float64 {
-	if share <= 0 {
-		return 1
-	}
-	return min(p/share, 1)
 }
 
 // limits are those of one case, as logarithms.
@@ -50,8 +47,9 @@ type limits struct{ slower, faster, moves float64 }
 
 func (p Policy) limits(name string) limits {
 	slower, faster, moves := p.Slower, p.Faster, p.Moves
+	benchmark, _, _ := strings.Cut(name, "/")
 	for _, c := range p.Cases {
-		if !matches(c.Match, name) {
+		if !measure.MatchCase(c.Match, name, benchmark) {
 			continue
 		}
 		if c.Slower > 0 {

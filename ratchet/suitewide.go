@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/goatnote-inc/pawl/measure"
+	"github.com/goatnote-inc/pawl/stats"
 )
 
 // SuiteJudgement is the verdict on the geometric mean over the cases that both
@@ -55,7 +56,7 @@ func suiteSuspicious(p Policy, evidence []Evidence) bool {
 }
 
 func suiteP(p Policy, d difference) float64 {
-	return spend(d.above(0), p.AlphaShares[p.lookAt(d.n)])
+	return stats.SpendingP([]float64{d.above(0)}, p.AlphaShares[p.lookAt(d.n):])
 }
 
 // leastError is for rounds that are equal to the last bit, as a coarse timer's can

@@ -18,7 +18,6 @@ type Gate struct {
 	Options                // what to measure; Base must be named
 	Plan    loop.Plan      // what the loop may do
 	Ledger  *ledger.Ledger // where baselines are kept; nil for nowhere
-	Actor   string         // who is said to have moved a baseline
 	// Report writes what people read, when everything is known.
 	Report func(Outcome) error
 }

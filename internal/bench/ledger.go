@@ -52,7 +52,7 @@ func (d *driver) looked(run *measure.Run, over bool) loop.Looked {
 	}
 	drift := gather(BaselineSide, suite.Base)
 	for _, e := range gather(BaselineSide, suite.Candidate) {
-		b, ok := d.baselineOf(run, e.Case)
+		b, ok := d.baselineOf(e.Case.Name(), ratchet.NewTestbed(run.Testbed, e.Timer))
 		switch side := holder(run, b.Commit); {
 		case !ok || !e.HasCandidate || e.Case.Metric != "":
 		case side == BaselineSide:
@@ -77,23 +77,13 @@ func of(list []ratchet.Evidence, key measure.CaseKey) []ratchet.Evidence {
 	return list[i : i+1]
 }
 
-// baselineOf is the baseline of a case on the testbed of a run, or the one that
-// would be carried over to it.
-func (d *driver) baselineOf(run *measure.Run, key measure.CaseKey) (ratchet.Baseline, bool) {
-	bed := testbedOf(run, key)
-	if b, ok := d.baselines.Find(key.Name(), bed); ok {
+// baselineOf is the baseline of a case on a testbed, or the one that would be
+// carried over to it.
+func (d *driver) baselineOf(name string, bed ratchet.Testbed) (ratchet.Baseline, bool) {
+	if b, ok := d.baselines.Find(name, bed); ok {
 		return b, true
 	}
-	return d.baselines.Nearest(key.Name(), bed)
-}
-
-func testbedOf(run *measure.Run, key measure.CaseKey) ratchet.Testbed {
-	for _, c := range run.Cases {
-		if c.Name() == key.Name() {
-			return ratchet.NewTestbed(run.Testbed, c.Timer)
-		}
-	}
-	return ratchet.NewTestbed(run.Testbed, "")
+	return d.baselines.Nearest(name, bed)
 }
 
 // holder is the side of a run that was built from a commit, without other changes.
@@ -190,7 +180,7 @@ func (d *driver) entry(c measure.Case, move bool) (ratchet.Entry, bool) {
 func (d *driver) moved(e ratchet.Entry) (ratchet.Entry, bool) {
 	im := d.candidate()
 	trigger := ratchet.RunRef{ID: d.Run.ID, Digest: d.Run.Digest}
-	e.Kind, e.Commit, e.Trigger, e.Actor = ratchet.KindMoved, im.Commit, &trigger, d.Actor
+	e.Kind, e.Commit, e.Trigger = ratchet.KindMoved, im.Commit, &trigger
 	i := slices.IndexFunc(d.State.Confirmed.Cases, func(j ratchet.Judgement) bool { return j.Name == e.Case })
 	fresh, _, err := ratchet.SessionOf(d.confirmed, e.Case, suite.Candidate)
 	if i < 0 || d.State.Confirmed.Cases[i].Facts == nil || err != nil {

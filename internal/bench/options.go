@@ -96,14 +96,7 @@ func (o Options) wants(name, benchmark string) bool {
 	if len(o.Names) > 0 && !slices.Contains(o.Names, name) {
 		return false
 	}
-	if o.Case == "" {
-		return true
-	}
-	if ok, _ := path.Match(o.Case, name); ok {
-		return true
-	}
-	ok, _ := path.Match(o.Case, benchmark)
-	return ok
+	return o.Case == "" || measure.MatchCase(o.Case, name, benchmark)
 }
 
 // plain tells that the candidate is a command that prints a format, not a

@@ -65,25 +65,30 @@ func unmeasured(err error) error {
 // mergeBase is the commit to measure against, empty where there is none to be had.
 // Either way a line says so.
 func (g *globals) mergeBase(ctx context.Context, needed []string) string {
-	alone := func(why any) string {
-		fmt.Fprintf(g.Err, "measuring without a base: %v\n", why)
-		return ""
+	commit, err := g.findBase(ctx, needed)
+	if err != nil {
+		fmt.Fprintf(g.Err, "measuring without a base: %v\n", err)
 	}
+	return commit
+}
+
+// findBase finds that commit, and says which it took; or why there is none.
+func (g *globals) findBase(ctx context.Context, needed []string) (string, error) {
 	repo, err := build.Open(ctx, ".")
 	if err != nil {
-		return alone(build.ErrNoRepository)
+		return "", build.ErrNoRepository
 	}
 	commit, with, err := repo.MergeBase(ctx)
 	if err != nil {
-		return alone(err)
+		return "", err
 	}
 	for _, name := range needed {
 		if !repo.Has(ctx, commit, name) {
-			return alone(fmt.Sprintf("%s is not in %.12s (%s)", name, commit, with))
+			return "", fmt.Errorf("%s is not in %.12s (%s)", name, commit, with)
 		}
 	}
 	fmt.Fprintf(g.Err, "measuring against %.12s (%s)\n", commit, with)
-	return commit
+	return commit, nil
 }
 
 // needed are the files without which an older commit could not be measured: the

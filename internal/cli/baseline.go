@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"path"
 	"path/filepath"
 	"strings"
 	"time"
@@ -15,6 +14,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/ledger"
 	"github.com/goatnote-inc/pawl/internal/report"
 	"github.com/goatnote-inc/pawl/internal/suite"
+	"github.com/goatnote-inc/pawl/measure"
 	"github.com/goatnote-inc/pawl/ratchet"
 	"github.com/goatnote-inc/pawl/stats"
 )
@@ -101,12 +101,17 @@ func (f *baselineFlags) open(ctx context.Context) (*suite.Suite, string, *ledger
 	return s, dir, l, err
 }
 
-func (f *baselineFlags) show(ctx context.Context) error {
+// read gives the ledger as it is now.
+func (f *baselineFlags) read(ctx context.Context) (ledger.State, error) {
 	_, _, l, err := f.open(ctx)
 	if err != nil {
-		return err
+		return ledger.State{}, err
 	}
-	state, err := l.Read(ctx)
+	return l.Read(ctx)
+}
+
+func (f *baselineFlags) show(ctx context.Context) error {
+	state, err := f.read(ctx)
 	if err != nil {
 		return err
 	}
@@ -139,11 +144,7 @@ func value(b ratchet.Baseline) string {
 func short(commit string) string { return cmp.Or(fmt.Sprintf("%.12s", commit), "-") }
 
 func (f *baselineFlags) log(ctx context.Context) error {
-	_, _, l, err := f.open(ctx)
-	if err != nil {
-		return err
-	}
-	state, err := l.Read(ctx)
+	state, err := f.read(ctx)
 	if err != nil {
 		return err
 	}
@@ -205,7 +206,5 @@ func (f *baselineFlags) verify(ctx context.Context) error {
 // empty one means all.
 func matchesCase(glob, name string) bool {
 	benchmark, _, _ := strings.Cut(name, "/")
-	byName, _ := path.Match(glob, name)
-	byBenchmark, _ := path.Match(glob, benchmark)
-	return glob == "" || byName || byBenchmark
+	return glob == "" || measure.MatchCase(glob, name, benchmark)
 }

@@ -111,7 +111,7 @@ func (f *compareFlags) load(ctx context.Context, args []string) (base, candidate
 		return nil, nil, errors.New("name a record with two sides, two records, or files with --a and --b")
 	}
 	one, err := f.loadAll(ctx, args)
-	if err == nil && !has(one[0], measure.Base) {
+	if err == nil && !measured(one[0], measure.Base) {
 		err = fmt.Errorf("%s holds no base to compare with: measure with pawl bench --base REF, or name two records", args[0])
 	}
 	return one, one, err
@@ -130,15 +130,6 @@ func (f *compareFlags) loadAll(ctx context.Context, paths []string) ([]*measure.
 		runs = append(runs, run)
 	}
 	return runs, nil
-}
-
-func has(run *measure.Run, side string) bool {
-	for _, c := range run.Cases {
-		if c.Implementation == side {
-			return true
-		}
-	}
-	return false
 }
 
 // chosen is the policy: of the suite, if one is named, and with the rule of the

@@ -137,28 +137,10 @@ func (f *doctorFlags) measureNoise(ctx context.Context, path string, found docto
 	}
 	f.out = filepath.Join(filepath.Dir(path), "results", "noise.json")
 	o := f.options(s, path)
-	o.Again, o.Owner = true, "pawl doctor --noise"
-	plan, err := bench.Forecast(ctx, o)
-	if err != nil {
-		return nil, err
-	}
-	if err := f.announce(plan); err != nil {
-		return nil, err
-	}
-	progress := newProgress(f.globals, f.json)
-	o.Emit = progress.event
-	res, runErr := bench.Run(ctx, o)
-	progress.close()
-	runErr = ended(ctx, res, runErr)
-	if _, broken := errors.AsType[*trial.SideError](runErr); broken && ctx.Err() == nil {
-		runErr = codeError{exitCannot, runErr} // nothing is judged here: a side that breaks is one that cannot be measured
-	}
-	if res.Path == "" {
+	o.Owner = "pawl doctor --noise"
+	run, res, runErr := f.measureItself(ctx, o)
+	if run == nil {
 		return nil, runErr
-	}
-	run, err := measure.Load(res.Path)
-	if err != nil {
-		return nil, errors.Join(runErr, err)
 	}
 	n := doctor.NewNoise(run, slices.Max(s.Measure.Rounds))
 	doc := &noiseDocument{Record: res.Path, Noise: n, Words: n.Words(), Help: n.Help(found)}
@@ -166,6 +148,23 @@ func (f *doctorFlags) measureNoise(ctx context.Context, path string, found docto
 		err = writeNoise(f.Out, f.style(), run, doc)
 	}
 	return doc, errors.Join(runErr, err)
+}
+
+// measureItself measures the candidate against itself, after saying what that takes.
+func (f *doctorFlags) measureItself(ctx context.Context, o bench.Options) (*measure.Run, bench.Result, error) {
+	o.Again = true
+	plan, err := bench.Forecast(ctx, o)
+	if err == nil {
+		err = f.announce(plan)
+	}
+	if err != nil {
+		return nil, bench.Result{}, err
+	}
+	run, res, err := f.record(ctx, o)
+	if _, broken := errors.AsType[*trial.SideError](err); broken && ctx.Err() == nil {
+		err = codeError{exitCannot, err} // no change is judged here: a side that breaks is one that cannot be measured
+	}
+	return run, res, err
 }
 
 // announce says what the measurement takes before it begins.

@@ -29,25 +29,11 @@ func (f *doctorFlags) measureGate(ctx context.Context, path string) (*gateDocume
 	}
 	f.out = filepath.Join(filepath.Dir(path), "results", "gate.json")
 	o := f.options(s, path)
-	o.Again, o.Owner, o.Rounds = true, "pawl doctor --gate", 0
+	o.Owner, o.Rounds = "pawl doctor --gate", 0
 	policy := bench.Policy(s)
 	o.Decide = func(seen *measure.Run, _ bool) []string { return doctor.Undecided(policy, seen) }
-	plan, err := bench.Forecast(ctx, o)
-	if err != nil {
-		return nil, err
-	}
-	if err := f.announce(plan); err != nil {
-		return nil, err
-	}
-	progress := newProgress(f.globals, f.json)
-	o.Emit = progress.event
-	res, runErr := bench.Run(ctx, o)
-	progress.close()
-	if runErr = ended(ctx, res, runErr); runErr != nil || res.Path == "" {
-		return nil, runErr
-	}
-	run, err := measure.Load(res.Path)
-	if err != nil {
+	run, res, err := f.measureItself(ctx, o)
+	if err != nil || run == nil {
 		return nil, err
 	}
 	g := doctor.NewGate(policy, run)

@@ -68,8 +68,8 @@ func (f *runFlags) run(ctx context.Context) error {
 		return err
 	}
 	if f.base == "" {
-		if f.base = f.mergeBase(ctx, nil); f.base == "" {
-			return codeError{exitNoAnswer, errors.New("there is no commit to judge against\n  --base REF names one; pawl bench measures without")}
+		if f.base, err = f.findBase(ctx, nil); err != nil {
+			return codeError{exitNoAnswer, fmt.Errorf("nothing to judge against: %w\n  --base REF names a commit; pawl bench measures without one", err)}
 		}
 	}
 	o := f.options(s, path)

@@ -72,17 +72,7 @@ func slowed(rounds []ratchet.Round, better measure.Better) []ratchet.Round {
 // Undecided are the cases that need more rounds for either question.
 func Undecided(p ratchet.Policy, run *measure.Run) []string {
 	same, slow := GateEvidence(run)
-	var names []string
-	for _, list := range [][]ratchet.Evidence{same, slow} {
-		for _, i := range ratchet.Undecided(p, list) {
-			key := list[i].Case
-			key.Metric = ""
-			if name := key.Name(); !slices.Contains(names, name) {
-				names = append(names, name)
-			}
-		}
-	}
-	return names
+	return ratchet.MoreRounds(p, same, slow)
 }
 
 // NewGate judges both.

@@ -93,7 +93,7 @@ func (s State) look(l Looked) State {
 	s.blame(l.Change)
 	final := l.Over || s.Look == len(p.Looks)-1
 	if !final {
-		s.Undecided = undecided(p, l)
+		s.Undecided = ratchet.MoreRounds(p, l.Change, l.Drift, l.Gain)
 		if len(s.Undecided) > 0 {
 			s.Look++
 			return s
@@ -104,22 +104,6 @@ func (s State) look(l Looked) State {
 	s.Result = &result
 	s.Drift, s.Gain = judged(p, l.Drift), judged(p, l.Gain)
 	return s.to(Confirming)
-}
-
-// undecided are the cases that need more rounds: for the change, or to see whether
-// the baseline moves.
-func undecided(p ratchet.Policy, l Looked) []string {
-	var names []string
-	for _, list := range [][]ratchet.Evidence{l.Change, l.Drift, l.Gain} {
-		for _, i := range ratchet.Undecided(p, list) {
-			key := list[i].Case
-			key.Metric = "" // a metric is computed from the time, and that is what can be measured
-			if name := key.Name(); !slices.Contains(names, name) {
-				names = append(names, name)
-			}
-		}
-	}
-	return names
 }
 
 func judged(p ratchet.Policy, list []ratchet.Evidence) *ratchet.Result {
