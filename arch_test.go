@@ -24,14 +24,17 @@ var levels = []struct {
 	reason   string
 }{
 	0: {[]string{"stats", "gpu", "sdk"}, "the words everything else is said in"},
-	1: {[]string{"measure"}, "what was measured; knows devices, not how they are read"},
+	1: {[]string{"measure", "internal/tensor"}, "what was measured, and what kernels are given; neither knows how it is read"},
 	2: {[]string{"internal/suite/spell", "internal/suite/expr", "internal/suite", "internal/shell"}, "what the user asks for, and how a command line of theirs is run"},
 	3: {[]string{
 		"internal/device/host", "internal/device/nvml", "internal/device/smi", "internal/device",
 		"internal/harness", "internal/harness/adapter", "ratchet",
 	}, "the two things outside, devices and harnesses; and the judge, who needs neither"},
-	4:  {[]string{"internal/build", "internal/scout", "internal/loop"}, "sources and repositories; what a run does next"},
-	5:  {[]string{"internal/trial", "internal/report", "internal/ledger"}, "rounds on one device; saying and keeping what they gave"},
+	4: {[]string{
+		"internal/build", "internal/build/cuda", "internal/scout", "internal/loop",
+		"internal/oracle", "internal/launch", "internal/integrity",
+	}, "sources and repositories; what is right, and what can be believed; what a run does next"},
+	5:  {[]string{"internal/trial", "internal/report", "internal/ledger", "internal/preflight"}, "rounds on one device, and what is known before them; saying and keeping what they gave"},
 	6:  {[]string{"internal/sweep", "internal/sweep/artifact"}, "many implementations compared, and what is published of it"},
 	7:  {[]string{"internal/bench"}, "a whole run on this machine"},
 	8:  {[]string{"internal/doctor", "internal/lab"}, "judge the machine by running on it, and the judge by data of which the truth is known"},
