@@ -92,6 +92,9 @@ const (
 	TimerDevice Timer = "device" // events on the device
 	TimerWall   Timer = "wall"   // a steady clock on the host
 	TimerCPU    Timer = "cpu"    // CPU time of the measuring thread
+
+	// TimerOutside is pawl's own clock outside the process, where that is the score.
+	TimerOutside Timer = "outside"
 )
 
 // Summary is what a source without raw samples told.

@@ -17,6 +17,9 @@ type CaseRound struct {
 	Unsteady bool   `json:"unsteady,omitempty"`
 	Error    string `json:"error,omitempty"` // why there are no samples
 	Note     string `json:"note,omitempty"`  // what the harness says of how they were taken
+	// Verified is how many results of timed runs were compared with the oracle's and right.
+	Verified int      `json:"verified,omitempty"`
+	Outside  *Outside `json:"outside,omitempty"`
 
 	Warmup  Samples `json:"warmup,omitempty"` // runs before the kernel was steady, kept and never counted
 	Samples Samples `json:"samples"`
@@ -47,7 +50,10 @@ func (r CaseRound) append(b []byte) ([]byte, error) {
 		Unsteady bool    `json:"unsteady,omitempty"`
 		Error    string  `json:"error,omitempty"`
 		Note     string  `json:"note,omitempty"`
-	}{r.Round, r.Batch, r.Turn, r.Quantum, r.Unsteady, r.Error, r.Note}
+
+		Verified int      `json:"verified,omitempty"`
+		Outside  *Outside `json:"outside,omitempty"`
+	}{r.Round, r.Batch, r.Turn, r.Quantum, r.Unsteady, r.Error, r.Note, r.Verified, r.Outside}
 	head, err := json.Marshal(facts)
 	if err != nil {
 		return nil, fmt.Errorf("write a round: %w", err)
@@ -89,6 +95,10 @@ func decodeCaseRound(d *jsontext.Decoder) (CaseRound, error) {
 			return decodeValue(d, &r.Error)
 		case "note":
 			return decodeValue(d, &r.Note)
+		case "verified":
+			return decodeValue(d, &r.Verified)
+		case "outside":
+			return decodeValue(d, &r.Outside)
 		default:
 			return d.SkipValue()
 		}

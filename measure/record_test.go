@@ -302,6 +302,8 @@ func TestEveryFieldOfARoundIsKept(t *testing.T) {
 			f.SetString(v.Type().Field(i).Name)
 		case reflect.Slice:
 			f.Set(reflect.ValueOf(measure.Samples{float64(i + 1), 2.5}))
+		case reflect.Pointer:
+			f.Set(reflect.ValueOf(&measure.Outside{Clock: measure.TimerCPU, Runs: []int{3, 9}, Times: measure.Samples{10, 31}}))
 		default:
 			t.Fatalf("field %s is of a kind this test does not know", v.Type().Field(i).Name)
 		}
@@ -313,5 +315,22 @@ func TestEveryFieldOfARoundIsKept(t *testing.T) {
 	must(t, err)
 	if diff := cmp.Diff(want, got.Cases[0].Rounds[0]); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// What was secret during a run is told at its end, in both forms of a record.
+func TestSecretIsTold(t *testing.T) {
+	run := example()
+	run.Secret, run.Trust = "18446744073709551615", measure.Checked
+	run.Definition = &measure.Definition{Changed: []string{"harness.c"}, Accepted: "faster timer, A. Person"}
+	dir := t.TempDir()
+	must(t, measure.Save(filepath.Join(dir, "run.json"), run))
+	writeJournal(t, filepath.Join(dir, "run.journal"), run, true)
+	for _, name := range []string{"run.json", "run.journal"} {
+		got, err := measure.Load(filepath.Join(dir, name))
+		must(t, err)
+		if got.Secret != run.Secret || got.Trust != run.Trust || !cmp.Equal(got.Definition, run.Definition) {
+			t.Errorf("%s: %q, %q, %+v", name, got.Secret, got.Trust, got.Definition)
+		}
 	}
 }

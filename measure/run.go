@@ -32,6 +32,9 @@ type Header struct {
 	// Source is "measured" or "imported", Format the importing adapter's name.
 	Source Source `json:"source"`
 	Format string `json:"format,omitempty"`
+	// Trust is empty in records of an older pawl, which knew only one level: trusted.
+	Trust      Trust       `json:"trust,omitempty"`
+	Definition *Definition `json:"definition,omitempty"` // where it is not the base's
 
 	Suite           SuiteRef         `json:"suite"`
 	Device          gpu.Identity     `json:"device"`
@@ -142,6 +145,9 @@ type Calibration struct {
 type Ending struct {
 	End      End       `json:"end"`
 	Warnings []Warning `json:"warnings,omitempty"`
+	// Secret is the seed of what the sides could not be allowed to foresee: batch sizes
+	// of the clock outside, which results were compared. It is told when all is over.
+	Secret string `json:"secret,omitempty"`
 }
 
 // End tells how a run ended and what it cost.

@@ -166,9 +166,11 @@ func (s *scanner) accept(line journalLine) error {
 		return s.acceptRound(line, member)
 	case "end":
 		s.run.Ending = Ending{}
-		if _, ok := line.members["warnings"]; ok {
-			if err := member("warnings", &s.run.Warnings); err != nil {
-				return err
+		for name, into := range map[string]any{"warnings": &s.run.Warnings, "secret": &s.run.Secret} {
+			if _, ok := line.members[name]; ok {
+				if err := member(name, into); err != nil {
+					return err
+				}
 			}
 		}
 		return member("end", &s.run.End)
