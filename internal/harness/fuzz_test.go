@@ -3,6 +3,8 @@ package harness
 import (
 	"math"
 	"os/exec"
+	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -13,6 +15,7 @@ func FuzzReply(f *testing.F) {
 		`{"id":1,"op":"measure","count":2,"batch":1,"samples":[1,2],"wall":[1,2]}`,
 		`{"id":1,"op":"samples","samples":[1]}`,
 		`{"id":1,"op":"measure","error":{"code":"failed","message":"no"}}`,
+		`{"id":1,"op":"measure","count":1,"samples":[1],"kept":[{"sample":0,"inputs":"/k/0-in.safetensors","outputs":"/k/0-out.safetensors"}]}`,
 		`{"id":2,"op":"measure"}`, `{}`, `[]`, `null`, `{"id":1,"op":"measure","samples":[1e999]}`,
 		`{"id":1,"op":"measure","count":1,"samples":[-0]}`, "{\"id\":1,\"op\":\"measure\",\"error\":{\"message\":\"\x1b[2J\"}}",
 	} {
@@ -42,6 +45,13 @@ func FuzzReply(f *testing.F) {
 		}
 		if !finished || s.checkMeasured("measure x", Measure{Samples: 1}, reply) != nil {
 			return
+		}
+		if keep := (&Keep{Dir: "/k", Count: 1}); s.checkKept("measure x", keep, reply) == nil {
+			for _, k := range reply.Kept {
+				if !strings.HasPrefix(filepath.Clean(k.Inputs), "/k/") || !strings.HasPrefix(filepath.Clean(k.Outputs), "/k/") || k.Sample >= len(reply.Samples) {
+					t.Errorf("a kept sample %+v came through", k)
+				}
+			}
 		}
 		for _, v := range reply.Samples {
 			if !(v > 0) || math.IsInf(v, 0) {

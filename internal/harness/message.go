@@ -2,6 +2,7 @@ package harness
 
 import (
 	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/tensor"
 	"github.com/goatnote-inc/pawl/measure"
 )
 
@@ -18,6 +19,9 @@ const (
 	opPrepare = "prepare"
 	opMeasure = "measure"
 	opSamples = "samples" // a part of a measure reply
+	opCheck   = "check"
+	opRun     = "run"
+	opCompute = "compute" // oracles only
 	opBye     = "bye"
 )
 
@@ -45,6 +49,7 @@ type Welcome struct {
 	SDK         string          `json:"sdk"`
 	Timers      []measure.Timer `json:"timers"` // best first
 	Calibration bool            `json:"calibration"`
+	Features    []string        `json:"features"`
 	Device      struct {
 		Name    string `json:"name"`
 		Runtime string `json:"runtime"`
@@ -60,6 +65,9 @@ type Prepare struct {
 	Timer          measure.Timer  `json:"timer"`
 	Seed           uint64         `json:"seed,string"`
 	Bytes          float64        `json:"bytes"`
+
+	Arguments []tensor.Argument `json:"arguments,omitempty"` // where the suite declares them
+	Launch    *Launch           `json:"launch,omitempty"`    // for pawl's own launcher
 }
 
 // Prepared is the answer to Prepare.
@@ -74,6 +82,7 @@ type Measure struct {
 	Samples int   `json:"samples"`
 	Busy    int64 `json:"busy_ns"`
 	Warmup  bool  `json:"warmup"`
+	Keep    *Keep `json:"keep,omitempty"`
 }
 
 // Measured is the answer to Measure.
@@ -85,6 +94,7 @@ type Measured struct {
 	CPU     measure.Samples `json:"cpu"`
 	Clocks  measure.Samples `json:"clock_mhz"`
 	Note    string          `json:"note"` // for people: how these samples were taken
+	Kept    []Kept          `json:"kept"` // none from a harness that registers no arguments
 }
 
 // part adds the samples of a part in front of the reply that follows it.

@@ -59,7 +59,7 @@ func answer(mode string, id int, op string, out *os.File) int {
 		case "version-refused":
 			say(`{"id":%d,"op":"hello","error":{"code":"unsupported","message":"only version 2"}}`, id)
 		default:
-			say(`{"id":%d,"op":"hello","protocol":1,"sdk":"test 1","timers":["wall"],"new_field":{"a":[1]}}`, id)
+			say(`{"id":%d,"op":"hello","protocol":1,"sdk":"test 1","timers":["wall"],"features":["check","run","keep"],"new_field":{"a":[1]}}`, id)
 		}
 	case "cases":
 		say(`{"id":%d,"op":"cases","benchmarks":[{"name":"spin","implementations":["candidate"],"configs":[{"us":50}]}]}`, id)
@@ -77,6 +77,8 @@ func answer(mode string, id int, op string, out *os.File) int {
 		}
 	case "measure":
 		return answerMeasure(mode, id, out, say)
+	case "check", "run", "compute":
+		answerCorrect(mode, id, op, say)
 	case "bye":
 		say(`{"id":%d,"op":"bye"}`, id)
 		if mode == "dies-after-bye" {
@@ -90,6 +92,9 @@ func answer(mode string, id int, op string, out *os.File) int {
 func answerMeasure(mode string, id int, out *os.File, say func(string, ...any)) int {
 	reply := func(count int, samples, wall string) {
 		say(`{"id":%d,"op":"measure","count":%d,"batch":2,"samples":%s,"wall":%s}`, id, count, samples, wall)
+	}
+	kept := func(list string) {
+		say(`{"id":%d,"op":"measure","count":5,"batch":2,"samples":[1,2,3,4,5],"kept":[%s]}`, id, list)
 	}
 	switch mode {
 	case "crash":
@@ -148,8 +153,34 @@ func answerMeasure(mode string, id int, out *os.File, say func(string, ...any)) 
 		say(`{"id":%d,"op":"samples"}`, id)
 		say(`{"id":%d,"op":"samples","samples":[3],"wall":[4]}`, id)
 		reply(5, "[4,5]", "[5,6]")
+	case "keeps":
+		kept(`{"sample":4,"inputs":"/keep/0-in.safetensors","outputs":"/keep/0-out.safetensors"}`)
+	case "keeps-too-many":
+		kept(`{"sample":4},{"sample":3}`)
+	case "keeps-elsewhere":
+		kept(`{"sample":4,"inputs":"/etc/passwd","outputs":"/keep/0-out.safetensors"}`)
+	case "keeps-none-such":
+		kept(`{"sample":5,"inputs":"/keep/0-in.safetensors","outputs":"/keep/0-out.safetensors"}`)
 	default:
 		reply(5, "[1,2,3,4,5]", "[2,3,4,5,6]")
 	}
 	return -1
+}
+
+// answerCorrect answers what correctness is asked with.
+func answerCorrect(mode string, id int, op string, say func(string, ...any)) {
+	switch mode + " " + op {
+	case "no-arguments check":
+		say(`{"id":%d,"op":"check","supported":false}`, id)
+	case "tampers check":
+		say(`{"id":%d,"op":"check","error":{"code":"integrity","message":"the kernel changed its input q\u001b[2J"}}`, id)
+	case "few-runs run":
+		say(`{"id":%d,"op":"run","iterations":36}`, id)
+	case "no-oracle compute":
+		say(`{"id":%d,"op":"compute","error":{"code":"no_such_benchmark","message":"no spin here"}}`, id)
+	case "garbled compute":
+		say(`{"id":%d,"op":"compute","naive":"perhaps"}`, id)
+	default:
+		say(`{"id":%d,"op":%q,"supported":true,"iterations":37,"naive":true}`, id, op)
+	}
 }

@@ -20,10 +20,11 @@ import (
 type Session struct {
 	Welcome Welcome
 
-	command Command
-	process *process
-	lastID  int
-	failed  *Error // once broken, always broken
+	command  Command
+	process  *process
+	lastID   int
+	prepared string // the benchmark that is, for messages
+	failed   *Error // once broken, always broken
 }
 
 // Start starts a harness and greets it. The session ends with Bye or Kill.
@@ -87,6 +88,7 @@ func (s *Session) Cases(ctx context.Context) ([]suite.Listed, error) {
 // Prepare makes a case ready and releases the one before.
 func (s *Session) Prepare(ctx context.Context, p Prepare) (Prepared, error) {
 	doing := "prepare " + p.Benchmark
+	s.prepared = p.Benchmark
 	var reply Prepared
 	if err := s.ask(ctx, opPrepare, doing, p, &reply); err != nil {
 		return Prepared{}, err
@@ -108,6 +110,9 @@ func (s *Session) Measure(ctx context.Context, what string, m Measure) (Measured
 		return Measured{}, err
 	}
 	if e := s.checkMeasured(doing, m, reply); e != nil {
+		return Measured{}, e
+	}
+	if e := s.checkKept(doing, m.Keep, reply); e != nil {
 		return Measured{}, e
 	}
 	reply.Batch = max(reply.Batch, 1)
