@@ -64,7 +64,7 @@ metric gflops = flops / time GFLOP/s better=higher gate=false
 metric gbps = bytes / time GB/s better=higher gate=false
 implementation candidate
 variant of candidate
-  build "" [] [] 10m0s
+  build "" [] [] 10m0s auto
   harness "./harness" [] ["A=base" "B=mine"] 1m0s "pawl" ""
     copy/N7_M3/candidate samples=50 warmup=3 timer="" flops=0 bytes=56 gate=false gbps:false
 `

@@ -36,6 +36,7 @@ type buildDoc struct {
 	Outputs []text                `key:"outputs" example:"[harness]" doc:"Globs of the files that the build makes. Their digests identify the build."`
 	Env     named[envName, loose] `key:"env" most:"1000" example:"{CFLAGS: -O3}" doc:"Environment variables of the command."`
 	Timeout duration              `key:"timeout" doc:"How long a build may take."`
+	Sandbox confinement           `key:"sandbox" example:"always" doc:"Whether a build is kept from network, home and everything but a copy of its sources: always, never, or auto for code that is not one's own."`
 }
 
 type harnessDoc struct {

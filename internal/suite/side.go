@@ -63,6 +63,7 @@ func (v variantDoc) over(base variantDoc) variantDoc {
 		Build: buildDoc{
 			Command: either(b.Command, base.Build.Command), Outputs: eitherList(b.Outputs, base.Build.Outputs),
 			Env: mergeEnv(b.Env, base.Build.Env), Timeout: cmp.Or(b.Timeout, base.Build.Timeout),
+			Sandbox: cmp.Or(b.Sandbox, base.Build.Sandbox),
 		},
 		Harness: harnessDoc{
 			Command: either(h.Command, base.Harness.Command), Files: eitherList(h.Files, base.Harness.Files),
@@ -103,6 +104,7 @@ func (b buildDoc) plain(params Params) Build {
 	return Build{
 		Command: fill(b.Command.string, params), Outputs: fillAll(b.Outputs, params),
 		Env: fillEnv(b.Env, params), Timeout: b.Timeout.Duration,
+		Sandbox: string(b.Sandbox),
 	}
 }
 
@@ -132,7 +134,7 @@ func fillEnv(env named[envName, loose], params Params) map[string]string {
 
 // Key is equal for builds that are the same in everything.
 func (b Build) Key() string {
-	return fmt.Sprintf("%q %q %q %s", b.Command, b.Outputs, envList(b.Env), b.Timeout)
+	return fmt.Sprintf("%q %q %q %s %s", b.Command, b.Outputs, envList(b.Env), b.Timeout, b.Sandbox)
 }
 
 // Key is equal for harnesses that are the same in everything.

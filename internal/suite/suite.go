@@ -90,6 +90,7 @@ type Build struct {
 	Outputs []string // globs
 	Env     map[string]string
 	Timeout time.Duration
+	Sandbox string // "always", "never" or "auto"
 }
 
 // Harness says how the program that runs the kernel is started.

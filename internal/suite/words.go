@@ -12,26 +12,28 @@ import (
 
 // The values that are one of a few words.
 type (
-	deviceKind string
-	format     string
-	timer      string
-	turns      string
-	cacheMode  string
-	better     string
-	policyRule string
-	keeping    string
+	deviceKind  string
+	format      string
+	timer       string
+	turns       string
+	cacheMode   string
+	better      string
+	policyRule  string
+	keeping     string
+	confinement string
 )
 
 const auto = "auto"
 
-func (deviceKind) words() []string { return []string{auto, "nvidia", "cpu"} }
-func (format) words() []string     { return Formats() }
-func (timer) words() []string      { return []string{auto, "device", "wall", "cpu"} }
-func (turns) words() []string      { return []string{auto, "always", "never"} }
-func (cacheMode) words() []string  { return []string{"hot", "cold"} }
-func (better) words() []string     { return []string{"lower", "higher"} }
-func (policyRule) words() []string { return []string{"paired", "classic"} }
-func (keeping) words() []string    { return []string{"none", "file", "branch"} }
+func (deviceKind) words() []string  { return []string{auto, "nvidia", "cpu"} }
+func (format) words() []string      { return Formats() }
+func (timer) words() []string       { return []string{auto, "device", "wall", "cpu"} }
+func (turns) words() []string       { return []string{auto, "always", "never"} }
+func (cacheMode) words() []string   { return []string{"hot", "cold"} }
+func (better) words() []string      { return []string{"lower", "higher"} }
+func (policyRule) words() []string  { return []string{"paired", "classic"} }
+func (keeping) words() []string     { return []string{"none", "file", "branch"} }
+func (confinement) words() []string { return []string{auto, "always", "never"} }
 
 // Formats lists what harness.format may be: the protocol, detection, and the
 // result formats of other tools.
