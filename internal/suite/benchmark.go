@@ -37,7 +37,7 @@ func (r *resolver) refuseTemplates(templates []template, who string) {
 }
 
 func (r *resolver) benchmark(e *entry[benchmarkDoc]) {
-	b := Benchmark{Name: e.name, Discover: len(e.value.Matrix) == 0 && len(e.value.Include) == 0}
+	b := Benchmark{Name: e.name, Discover: len(e.value.Matrix) == 0 && len(e.value.Include) == 0, doc: &e.value}
 	sides := r.sidesOf(e, &b)
 	switch {
 	case !b.Discover:
@@ -46,6 +46,9 @@ func (r *resolver) benchmark(e *entry[benchmarkDoc]) {
 		r.refuseTemplates(sides[0].templates, fmt.Sprintf("benchmark %q takes its configs", e.name))
 	default:
 		b.Configs, b.Discover = r.listedConfigs(e), false
+	}
+	if len(b.Configs) > 0 {
+		r.problem(e, &b)
 	}
 	r.suite.Benchmarks = append(r.suite.Benchmarks, b)
 	if b.Discover {

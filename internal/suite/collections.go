@@ -90,7 +90,7 @@ func (m *named[K, T]) read(d *decoder, n *node, f field) {
 			d.add(key, hint, "%s", problem)
 		}
 		e := entry[T]{name: key.text, at: key, node: n.items[i]}
-		d.decode(n.items[i], reflect.ValueOf(&e.value).Elem(), field{key: key.text})
+		d.decode(n.items[i], reflect.ValueOf(&e.value).Elem(), field{key: key.text, min: f.min, max: f.max})
 		e.broken = d.found > before || !n.items[i].whole()
 		*m = append(*m, e)
 	}
@@ -104,7 +104,7 @@ func (*named[K, T]) schema(s *schemaWriter, f field) object {
 	}
 	out := object{
 		"type": []string{"object", "null"}, "propertyNames": names,
-		"additionalProperties": s.value(reflect.TypeFor[T](), field{}),
+		"additionalProperties": s.value(reflect.TypeFor[T](), field{min: f.min, max: f.max}),
 	}
 	if f.least > 0 {
 		out["type"], out["minProperties"] = "object", f.least

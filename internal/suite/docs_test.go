@@ -79,6 +79,7 @@ func TestReferenceTables(t *testing.T) {
 		reflect.TypeFor[measureDoc](), reflect.TypeFor[budgetDoc](), reflect.TypeFor[metricDoc](), reflect.TypeFor[variantDoc](),
 		reflect.TypeFor[benchmarkDoc](), reflect.TypeFor[overrideDoc](),
 		reflect.TypeFor[policyDoc](), reflect.TypeFor[caseLimitsDoc](), reflect.TypeFor[baselineDoc](),
+		reflect.TypeFor[argumentDoc](), reflect.TypeFor[launchDoc](), reflect.TypeFor[checkDoc](), reflect.TypeFor[fuzzDoc](), reflect.TypeFor[toleranceDoc](),
 	} {
 		docs[at.Name()] = at
 	}
@@ -157,6 +158,14 @@ func valueWords(at reflect.Type, f field) string {
 		return "text, or a list"
 	case *many[cacheMode]:
 		return "`hot`, `cold`, or both in a list"
+	case *elementType:
+		return "a type, or a parameter"
+	case *fillDoc:
+		return "`normal`, `uniform` or `{uniform: [low, high]}`"
+	case *many[inputKind]:
+		return "one or a list of `" + strings.Join(inputKind("").words(), "`, `") + "`"
+	case *[]formula:
+		return "a list of expressions"
 	case *[]text:
 		return "a list of text"
 	case *[]int:

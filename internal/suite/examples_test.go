@@ -1,6 +1,7 @@
 package suite
 
 import (
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -10,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/goatnote-inc/pawl/measure"
 )
 
 var update = flag.Bool("update", false, "rewrite the expected results in testdata and the tables in docs")
@@ -113,6 +116,12 @@ func describe(s *Suite) string {
 			fmt.Fprintf(&b, "benchmark %s: configs from the harness, for %v\n", bench.Name, bench.Implementations)
 		}
 	}
+	if s.Trust != measure.Trusted || s.Definition != nil {
+		fmt.Fprintf(&b, "trust=%s definition=%q\n", s.Trust, s.Definition)
+	}
+	for _, bench := range s.Benchmarks {
+		describeProblem(&b, bench)
+	}
 	for _, v := range s.Variants() {
 		fmt.Fprintf(&b, "variant of %s\n  build %s\n  harness %s\n", v.Implementation, v.Build.Key(), v.Harness.Key())
 		for _, c := range v.Cases {
@@ -127,4 +136,31 @@ func describe(s *Suite) string {
 		fmt.Fprintf(&b, "warning %s\n", w)
 	}
 	return b.String()
+}
+
+// describeProblem writes arguments, launch and check of each config, where there are any.
+func describeProblem(b *strings.Builder, bench Benchmark) {
+	for _, c := range bench.Configs {
+		arguments, err := bench.Arguments(c.Params)
+		for _, a := range arguments {
+			line, _ := json.Marshal(a)
+			fmt.Fprintf(b, "%s/%s argument %s\n", bench.Name, c.Name, line)
+		}
+		launch, launchErr := bench.Launch(c.Params)
+		if launch != nil || err != nil || launchErr != nil {
+			fmt.Fprintf(b, "%s/%s launch %+v %v %v\n", bench.Name, c.Name, launch, err, launchErr)
+		}
+	}
+	if c := bench.Check; c != nil {
+		tolerance, _ := json.Marshal(c.Tolerance)
+		fmt.Fprintf(b, "check of %s: oracle=%q implementation=%q inputs=%v seeds=%d deterministic=%s tolerance=%s\n",
+			bench.Name, c.Oracle, c.Implementation, c.Inputs, c.Seeds, c.Deterministic, tolerance)
+		for _, f := range c.Expression {
+			fmt.Fprintf(b, "  %s = %s\n", f.Output, f.Expr)
+		}
+		fmt.Fprintf(b, "  cover=%s jitter=%v edges=%v\n", c.Fuzz.Cover, c.Fuzz.Jitter, c.Fuzz.Edges)
+		for _, config := range c.Fuzz.Configs {
+			fmt.Fprintf(b, "  %s\n", config.Name)
+		}
+	}
 }

@@ -10,6 +10,8 @@ type fileDoc struct {
 	Version         int                                   `key:"version" require:"true" min:"1" max:"1" doc:"Version of this format. Always the first line."`
 	Name            text                                  `key:"name" example:"attention" doc:"Name of the suite in reports."`
 	Extends         many[text]                            `key:"extends" example:"../common/pawl.yaml" doc:"Suite files to start from, relative to this one; a later one wins over an earlier, this file over all. Mappings merge, lists and values replace."`
+	Trust           trust                                 `key:"trust" example:"checked" doc:"How far a change is trusted: trusted (its harness may run, as the base has it), checked (pawl's own launcher runs the kernel and no host code of the change), self-timed (only the clock outside counts). Without it: trusted."`
+	Definition      []text                                `key:"definition" most:"1000" example:"[harness.c, oracle.py]" doc:"Globs of the files that a change is measured with, beside this one: harness, oracle, tolerances. They are the base's; a change of them needs a person's accept."`
 	Device          deviceDoc                             `key:"device" doc:"The device to measure on."`
 	Build           buildDoc                              `key:"build" doc:"How the candidate is built. Without a command nothing is built."`
 	Harness         harnessDoc                            `key:"harness" doc:"The program that runs the kernel."`
@@ -119,9 +121,12 @@ type benchmarkDoc struct {
 	Exclude []filter                       `key:"exclude" most:"1000" example:"[{B: 16, S: 512}, 'B * S > 100000']" doc:"Configs of the matrix to leave out: parameters that match, or an expression."`
 	settingsDoc
 	workDoc
-	Gate            *bool         `key:"gate" doc:"Whether its cases may fail a change."`
-	Implementations []text        `key:"implementations" example:"[candidate, sdpa]" doc:"Implementations to measure. Without it all of the suite. The candidate is always there."`
-	Overrides       []overrideDoc `key:"overrides" most:"1000" example:"[{when: S >= 512, samples: 50}]" doc:"Settings of some configs; a later override wins."`
+	Arguments       named[argumentName, argumentDoc] `key:"arguments" most:"64" example:"{x: {in: f32, shape: [N]}, y: {out: f32, shape: [N]}, N: {value: N}}" doc:"What the kernel is given, in the order of its signature. Correctness checks and pawl's own launcher need it."`
+	Launch          *launchDoc                       `key:"launch" example:"{file: sum.cubin, kernel: sum, grid: [ceil(N / 256)], block: [256]}" doc:"How pawl's own launcher starts the kernel, for trust: checked."`
+	Check           checkDoc                         `key:"check" doc:"What a right result is, and where to look for wrong ones."`
+	Gate            *bool                            `key:"gate" doc:"Whether its cases may fail a change."`
+	Implementations []text                           `key:"implementations" example:"[candidate, sdpa]" doc:"Implementations to measure. Without it all of the suite. The candidate is always there."`
+	Overrides       []overrideDoc                    `key:"overrides" most:"1000" example:"[{when: S >= 512, samples: 50}]" doc:"Settings of some configs; a later override wins."`
 }
 
 type overrideDoc struct {
@@ -129,4 +134,50 @@ type overrideDoc struct {
 	settingsDoc
 	workDoc
 	Gate *bool `key:"gate" doc:"Whether these cases may fail a change."`
+}
+
+type argumentDoc struct {
+	In      elementType `key:"in" example:"f16" doc:"A tensor that is only read: its element type, or the parameter that names it."`
+	Out     elementType `key:"out" example:"dtype" doc:"A tensor that is only written, every element: its element type, or the parameter that names it."`
+	InOut   elementType `key:"inout" example:"f32" doc:"A tensor that is read and written: its element type, or the parameter that names it."`
+	Shape   []formula   `key:"shape" least:"1" most:"8" example:"[B, H, S, D]" doc:"Sizes of a tensor, outermost first: expressions over the parameters."`
+	Strides []formula   `key:"strides" least:"1" most:"8" example:"[2 * D, 1]" doc:"Elements from one index to the next, for each size. Without it the tensor is row-major without gaps."`
+	Fill    fillDoc     `key:"fill" example:"{uniform: [0, S]}" doc:"Contents that make sense for an input: normal, or uniform between two limits, of which integers exclude the upper."`
+	Value   formula     `key:"value" example:"S" doc:"A number passed by value: an expression over the parameters."`
+	Type    valueType   `key:"type" example:"i64" doc:"Type of a value. Without it: i32."`
+}
+
+type launchDoc struct {
+	File    text      `key:"file" require:"true" example:"attention.cubin" doc:"File with the kernel, relative to the suite: .cubin, .ptx, .fatbin for CUDA; .cl, .spv for OpenCL; .so for the host. ${NAME} stands for a parameter."`
+	Kernel  text      `key:"kernel" require:"true" example:"attention_${dtype}" doc:"Name of the kernel in that file. ${NAME} stands for a parameter."`
+	Grid    []formula `key:"grid" least:"1" most:"3" example:"[ceil(S / 64), B * H]" doc:"Blocks in each direction. Not for the host."`
+	Block   []formula `key:"block" least:"1" most:"3" example:"[128]" doc:"Threads of a block in each direction. Not for the host."`
+	Shared  formula   `key:"shared" example:"2 * 64 * D * sizeof(dtype)" doc:"Dynamic shared memory of a block in bytes."`
+	Options text      `key:"options" example:"-DTILE=64" doc:"Build options of an OpenCL program. ${NAME} stands for a parameter."`
+}
+
+type checkDoc struct {
+	Oracle         text                          `key:"oracle" example:"python3 oracle.py" doc:"Command of a process that computes the right result, run in the folder of the suite."`
+	Implementation text                          `key:"implementation" example:"naive" doc:"Implementation of the suite whose result is right."`
+	Expression     named[argumentName, pointDoc] `key:"expression" most:"64" example:"{out: a * x + y}" doc:"The right result of each output, element by element, from inputs and parameters."`
+	Fuzz           fuzzDoc                       `key:"fuzz" doc:"Where to look for wrong results."`
+	Inputs         many[inputKind]               `key:"inputs" example:"[normal, large, zeros]" doc:"Kinds of contents to try. Without it: normal, large, equal_rows."`
+	Seeds          *int                          `key:"seeds" min:"1" max:"1000" example:"2" doc:"Contents of each kind for each config, from seeds that are told afterwards. Without it: 1."`
+	Tolerance      toleranceDoc                  `key:"tolerance" doc:"How far a result may be off. Every rule that is written must hold; with none written the type decides."`
+	Deterministic  repeats                       `key:"deterministic" example:"bitwise" doc:"What two runs on the same contents must give: the same bits, both a right result (bounded), or anything. Without it: bounded."`
+}
+
+type fuzzDoc struct {
+	Matrix named[paramName, many[scalar]] `key:"matrix" most:"64" example:"{S: [448, 512, 640], B: [16, 32]}" doc:"Values of the parameters to try; those not named keep the values of the benchmark. Without it the configs of the benchmark."`
+	Cover  cover                          `key:"cover" example:"pairwise" doc:"Every combination, or so few that every pair of values occurs. Without it: full."`
+	Jitter named[paramName, int]          `key:"jitter" most:"64" min:"1" max:"1000000" example:"{S: 8}" doc:"Parameters whose values move by at most so much, secretly."`
+	Edges  named[paramName, int]          `key:"edges" most:"64" min:"1" max:"1000000" example:"{S: 64}" doc:"Tile sizes of parameters: values around a tile's edges are tried too."`
+}
+
+type toleranceDoc struct {
+	Atol    *float64 `key:"atol" min:"0" max:"1000000" example:"2e-3" doc:"Absolute part of what an element may be off."`
+	Rtol    *float64 `key:"rtol" min:"0" max:"1" example:"1e-3" doc:"Part relative to the right value, added to the absolute one."`
+	Flash   *float64 `key:"flash" min:"1" max:"1000" example:"2" doc:"The largest error may be so many times that of a naive computation in the same type, plus atol."`
+	Cosine  *float64 `key:"cosine" min:"0" max:"1" example:"1e-5" doc:"One minus the cosine similarity may be at most this."`
+	Matched *float64 `key:"matched" min:"0" max:"1" example:"0.99" doc:"Share of the elements that atol and rtol have to hold for."`
 }

@@ -1,6 +1,7 @@
 package suite
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -56,6 +57,13 @@ func resolve(root *node, doc *fileDoc, listed []Listed, p *problems) (*Suite, er
 func (r *resolver) sections() {
 	d, m, b := r.doc.Device, r.doc.Measure, r.doc.Budget
 	r.suite.Name = r.doc.Name.string
+	r.suite.Trust = cmp.Or(measure.Trust(r.doc.Trust), measure.Trusted)
+	for _, glob := range r.doc.Definition {
+		if _, err := path.Match(glob.string, ""); err != nil {
+			r.add(glob.at, "use * ? and [...] as in a shell", "definition: %q is not a glob", glob.string)
+		}
+		r.suite.Definition = append(r.suite.Definition, glob.string)
+	}
 	r.suite.Device = Device{
 		Select: d.Select.string, Clocks: d.Clocks.ClockPolicy, Persistence: value(d.Persistence),
 		PricePerHour: value(d.PricePerHour), MaxTemperature: value(d.MaxTemperature),

@@ -75,6 +75,9 @@ func TestSchemaAgreesWithDecoder(t *testing.T) {
 		"auto", "cpu", "hot", "[hot, cold]", "[hot, hot]", "free", "1500MHz", "0MHz", "10m", "1.5h", "10", "10 m", "1h30m", "pawl", "higher",
 		"[{when: a > 1}]", "[{when: {a: 1}, samples: 0}]", "[{samples: 1}]", "{x: {gate: 1}}", "{x: {gate: true}}", "{x: {matrix: {}}}",
 		"{x: {matrix: {a: 1}}}", "{x: {matrix: {a: []}}}", "{x: {matrix: {a: [1, 1]}}}", "{x: {bulid: {}}}", "{x: {build: {timeout: 1}}}",
+		"f16", "normal", "{uniform: [0, N]}", "{uniform: [0]}", "{x: {in: f32, shape: [N]}}", "{x: {in: 1}}", "{x: {shape: []}}", "{x: {value: N, type: i32}}",
+		"{file: a.so, kernel: k}", "{file: a.so}", "{oracle: x, seeds: 0}", "{fuzz: {matrix: {S: [1, 2]}, jitter: {S: 8}}}", "{S: 8}", "{S: 0}", "{S: 1.5}",
+		"[normal, zeros]", "[normal, normal]", "{tolerance: {atol: 2e-3, rtol: 2}}", "no", "bitwise", "trusted", "{out: sum(a) * exp(x)}",
 	}
 	for _, path := range keyPaths(reflect.TypeFor[fileDoc]()) {
 		for _, value := range values {
@@ -122,7 +125,7 @@ func nest(path []string, value string) string {
 }
 
 // beyondSchema are the mistakes that only reading a value's meaning finds.
-var beyondSchema = regexp.MustCompile(`unknown variable|unexpected|bad number syntax|is too large to be kept`)
+var beyondSchema = regexp.MustCompile(`unknown variable|unexpected|bad number syntax|is too large to be kept|values have no members`)
 
 // decodes tells whether the decoder finds nothing wrong with keys, types, ranges and words.
 func decodes(t *testing.T, text string) bool {
@@ -164,6 +167,7 @@ func TestEveryKeyIsDocumented(t *testing.T) {
 	}
 	for _, at := range []reflect.Type{
 		reflect.TypeFor[fileDoc](), reflect.TypeFor[benchmarkDoc](), reflect.TypeFor[overrideDoc](), reflect.TypeFor[metricDoc](),
+		reflect.TypeFor[argumentDoc](), reflect.TypeFor[launchDoc](), reflect.TypeFor[checkDoc](),
 	} {
 		walk(at)
 	}

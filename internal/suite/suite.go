@@ -16,6 +16,9 @@ type Suite struct {
 	Digest string   // of the resolved suite: "sha256:..."; comments and spacing do not count
 	Files  []string // the file and those it extends, as messages name them
 
+	Trust      measure.Trust
+	Definition []string // globs of the files a change is measured with, beside those of Files
+
 	Device   Device
 	Measure  Measure
 	Budget   Budget
@@ -117,6 +120,9 @@ type Benchmark struct {
 	Discover        bool // its configs are still to be listed by the harness: see Fill
 	Configs         []Config
 	Implementations []string // the candidate first
+	Check           *Check   // nil when the suite does not say what is right
+
+	doc *benchmarkDoc // nil when only the harness knows it
 }
 
 // Metric is a number computed from the time of a case and its work.

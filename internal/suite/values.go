@@ -230,7 +230,9 @@ type formula struct {
 
 func (x formula) set() bool { return x.Expr != nil }
 
-func (x *formula) read(d *decoder, n *node, f field) {
+func (x *formula) read(d *decoder, n *node, f field) { x.compile(d, n, f, expr.Compile) }
+
+func (x *formula) compile(d *decoder, n *node, f field, compile func(string) (*expr.Expr, error)) {
 	source := n.text
 	switch {
 	case n.isNumber():
@@ -239,7 +241,7 @@ func (x *formula) read(d *decoder, n *node, f field) {
 		d.want(n, f, "an expression")
 		return
 	}
-	compiled, err := expr.Compile(source)
+	compiled, err := compile(source)
 	if err != nil {
 		d.expression(formula{key: f.key, at: n}, err)
 		return

@@ -73,6 +73,11 @@ func (v variantDoc) templates() []template {
 	for _, e := range slices.Concat(v.Build.Env, v.Harness.Env) {
 		texts = append(texts, text(e.value))
 	}
+	return places(texts)
+}
+
+// places lists those of texts, the first of each parameter.
+func places(texts []text) []template {
 	var list []template
 	seen := map[string]bool{}
 	for _, t := range texts {

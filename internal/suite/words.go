@@ -21,6 +21,11 @@ type (
 	policyRule  string
 	keeping     string
 	confinement string
+	trust       string
+	valueType   string
+	inputKind   string
+	cover       string
+	repeats     string
 )
 
 const auto = "auto"
@@ -34,6 +39,17 @@ func (better) words() []string      { return []string{"lower", "higher"} }
 func (policyRule) words() []string  { return []string{"paired", "classic"} }
 func (keeping) words() []string     { return []string{"none", "file", "branch"} }
 func (confinement) words() []string { return []string{auto, "always", "never"} }
+
+func (trust) words() []string   { return []string{"trusted", "checked", "self-timed"} }
+func (cover) words() []string   { return []string{"full", "pairwise"} }
+func (repeats) words() []string { return []string{"bitwise", "bounded", "no"} }
+func (valueType) words() []string {
+	return []string{"i32", "i64", "i16", "i8", "u8", "bool", "f32", "f64"}
+}
+
+func (inputKind) words() []string {
+	return []string{"normal", "uniform", "large", "denormal", "equal_rows", "constant", "zeros", "infinities", "ones_and_zeros"}
+}
 
 // Formats lists what harness.format may be: the protocol, detection, and the
 // result formats of other tools.
@@ -50,6 +66,7 @@ type (
 	benchmarkName      string
 	paramName          string
 	envName            string
+	argumentName       string
 )
 
 // rule says which names are good.
@@ -97,6 +114,12 @@ var (
 		reserved: []string{"PAWL_IN", "PAWL_OUT", "PAWL_PROTOCOL"},
 		because:  "pawl sets it",
 	}
+	// Also a name in C and in a file of tensors.
+	argumentRule = rule{
+		what:    "argument",
+		pattern: regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`),
+		says:    "letters, digits and _, at most 64, not beginning with a digit",
+	}
 )
 
 func (metricName) rule() rule         { return metricRule }
@@ -104,6 +127,7 @@ func (implementationName) rule() rule { return implementationRule }
 func (benchmarkName) rule() rule      { return benchmarkRule }
 func (paramName) rule() rule          { return paramRule }
 func (envName) rule() rule            { return envRule }
+func (argumentName) rule() rule       { return argumentRule }
 
 // check returns what is wrong with a name, and what to do about it.
 func (r rule) check(name string) (problem, hint string) {

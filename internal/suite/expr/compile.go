@@ -25,6 +25,10 @@ const (
 // the variables exist is for the caller to say, who knows the configs. An error
 // is an *Error.
 func Compile(source string) (*Expr, error) {
+	return compile(source, &compiler{seen: map[string]bool{}})
+}
+
+func compile(source string, c *compiler) (*Expr, error) {
 	if strings.TrimSpace(source) == "" {
 		return nil, &Error{Msg: "the expression is empty"}
 	}
@@ -38,7 +42,6 @@ func Compile(source string) (*Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &compiler{seen: map[string]bool{}}
 	eval := c.compile(root)
 	if c.err != nil {
 		return nil, c.err
@@ -137,6 +140,8 @@ type compiler struct {
 	variables []Variable
 	seen      map[string]bool
 	err       *Error
+
+	elementwise bool // over the elements of tensors: see CompileElementwise
 }
 
 func (c *compiler) fail(at ast.Node, hint, format string, args ...any) evaluator {
@@ -167,6 +172,9 @@ func (c *compiler) compile(n ast.Node) evaluator {
 	case *ast.CallNode:
 		return c.call(n)
 	case *ast.BuiltinNode: // the parser's closures (sum, count, map, ...) cannot be switched off
+		if eval, ok := c.aggregate(n, n.Name, n.Arguments); ok {
+			return eval
+		}
 		return c.unknownFunction(n, n.Name)
 	case *ast.ChainNode, *ast.MemberNode, *ast.SliceNode:
 		return c.fail(n, "a variable is a plain name", "values have no members")
@@ -182,7 +190,10 @@ func constant(v value) evaluator {
 }
 
 func (c *compiler) variable(n *ast.IdentifierNode) evaluator {
-	name, pos := n.Value, n.Location().From
+	return c.named(n.Value, n.Location().From)
+}
+
+func (c *compiler) named(name string, pos int) evaluator {
 	if !c.seen[name] {
 		c.seen[name] = true
 		c.variables = append(c.variables, Variable{Name: name, Pos: pos})

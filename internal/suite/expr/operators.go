@@ -133,7 +133,13 @@ func (c *compiler) call(n *ast.CallNode) evaluator {
 		return c.fail(n, "", "only a function can be called")
 	}
 	name := callee.Value
+	if eval, ok := c.aggregate(n, name, n.Arguments); ok {
+		return eval
+	}
 	f, ok := withSizeof()[name]
+	if c.elementwise && !ok {
+		f, ok = pointwise[name]
+	}
 	if !ok {
 		return c.unknownFunction(callee, name)
 	}

@@ -1,0 +1,94 @@
+package suite
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Launch is how pawl's own launcher starts the kernel for a config.
+type Launch struct {
+	File, Kernel, Options string
+	Grid, Block           [3]int // blocks and threads; zero on the host
+	Shared                int    // bytes
+}
+
+// launchFiles are the endings of files that a launcher can load.
+var launchFiles = []string{".cubin", ".ptx", ".fatbin", ".cl", ".spv", ".so"}
+
+// Launch is how the kernel is started for a config; nil when the suite does not say.
+func (b Benchmark) Launch(p Params) (*Launch, error) {
+	if b.doc == nil || b.doc.Launch == nil {
+		return nil, nil
+	}
+	l, bad := b.doc.Launch.launch(p)
+	if bad != nil {
+		return nil, fmt.Errorf("launch of %s/%s: %s: %w", b.Name, ConfigName(p), bad.key, bad.err)
+	}
+	return l, nil
+}
+
+func (d *launchDoc) launch(p Params) (*Launch, *misfit) {
+	if p == nil {
+		p = Params{}
+	}
+	l := &Launch{File: fill(d.File.string, p), Kernel: fill(d.Kernel.string, p), Options: fill(d.Options.string, p)}
+	variables := p.Map()
+	for _, side := range []struct {
+		list []formula
+		to   *[3]int
+	}{{d.Grid, &l.Grid}, {d.Block, &l.Block}} {
+		sizes, bad := wholes(side.list, variables, 1)
+		if bad != nil {
+			return nil, bad
+		}
+		for i := range side.to {
+			switch {
+			case i < len(sizes):
+				side.to[i] = sizes[i]
+			case len(sizes) > 0:
+				side.to[i] = 1
+			}
+		}
+	}
+	if d.Shared.set() {
+		bytes, bad := wholes([]formula{d.Shared}, variables, 0)
+		if bad != nil {
+			return nil, bad
+		}
+		l.Shared = bytes[0]
+	}
+	return l, nil
+}
+
+func (r *resolver) checkLaunch(e *entry[benchmarkDoc], params []string) {
+	d := e.value.Launch
+	if d == nil {
+		return
+	}
+	if len(e.value.Arguments) == 0 {
+		r.add(e.node.get("launch"), "write what the kernel is given under arguments", "benchmark %q has launch and no arguments", e.name)
+	}
+	ending := path.Ext(d.File.string)
+	switch host := ending == ".so"; {
+	case !slices.Contains(launchFiles, ending):
+		r.add(d.File.at, "known: "+strings.Join(launchFiles, ", "), "file: a launcher cannot load %q", shorten(d.File.string))
+	case path.IsAbs(d.File.string) || slices.Contains(strings.Split(d.File.string, "/"), ".."):
+		r.add(d.File.at, "", "file: %q leads out of the suite's folder", shorten(d.File.string))
+	case host && (d.Grid != nil || d.Block != nil || d.Shared.set()):
+		r.add(d.File.at, "", "a kernel of the host has no grid, block or shared memory")
+	case !host && (d.Grid == nil || d.Block == nil):
+		r.add(e.node.get("launch"), "", "launch: grid and block are missing")
+	}
+	for _, t := range places([]text{d.File, d.Kernel, d.Options}) {
+		if !slices.Contains(params, t.param) {
+			r.addAt(t.at.inside(t.char), didYouMean(t.param, params), "${%s} is not a parameter of benchmark %q", t.param, e.name)
+		}
+	}
+	for _, x := range slices.Concat(d.Grid, d.Block, []formula{d.Shared}) {
+		if x.set() {
+			r.knows(x, params)
+		}
+	}
+}
