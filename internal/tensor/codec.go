@@ -1,0 +1,234 @@
+package tensor
+
+import (
+	"encoding/binary"
+	"math"
+)
+
+// Size returns the bytes of an element, and 0 for a type that there is not.
+func (d DType) Size() int {
+	switch d {
+	case F64, I64:
+		return 8
+	case F32, TF32, I32:
+		return 4
+	case F16, BF16, I16:
+		return 2
+	case E4M3, E5M2, I8, U8, Bool:
+		return 1
+	default:
+		return 0
+	}
+}
+
+// Known tells whether there is such a type.
+func (d DType) Known() bool { return d.Size() > 0 }
+
+// IsFloat tells whether the elements have a mantissa, and may be NaN.
+func (d DType) IsFloat() bool {
+	switch d {
+	case F64, F32, TF32, F16, BF16, E4M3, E5M2:
+		return true
+	default:
+		return false
+	}
+}
+
+// DTypes lists the types, widest first.
+func DTypes() []DType {
+	return []DType{F64, F32, TF32, F16, BF16, E4M3, E5M2, I64, I32, I16, I8, U8, Bool}
+}
+
+// Decode reads len(dst) elements from the start of src, which must hold as many.
+// An int64 beyond 2^53 loses its last bits.
+func Decode(d DType, dst []float64, src []byte) {
+	src = src[:len(dst)*d.Size()]
+	switch d {
+	case F64:
+		for i := range dst {
+			dst[i] = math.Float64frombits(binary.LittleEndian.Uint64(src[8*i:]))
+		}
+	case F32, TF32:
+		for i := range dst {
+			dst[i] = float64(math.Float32frombits(binary.LittleEndian.Uint32(src[4*i:])))
+		}
+	case F16:
+		table := (*[1 << 16]float32)(halves())
+		for i := range dst {
+			dst[i] = float64(table[binary.LittleEndian.Uint16(src[2*i:])])
+		}
+	case BF16:
+		for i := range dst {
+			dst[i] = float64(math.Float32frombits(uint32(binary.LittleEndian.Uint16(src[2*i:])) << 16))
+		}
+	case E4M3:
+		lookUp((*[256]float32)(eightE4M3()), dst, src)
+	case E5M2:
+		lookUp((*[256]float32)(eightE5M2()), dst, src)
+	default:
+		decodeIntegers(d, dst, src)
+	}
+}
+
+func lookUp(table *[256]float32, dst []float64, src []byte) {
+	for i := range dst {
+		dst[i] = float64(table[src[i]])
+	}
+}
+
+func decodeIntegers(d DType, dst []float64, src []byte) {
+	switch d {
+	case I64:
+		for i := range dst {
+			dst[i] = float64(int64(binary.LittleEndian.Uint64(src[8*i:])))
+		}
+	case I32:
+		for i := range dst {
+			dst[i] = float64(int32(binary.LittleEndian.Uint32(src[4*i:])))
+		}
+	case I16:
+		for i := range dst {
+			dst[i] = float64(int16(binary.LittleEndian.Uint16(src[2*i:])))
+		}
+	case I8:
+		for i := range dst {
+			dst[i] = float64(int8(src[i]))
+		}
+	case U8, Bool:
+		for i := range dst {
+			dst[i] = float64(src[i])
+		}
+	}
+}
+
+// Encode writes the values as elements to the start of dst, which must have room.
+// Floats are rounded once, to the nearest, ties to even; see format.encode for what
+// is too large. Integers are rounded the same way and held inside their type; NaN is 0.
+func Encode(d DType, dst []byte, src []float64) {
+	dst = dst[:len(src)*d.Size()]
+	switch d {
+	case F64:
+		for i, x := range src {
+			binary.LittleEndian.PutUint64(dst[8*i:], math.Float64bits(x))
+		}
+	case F32, TF32:
+		for i, x := range src {
+			binary.LittleEndian.PutUint32(dst[4*i:], math.Float32bits(float32(x)))
+		}
+	case F16, BF16:
+		f := formats[d]
+		for i, x := range src {
+			binary.LittleEndian.PutUint16(dst[2*i:], f.encode(x))
+		}
+	case E4M3, E5M2:
+		f := formats[d]
+		for i, x := range src {
+			dst[i] = byte(f.encode(x))
+		}
+	default:
+		encodeIntegers(d, dst, src)
+	}
+}
+
+func encodeIntegers(d DType, dst []byte, src []float64) {
+	low, high := d.limits()
+	for i, x := range src {
+		n := int64(0)
+		switch x = math.RoundToEven(x); {
+		case x >= high:
+			n = int64(uint64(1)<<(8*d.Size()-1) - 1)
+			if d == U8 || d == Bool {
+				n = int64(high)
+			}
+		case x <= low:
+			n = int64(low)
+		case x == x:
+			n = int64(x)
+		}
+		switch d.Size() {
+		case 8:
+			binary.LittleEndian.PutUint64(dst[8*i:], uint64(n))
+		case 4:
+			binary.LittleEndian.PutUint32(dst[4*i:], uint32(n))
+		case 2:
+			binary.LittleEndian.PutUint16(dst[2*i:], uint16(n))
+		case 1:
+			dst[i] = byte(n)
+		}
+	}
+}
+
+// limits are the least and the greatest value of an integer type. Of int64 the
+// greatest float64 is one more than it can hold.
+func (d DType) limits() (low, high float64) {
+	switch d {
+	case Bool:
+		return 0, 1
+	case U8:
+		return 0, math.MaxUint8
+	default:
+		half := math.Ldexp(1, 8*d.Size()-1)
+		if d == I64 {
+			return -half, half
+		}
+		return -half, half - 1
+	}
+}
+
+// Limits are the least and the greatest finite value of a type.
+func (d DType) Limits() (low, high float64) {
+	switch {
+	case d == F64:
+		high = math.MaxFloat64
+	case d == F32 || d == TF32:
+		high = math.MaxFloat32
+	case d.IsFloat():
+		high = formats[d].decode(formats[d].infinity() - 1)
+	default:
+		return d.limits()
+	}
+	return -high, high
+}
+
+// Epsilon is the distance from 1 to the next larger value of a float type: 2^-10
+// for TF32, whatever it is stored as. Integers have 0.
+func (d DType) Epsilon() float64 {
+	switch d {
+	case F64:
+		return 0x1p-52
+	case F32:
+		return 0x1p-23
+	case TF32:
+		return 0x1p-10
+	default:
+		if f, small := formats[d]; small {
+			return math.Ldexp(1, -f.mantissa)
+		}
+		return 0
+	}
+}
+
+// LeastNormal is the smallest value of a float type with a full mantissa; below it
+// are the denormals. Integers have 0.
+func (d DType) LeastNormal() float64 {
+	switch d {
+	case F64:
+		return 0x1p-1022
+	case F32, TF32:
+		return 0x1p-126
+	default:
+		if f, small := formats[d]; small {
+			return math.Ldexp(1, 1-f.bias())
+		}
+		return 0
+	}
+}
+
+// Round gives the value that an element of the type holds after x was stored in it.
+func (d DType) Round(x float64) float64 {
+	var b [8]byte
+	var out [1]float64
+	Encode(d, b[:], []float64{x})
+	Decode(d, out[:], b[:])
+	return out[0]
+}
