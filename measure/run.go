@@ -35,6 +35,9 @@ type Header struct {
 	// Trust is empty in records of an older pawl, which knew only one level: trusted.
 	Trust      Trust       `json:"trust,omitempty"`
 	Definition *Definition `json:"definition,omitempty"` // where it is not the base's
+	// Accepted is the word of a person who has looked at what needs one: a changed
+	// definition, or a gain that is too good to be true.
+	Accepted string `json:"accepted,omitempty"`
 
 	Suite           SuiteRef         `json:"suite"`
 	Device          gpu.Identity     `json:"device"`
@@ -115,6 +118,8 @@ type BuildFacts struct {
 	Command string       `json:"command,omitempty"`
 	Seconds float64      `json:"seconds,omitempty"`
 	Outputs []FileDigest `json:"outputs,omitempty"`
+	Kernels []Kernel     `json:"kernels,omitempty"` // of CUDA outputs, by architecture
+	Code    []CodeDigest `json:"code,omitempty"`    // of every function, to explain what changed
 }
 
 // Harness is the program that ran the kernel.
