@@ -25,15 +25,15 @@ var levels = []struct {
 }{
 	0: {[]string{"stats", "gpu", "sdk"}, "the words everything else is said in"},
 	1: {[]string{"measure", "internal/tensor"}, "what was measured, and what kernels are given; neither knows how it is read"},
-	2: {[]string{"internal/suite/spell", "internal/suite/expr", "internal/suite", "internal/shell"}, "what the user asks for, and how a command line of theirs is run"},
+	2: {[]string{"internal/suite/spell", "internal/suite/expr", "internal/suite", "internal/shell", "internal/integrity"}, "what the user asks for, how a command line of theirs is run, and what of a record can be believed"},
 	3: {[]string{
 		"internal/device/host", "internal/device/nvml", "internal/device/smi", "internal/device",
 		"internal/harness", "internal/harness/adapter", "ratchet",
 	}, "the two things outside, devices and harnesses; and the judge, who needs neither"},
 	4: {[]string{
 		"internal/build", "internal/build/cuda", "internal/scout", "internal/loop",
-		"internal/oracle", "internal/launch", "internal/integrity",
-	}, "sources and repositories; what is right, and what can be believed; what a run does next"},
+		"internal/oracle", "internal/launch",
+	}, "sources and repositories; what is right; what a run does next"},
 	5:  {[]string{"internal/trial", "internal/report", "internal/ledger", "internal/preflight"}, "rounds on one device, and what is known before them; saying and keeping what they gave"},
 	6:  {[]string{"internal/sweep", "internal/sweep/artifact"}, "many implementations compared, and what is published of it"},
 	7:  {[]string{"internal/bench"}, "a whole run on this machine"},

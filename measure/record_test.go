@@ -322,7 +322,7 @@ func TestEveryFieldOfARoundIsKept(t *testing.T) {
 func TestSecretIsTold(t *testing.T) {
 	run := example()
 	run.Secret, run.Trust = "18446744073709551615", measure.Checked
-	run.Definition = &measure.Definition{Changed: []string{"harness.c"}, Accepted: "faster timer, A. Person"}
+	run.Definition = &measure.Definition{Changed: []string{"harness.c"}}
 	dir := t.TempDir()
 	must(t, measure.Save(filepath.Join(dir, "run.json"), run))
 	writeJournal(t, filepath.Join(dir, "run.journal"), run, true)

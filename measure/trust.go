@@ -28,7 +28,6 @@ type Outside struct {
 // Definition is what a run was measured with, where that is not simply the base's:
 // harness, suite and tolerances of a change are not the change's to choose.
 type Definition struct {
-	Changed  []string `json:"changed"`            // files and settings that differ from the base's
-	Cases    []string `json:"cases,omitempty"`    // that they concern; none means all
-	Accepted string   `json:"accepted,omitempty"` // why a person took them, and who
+	Changed []string `json:"changed"`         // files and settings that differ from the base's
+	Cases   []string `json:"cases,omitempty"` // that they concern; none means all
 }

@@ -29,6 +29,11 @@ type Evidence struct {
 	BaseError, CandidateError string // why a side has no samples, or is wrong
 	Identical                 bool   // both sides are the same to the byte, and were not measured
 	NoSamples                 bool   // a side is only a summary: nothing can be decided
+	// Redefined says what the case is measured with that is not the base's: the suite,
+	// the harness, a tolerance. Whoever changes those needs a person's word.
+	Redefined   string
+	Accepted    bool // a person has given it
+	SecondClock bool // the samples are not the only clock
 }
 
 // Round is one side of a round of a case: its samples and what is read off them.

@@ -3,8 +3,10 @@ package ratchet
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/goatnote-inc/pawl/internal/integrity"
 	"github.com/goatnote-inc/pawl/measure"
 )
 
@@ -64,9 +66,10 @@ type sides struct {
 
 // sided is a case with the rounds that count.
 type sided struct {
-	measure.Case
-	rounds []Round
-	err    string
+	measure.Case // with the rounds as they were recorded
+	run          *measure.Run
+	rounds       []Round
+	err          string
 }
 
 func collect(runs []*measure.Run, side string) sides {
@@ -83,7 +86,7 @@ func collect(runs []*measure.Run, side string) sides {
 			}
 			s := out.cases[c.Name()]
 			if s == nil {
-				s = &sided{Case: c}
+				s = &sided{Case: c, run: run}
 				s.Rounds = nil
 				out.cases[c.Name()] = s
 				out.names = append(out.names, c.Name())
@@ -98,6 +101,7 @@ func collect(runs []*measure.Run, side string) sides {
 						round.Index = i
 					}
 					s.rounds = append(s.rounds, round)
+					s.Rounds = append(s.Rounds, r)
 				}
 			}
 			s.NoSamples = s.NoSamples || c.NoSamples
@@ -111,13 +115,44 @@ func evidence(base, candidate *sided, paired bool) Evidence {
 	if base != nil {
 		e.describe(base)
 		e.Case.Implementation = measure.Candidate
-		e.Base, e.BaseError = base.rounds, base.err
+		e.Base, e.BaseError = base.rounds, cmp.Or(base.err, base.doubt(nil))
 	}
 	if candidate != nil {
 		e.describe(candidate)
-		e.Candidate, e.CandidateError = candidate.rounds, candidate.err
+		e.Candidate, e.CandidateError = candidate.rounds, cmp.Or(candidate.err, candidate.doubt(base))
+		e.Redefined, e.Accepted = candidate.redefined(), candidate.run.Accepted != ""
+		e.SecondClock = slices.ContainsFunc(candidate.Rounds, func(r measure.CaseRound) bool { return r.Outside != nil })
 	}
 	return e
+}
+
+// doubt says why the numbers of a side cannot be believed; empty where they can.
+// The same harness ran the base: what both show is no lie of the change.
+func (s *sided) doubt(base *sided) string {
+	if s.Metric != "" || s.run.Source == measure.Imported {
+		return ""
+	}
+	var beside []measure.CaseRound
+	if base != nil {
+		beside = base.Rounds
+	}
+	if s.run.Trust == measure.SelfTimed {
+		return cmp.Or(integrity.Asked(s.Rounds), integrity.Implausible(s.run.Device, s.Case))
+	}
+	clocks := ""
+	if s.Implementation == measure.Candidate { // whoever else is measured has nothing to gain
+		clocks = integrity.Clocks(s.Rounds, beside, s.Cache == measure.Cold)
+	}
+	return cmp.Or(clocks, integrity.Implausible(s.run.Device, s.Case))
+}
+
+// redefined says what of the case's definition is not the base's.
+func (s *sided) redefined() string {
+	d := s.run.Definition
+	if d == nil || len(d.Cases) > 0 && !slices.Contains(d.Cases, s.Name()) {
+		return ""
+	}
+	return strings.Join(d.Changed, ", ")
 }
 
 func (e *Evidence) describe(s *sided) {

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/goatnote-inc/pawl/internal/integrity"
 	"github.com/goatnote-inc/pawl/stats"
 )
 
@@ -18,6 +19,7 @@ func Judge(p Policy, evidence []Evidence) Result {
 	r := Result{Schema: Schema, Policy: p, Counts: map[Verdict]int{}}
 	for _, c := range cases {
 		c.decideFinally(p)
+		c.withhold()
 		r.Cases = append(r.Cases, c.judgement())
 	}
 	r.Suite = judgeSuite(p, evidence)
@@ -96,6 +98,8 @@ const (
 	manyCases      reason = "many cases" // it would do alone, not among so many
 	otherClock     reason = "clock"      // the difference is the clock's, and sessions differ in that
 	tooNoisy       reason = "noise"
+	redefined      reason = "definition changed"
+	tooGood        reason = "too good"
 )
 
 func study(p Policy, evidence []Evidence) []*studied {
@@ -216,6 +220,23 @@ func (s *studied) decideFinally(p Policy) {
 	if s.verdict == Maintained && faster && claim && s.gained() {
 		s.move = Moves
 	}
+}
+
+// withhold keeps back a good answer that needs a person's word first: a change that is
+// measured with what it brought itself, or that is too good to be true.
+func (s *studied) withhold() {
+	if !s.tested() || s.verdict.Severity() != Yes {
+		return
+	}
+	switch {
+	case s.Redefined != "" && !s.Accepted:
+		s.verdict, s.why = Inconclusive, redefined
+	case s.mean < -math.Log(integrity.TooGood) && !(s.Accepted && s.SecondClock):
+		s.verdict, s.why = Inconclusive, tooGood
+	case s.Redefined == "":
+		return
+	}
+	s.move = Holds // what was measured with other definitions is no baseline yet
 }
 
 // clockCause is the cause of a slowdown that cycles do not show.

@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/goatnote-inc/pawl/internal/integrity"
 	"github.com/goatnote-inc/pawl/measure"
 )
 
@@ -56,6 +57,10 @@ func (s *studied) noAnswer(f *Facts) string {
 		return fmt.Sprintf("No answer: %s, which would do alone. Among all cases of this run one may look like this by chance. Run this case alone, or with more rounds.", amount(*f))
 	case otherClock:
 		return fmt.Sprintf("No answer: %s, and in clock cycles the same. The sessions ran at different clocks: lock them, or measure side by side.", amount(*f))
+	case redefined:
+		return fmt.Sprintf("No answer: definition changed (%s), so both sides were measured with the change's own. It says %s. A person who has read that change accepts it with pawl run --accept REASON.", s.Redefined, change(*f))
+	case tooGood:
+		return s.suspicious(f)
 	case noReason, candidateFails, tooNoisy:
 	}
 	text := "No answer"
@@ -72,6 +77,15 @@ func (s *studied) noAnswer(f *Facts) string {
 		text += fmt.Sprintf(" Rounds here differ by %s: lock the clocks, or stop what else runs on this machine.", percent(f.Spread))
 	}
 	return text
+}
+
+// suspicious says what a gain needs that is too good to be true.
+func (s *studied) suspicious(f *Facts) string {
+	text := fmt.Sprintf("No answer: %s, which is more than %d times. Gains like that are mistakes more often than not.", amount(*f), integrity.TooGood)
+	if !s.SecondClock {
+		text += " It needs a second clock: a harness that answers run requests."
+	}
+	return text + " A person who has looked at the kernel accepts it with pawl run --accept REASON."
 }
 
 // roundsNeeded is how many rounds would tell the limit from nothing; 0 if more

@@ -1,0 +1,166 @@
+package integrity_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/integrity"
+	"github.com/goatnote-inc/pawl/measure"
+)
+
+// reading is a clock outside that sees a run take so long, and asking so long.
+func reading(rng *rand.Rand, run, asking, noise float64) *measure.Outside {
+	o := &measure.Outside{Clock: measure.TimerWall}
+	for _, k := range []int{3, 11, 7, 16, 5, 13} {
+		o.Runs = append(o.Runs, k)
+		o.Times = append(o.Times, (asking+run*float64(k))*(1+noise*rng.NormFloat64()))
+	}
+	return o
+}
+
+// rounds are n of them whose samples say one thing, and the clock outside another.
+func rounds(n int, says, takes, noise float64) []measure.CaseRound {
+	rng := rand.New(rand.NewPCG(uint64(n), math.Float64bits(says+takes)))
+	list := make([]measure.CaseRound, n)
+	for i := range list {
+		list[i] = measure.CaseRound{Round: i, Outside: reading(rng, takes, 1e5, noise)}
+		for range 40 {
+			list[i].Samples = append(list[i].Samples, says*(1+noise*rng.NormFloat64()))
+		}
+	}
+	return list
+}
+
+func TestClocks(t *testing.T) {
+	bimodal := rounds(8, 1e6, 1.4e6, 0.01)
+	for i := range bimodal { // one in five takes three times as long: the mean is 1.4
+		for j := range bimodal[i].Samples {
+			if j%5 == 0 {
+				bimodal[i].Samples[j] *= 3
+			}
+		}
+	}
+	for _, test := range []struct {
+		name       string
+		side, base []measure.CaseRound
+		cold       bool
+		disagree   bool
+	}{
+		{"they agree", rounds(4, 1e6, 1e6, 0.02), nil, false, false},
+		{"samples say half", rounds(4, 1e6, 2e6, 0.02), nil, false, true},
+		{"samples say 8 % less", rounds(8, 1e6, 1.08e6, 0.005), nil, false, true},
+		{"8 % within noise", rounds(4, 1e6, 1.08e6, 0.2), nil, false, false},
+		{"samples say more", rounds(4, 2e6, 1e6, 0.02), nil, false, true},
+		{"cold samples say more", rounds(4, 2e6, 1e6, 0.02), nil, true, false},
+		{"cold samples say less", rounds(4, 1e6, 2e6, 0.02), nil, true, true},
+		{"the base does as well", rounds(4, 1e6, 1.3e6, 0.02), rounds(4, 1e6, 1.3e6, 0.02), false, false},
+		{"the base does less", rounds(4, 1e6, 1.6e6, 0.02), rounds(4, 1e6, 1.3e6, 0.02), false, true},
+		{"a base that lies the other way", rounds(4, 1e6, 1.3e6, 0.02), rounds(4, 1e6, 0.8e6, 0.02), false, true},
+		{"less than an event costs", rounds(4, 3000, 4800, 0.01), nil, false, false},
+		{"two modes", bimodal, nil, false, false},
+		{"too few rounds", rounds(2, 1e6, 2e6, 0.02), nil, false, false},
+		{"no clock", []measure.CaseRound{{Samples: measure.Samples{1}}}, nil, false, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			why := integrity.Clocks(test.side, test.base, test.cold)
+			if (why != "") != test.disagree {
+				t.Errorf("%q", why)
+			}
+			if test.disagree && !strings.Contains(why, "clocks disagree") {
+				t.Errorf("the reason has to say so: %q", why)
+			}
+		})
+	}
+}
+
+// Honest readings, whatever the noise of the machine, are not called a lie: of
+// 20,000 at most 2. Without that nobody would leave the check on.
+func TestHonestClocksAgree(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 7))
+	wrong := 0
+	for range 20_000 {
+		run := math.Exp(math.Log(1e5) + rng.Float64()*math.Log(1e3))
+		if integrity.Clocks(rounds(4+rng.IntN(13), run, run*1.001, 0.15*rng.Float64()), nil, false) != "" {
+			wrong++
+		}
+	}
+	if wrong > 2 {
+		t.Errorf("%d of 20000 honest sides are called liars", wrong)
+	}
+}
+
+func TestStraight(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	fit := func(o *measure.Outside) string {
+		l, ok := integrity.Fit(o)
+		if !ok {
+			t.Fatal("no line")
+		}
+		return l.Straight()
+	}
+	if why := fit(reading(rng, 1e6, 1e5, 0.03)); why != "" {
+		t.Errorf("honest: %s", why)
+	}
+	if why := fit(reading(rng, 0, 5e6, 0)); !strings.Contains(why, "not made") {
+		t.Errorf("no work: %q", why)
+	}
+	sleeper := reading(rng, 1e6, 0, 0) // makes every answer as late as the largest batch's
+	for i := range sleeper.Times {
+		sleeper.Times[i] = 16e6 + float64(sleeper.Runs[i])
+	}
+	if why := fit(sleeper); !strings.Contains(why, "does not count") {
+		t.Errorf("sleeps at few runs: %q", why)
+	}
+	if _, ok := integrity.Fit(&measure.Outside{Runs: []int{1, 2, 3, 3}, Times: measure.Samples{1, 2, 3, 3}}); ok {
+		t.Error("three sizes are no line")
+	}
+	if _, ok := integrity.Fit(&measure.Outside{Runs: []int{1, 2}, Times: measure.Samples{1}}); ok {
+		t.Error("readings without a size are no line")
+	}
+}
+
+// Whatever is fed to it, a line comes out or not, and nothing is NaN.
+func TestFitTakesAnything(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(0, 12).Draw(t, "n")
+		o := &measure.Outside{}
+		for range n {
+			o.Runs = append(o.Runs, rapid.IntRange(0, 100).Draw(t, "runs"))
+			o.Times = append(o.Times, rapid.Float64Range(0, 1e12).Draw(t, "ns"))
+		}
+		if l, ok := integrity.Fit(o); ok && math.IsNaN(l.Run) {
+			t.Fatalf("%+v of %+v", l, o)
+		}
+	})
+}
+
+func TestImplausible(t *testing.T) {
+	l4 := gpu.Identity{Kind: gpu.NVIDIA, Name: "NVIDIA L4", ComputeCapability: "8.9"}
+	cpu := gpu.Identity{Kind: gpu.CPU, Name: "a CPU", Units: 2}
+	at := func(ns float64) []measure.CaseRound { return []measure.CaseRound{{Samples: measure.Samples{ns}}} }
+	for _, test := range []struct {
+		name   string
+		device gpu.Identity
+		c      measure.Case
+		want   bool
+	}{
+		{"bytes that take 1 ms, cold", l4, measure.Case{CaseKey: measure.CaseKey{Cache: measure.Cold}, Unit: "ns", Bytes: 600e6, Rounds: at(0.5e6)}, true},
+		{"and in time", l4, measure.Case{CaseKey: measure.CaseKey{Cache: measure.Cold}, Unit: "ns", Bytes: 600e6, Rounds: at(2.2e6)}, false},
+		{"hot, they may be in the cache", l4, measure.Case{Unit: "ns", Bytes: 600e6, Rounds: at(0.5e6)}, false},
+		{"more flops than there are", l4, measure.Case{Unit: "ns", Flops: 1e12, Rounds: at(1e5)}, true},
+		{"no declared work", l4, measure.Case{Unit: "ns", Rounds: at(1)}, false},
+		{"an unknown card", gpu.Identity{Kind: gpu.NVIDIA, Name: "NVIDIA X9"}, measure.Case{Unit: "ns", Flops: 1e15, Rounds: at(1)}, false},
+		{"a CPU that would do 10 PFLOP/s", cpu, measure.Case{Unit: "ns", Flops: 1e9, Rounds: at(100)}, true},
+		{"a CPU that does 100 GFLOP/s", cpu, measure.Case{Unit: "ns", Flops: 1e9, Rounds: at(1e7)}, false},
+		{"a round that failed", cpu, measure.Case{Unit: "ns", Flops: 1e9, Rounds: []measure.CaseRound{{Error: "x", Samples: measure.Samples{1}}}}, false},
+	} {
+		if why := integrity.Implausible(test.device, test.c); (why != "") != test.want {
+			t.Errorf("%s: %q", test.name, why)
+		}
+	}
+}
