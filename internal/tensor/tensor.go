@@ -1,0 +1,234 @@
+package tensor
+
+import (
+	"errors"
+	"fmt"
+	"math"
+)
+
+// Tensor is elements in a storage. It is a view: copying it does not copy the data.
+type Tensor struct {
+	Name    string
+	DType   DType
+	Shape   []int
+	Strides []int  // in elements; empty is row-major without gaps
+	Offset  int    // in elements, where the first one stands
+	Data    []byte // the whole storage, little-endian
+}
+
+// maxDims bounds the dimensions of a tensor.
+const maxDims = 16
+
+// New makes a tensor of zeros for an argument, with the storage its strides ask for.
+func New(a Argument) (Tensor, error) {
+	t := Tensor{Name: a.Name, DType: a.DType, Shape: a.Shape, Strides: a.Strides}
+	n, err := t.span()
+	if err != nil {
+		return Tensor{}, fmt.Errorf("argument %q: %w", a.Name, err)
+	}
+	if n > math.MaxInt/8 {
+		return Tensor{}, fmt.Errorf("argument %q: %d elements are more than memory can hold", a.Name, n)
+	}
+	t.Data = make([]byte, n*a.DType.Size())
+	return t, nil
+}
+
+// Len is the number of elements that the shape says.
+func (t Tensor) Len() int {
+	n := 1
+	for _, size := range t.Shape {
+		n *= size
+	}
+	return n
+}
+
+// Plain tells that the elements stand one after the other from the start, with
+// nothing else in the storage.
+func (t Tensor) Plain() bool {
+	return t.Offset == 0 && t.dense() && len(t.Data) == t.Len()*t.DType.Size()
+}
+
+// dense tells that the elements stand one after the other. The stride of a dimension
+// of one is never used.
+func (t Tensor) dense() bool {
+	if len(t.Strides) == 0 {
+		return true
+	}
+	want := 1
+	for i := len(t.Shape) - 1; i >= 0; i-- {
+		if t.Shape[i] != 1 && t.Strides[i] != want {
+			return false
+		}
+		want *= t.Shape[i]
+	}
+	return true
+}
+
+// Check tells whether the tensor is whole: every element lies in the storage. Only a
+// checked tensor may be read or written.
+func (t Tensor) Check() error {
+	need, err := t.span()
+	if err != nil {
+		return fmt.Errorf("tensor %q: %w", t.Name, err)
+	}
+	if have := len(t.Data) / t.DType.Size(); need > have || len(t.Data)%t.DType.Size() != 0 {
+		return fmt.Errorf("tensor %q: %d bytes of data are not the %d elements of type %s that its shape %v needs", t.Name, len(t.Data), need, t.DType, t.Shape)
+	}
+	return nil
+}
+
+// span is how many elements of storage the tensor reaches over.
+func (t Tensor) span() (int, error) {
+	switch {
+	case !t.DType.Known():
+		return 0, fmt.Errorf("there is no element type %q", t.DType)
+	case len(t.Shape) > maxDims:
+		return 0, fmt.Errorf("%d dimensions, the limit is %d", len(t.Shape), maxDims)
+	case len(t.Strides) != 0 && len(t.Strides) != len(t.Shape):
+		return 0, fmt.Errorf("%d sizes and %d strides", len(t.Shape), len(t.Strides))
+	case t.Offset < 0:
+		return 0, fmt.Errorf("its offset is %d", t.Offset)
+	}
+	count, last := 1, t.Offset
+	overflows := false
+	for i, size := range t.Shape {
+		if size < 0 {
+			return 0, fmt.Errorf("dimension %d has size %d", i, size)
+		}
+		if count, overflows = times(count, size); overflows {
+			return 0, errTooLarge
+		}
+		if len(t.Strides) == 0 {
+			continue
+		}
+		reach, over := times(max(size-1, 0), t.Strides[i])
+		switch {
+		case t.Strides[i] < 0:
+			return 0, fmt.Errorf("dimension %d has stride %d", i, t.Strides[i])
+		case over || last > math.MaxInt-1-reach:
+			return 0, errTooLarge
+		}
+		last += reach
+	}
+	switch {
+	case count == 0:
+		return 0, nil
+	case len(t.Strides) != 0:
+		return last + 1, nil
+	case t.Offset > math.MaxInt-count:
+		return 0, errTooLarge
+	}
+	return t.Offset + count, nil
+}
+
+var errTooLarge = errors.New("its shape overflows")
+
+// times multiplies two numbers that are not negative, and tells if it could not.
+func times(a, b int) (int, bool) {
+	if a != 0 && b > math.MaxInt/a {
+		return 0, true
+	}
+	return a * b, false
+}
+
+// Read decodes len(dst) elements, the first of them the one at position from in
+// row-major order of the shape.
+func (t Tensor) Read(dst []float64, from int) {
+	size := t.DType.Size()
+	for at, run := range t.runs(from, len(dst)) {
+		Decode(t.DType, dst[:run], t.Data[at*size:])
+		dst = dst[run:]
+	}
+}
+
+// Write encodes elements, the first of them at position from in row-major order.
+func (t Tensor) Write(from int, src []float64) {
+	size := t.DType.Size()
+	for at, run := range t.runs(from, len(src)) {
+		Encode(t.DType, t.Data[at*size:], src[:run])
+		src = src[run:]
+	}
+}
+
+// Elements are the bytes of the elements in row-major order of the shape: the data
+// itself where it is dense, else a copy.
+func (t Tensor) Elements() []byte {
+	size, n := t.DType.Size(), t.Len()
+	if t.dense() {
+		return t.Data[t.Offset*size : (t.Offset+n)*size]
+	}
+	out := make([]byte, 0, n*size)
+	for at, run := range t.runs(0, n) {
+		out = append(out, t.Data[at*size:(at+run)*size]...)
+	}
+	return out
+}
+
+// Place is where in the storage the element at a position of the row-major order
+// stands.
+func (t Tensor) Place(position int) int {
+	if t.dense() {
+		return t.Offset + position
+	}
+	at := t.Offset
+	for i, k := range t.Index(position) {
+		at += k * t.Strides[i]
+	}
+	return at
+}
+
+// Index is a position of the row-major order in coordinates.
+func (t Tensor) Index(position int) []int {
+	index := make([]int, len(t.Shape))
+	for i := len(t.Shape) - 1; i >= 0; i-- {
+		index[i] = position % t.Shape[i]
+		position /= t.Shape[i]
+	}
+	return index
+}
+
+// runs yields, in row-major order from a position, where elements stand in the
+// storage and how many stand there one after the other.
+func (t Tensor) runs(from, n int) func(yield func(at, run int) bool) {
+	return func(yield func(at, run int) bool) {
+		switch {
+		case n == 0:
+			return
+		case t.dense():
+			yield(t.Offset+from, n)
+			return
+		}
+		last := len(t.Shape) - 1
+		index := t.Index(from)
+		for n > 0 {
+			at := t.Offset
+			for i, k := range index {
+				at += k * t.Strides[i]
+			}
+			run := min(t.Shape[last]-index[last], n)
+			if t.Strides[last] == 1 {
+				if !yield(at, run) {
+					return
+				}
+			} else {
+				for i := range run {
+					if !yield(at+i*t.Strides[last], 1) {
+						return
+					}
+				}
+			}
+			n -= run
+			for i := last; i >= 0; i-- {
+				if i == last {
+					index[i] += run
+				} else {
+					index[i]++
+				}
+				if index[i] < t.Shape[i] {
+					break
+				}
+				index[i] = 0
+			}
+		}
+	}
+}
