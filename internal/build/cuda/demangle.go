@@ -1,0 +1,74 @@
+package cuda
+
+import (
+	"context"
+	"regexp"
+	"strings"
+)
+
+// Demangle tells the names behind symbols, in their order, by whichever tool is
+// here. Where there is none, or it does not answer for each, symbols stay as they are.
+func Demangle(ctx context.Context, symbols []string) []string {
+	mangled := false
+	for _, s := range symbols {
+		mangled = mangled || strings.HasPrefix(s, "_Z")
+	}
+	if !mangled {
+		return symbols
+	}
+	for _, name := range []string{"c++filt", "cu++filt"} {
+		tool, err := Tool(name)
+		if err != nil {
+			continue
+		}
+		out, err := run(ctx, "", strings.Join(symbols, "\n")+"\n", tool)
+		names := strings.Split(strings.TrimRight(out, "\n"), "\n")
+		if err != nil || len(names) != len(symbols) {
+			continue
+		}
+		for i, n := range names {
+			names[i] = tidy(n)
+		}
+		return names
+	}
+	return symbols
+}
+
+// cast is how cu++filt writes a number among template arguments.
+var cast = regexp.MustCompile(`\((?:unsigned )?(?:int|bool|char|short|long|long long)\)(-?\d)`)
+
+func tidy(name string) string {
+	return strings.ReplaceAll(cast.ReplaceAllString(name, "$1"), "<unnamed>::", "(anonymous namespace)::")
+}
+
+// Short is a demangled name as people say it, without result type and parameters:
+// "attention<64>" of "void attention<64>(float const*)".
+func Short(name string) string {
+	name = strings.ReplaceAll(name, "(anonymous namespace)::", "")
+	depth, begin, end := 0, 0, len(name)
+scan:
+	for i := 0; i < len(name); i++ {
+		if strings.HasPrefix(name[i:], "operator") {
+			return name[begin:] // its own name has brackets: better long than wrong
+		}
+		switch name[i] {
+		case '<':
+			depth++
+		case '>':
+			depth--
+		case '(':
+			if depth == 0 {
+				end = i
+				break scan
+			}
+		case ' ':
+			if depth == 0 {
+				begin = i + 1
+			}
+		}
+	}
+	if begin >= end {
+		return name
+	}
+	return name[begin:end]
+}

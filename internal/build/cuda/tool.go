@@ -1,0 +1,72 @@
+package cuda
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// ErrNoTool says that a program of the CUDA toolkit is not here.
+var ErrNoTool = errors.New("not found")
+
+// Tool finds a program of the toolkit: on the PATH, where CUDA_HOME says, or where
+// the toolkit is usually put.
+func Tool(name string) (string, error) {
+	if path, err := exec.LookPath(name); err == nil {
+		return path, nil
+	}
+	for _, home := range []string{os.Getenv("CUDA_HOME"), os.Getenv("CUDA_PATH"), "/usr/local/cuda"} {
+		path := filepath.Join(home, "bin", name)
+		if info, err := os.Stat(path); home != "" && err == nil && info.Mode().IsRegular() {
+			return path, nil
+		}
+	}
+	return "", fmt.Errorf("%s: %w: it comes with the CUDA toolkit; put its bin folder on the PATH or name the toolkit in CUDA_HOME", name, ErrNoTool)
+}
+
+// Limits of what a tool may say, and how long it may take.
+const (
+	maxOutput   = 64 << 20
+	toolTimeout = 2 * time.Minute
+)
+
+// run gives a tool its input and returns what it printed.
+func run(ctx context.Context, dir, stdin, tool string, args ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, toolTimeout)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, tool, args...)
+	cmd.Dir = dir
+	cmd.Stdin = strings.NewReader(stdin)
+	var out, errs bounded
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	cmd.WaitDelay = time.Second
+	if err := cmd.Run(); err != nil {
+		said := strings.TrimSpace(errs.String() + "\n" + out.String())
+		return "", fmt.Errorf("%s %s: %w: %.400s", filepath.Base(tool), strings.Join(args, " "), err, said)
+	}
+	if out.over {
+		return "", fmt.Errorf("%s %s printed more than %d MB", filepath.Base(tool), strings.Join(args, " "), maxOutput>>20)
+	}
+	return out.String(), nil
+}
+
+// bounded keeps what fits and forgets the rest.
+type bounded struct {
+	bytes.Buffer
+	over bool
+}
+
+func (b *bounded) Write(p []byte) (int, error) {
+	if room := maxOutput - b.Len(); len(p) > room {
+		b.over = true
+		b.Buffer.Write(p[:room])
+		return len(p), nil
+	}
+	return b.Buffer.Write(p)
+}
