@@ -1,0 +1,104 @@
+package suite
+
+import (
+	"bytes"
+	"slices"
+)
+
+// What a change may do with its own suite without touching what it is measured by:
+// how it is built, what it is called, where baselines lie, which cases there are.
+var (
+	freeKeys          = []string{"version", "name", "extends", "build", "baseline", "implementations", "benchmarks"}
+	freeBenchmarkKeys = []string{"matrix", "include", "exclude", "implementations"}
+)
+
+// Redefinition is what one suite says otherwise than another about cases that both
+// have.
+type Redefinition struct {
+	Changed []string // keys: "policy", "benchmarks.attention.check"
+	Cases   []string // names of the cases they concern; none means all
+	Missing []Case   // candidate's cases of the base that are gone
+}
+
+// Redefines compares a suite with that of the base: who changes what is measured, and
+// how, has changed the question and not only the answer.
+func (s *Suite) Redefines(base *Suite) Redefinition {
+	var r Redefinition
+	r.Changed = otherKeys(base.root, s.root, "", freeKeys)
+	all := len(r.Changed) > 0
+	for _, name := range s.doc.Benchmarks.names() {
+		was, is := benchmarkNode(base.root, name), benchmarkNode(s.root, name)
+		if was == nil || is == nil {
+			continue
+		}
+		if keys := otherKeys(was, is, "benchmarks."+name+".", freeBenchmarkKeys); len(keys) > 0 {
+			r.Changed = append(r.Changed, keys...)
+			r.Cases = append(r.Cases, s.caseNames(name)...)
+		}
+	}
+	if all {
+		r.Cases = nil
+	}
+	if !s.NeedsHarness() && !base.NeedsHarness() {
+		r.Missing = s.gone(base)
+	}
+	return r
+}
+
+func benchmarkNode(root *node, name string) *node {
+	if list := root.get("benchmarks"); list != nil && list.kind == mapNode {
+		return list.get(name)
+	}
+	return nil
+}
+
+// otherKeys are those of two mappings whose values differ.
+func otherKeys(was, is *node, prefix string, free []string) []string {
+	var keys, list []string
+	for _, n := range []*node{is, was} {
+		for _, k := range n.keys {
+			if !slices.Contains(keys, k.text) {
+				keys = append(keys, k.text)
+			}
+		}
+	}
+	for _, k := range keys {
+		if !slices.Contains(free, k) && !bytes.Equal(written(was, k), written(is, k)) {
+			list = append(list, prefix+k)
+		}
+	}
+	return list
+}
+
+func written(n *node, key string) []byte {
+	v := n.get(key)
+	if v == nil {
+		return nil
+	}
+	return v.appendTo(nil)
+}
+
+func (s *Suite) caseNames(benchmark string) []string {
+	var names []string
+	for _, c := range s.cases {
+		if c.Benchmark == benchmark && c.Implementation == Candidate {
+			names = append(names, c.Name())
+		}
+	}
+	return names
+}
+
+// gone are the candidate's cases that the base has and the suite does not.
+func (s *Suite) gone(base *Suite) []Case {
+	have := map[string]bool{}
+	for _, c := range s.cases {
+		have[c.Name()] = true
+	}
+	var list []Case
+	for _, c := range base.cases {
+		if c.Implementation == Candidate && !have[c.Name()] {
+			list = append(list, c)
+		}
+	}
+	return list
+}
