@@ -31,7 +31,7 @@ var levels = []struct {
 		"internal/harness", "internal/harness/adapter", "ratchet",
 	}, "the two things outside, devices and harnesses; and the judge, who needs neither"},
 	4: {[]string{
-		"internal/build", "internal/build/cuda", "internal/scout", "internal/loop",
+		"internal/build", "internal/build/cuda", "internal/build/codeid", "internal/scout", "internal/loop",
 		"internal/oracle", "internal/launch",
 	}, "sources and repositories; what is right; what a run does next"},
 	5:  {[]string{"internal/trial", "internal/report", "internal/ledger", "internal/preflight"}, "rounds on one device, and what is known before them; saying and keeping what they gave"},
@@ -62,10 +62,11 @@ var forbidden = []struct{ from, to, reason string }{
 
 // siblings are edges inside one level.
 var siblings = map[string][]string{
-	"internal/suite":       {"internal/suite/spell", "internal/suite/expr"},
-	"internal/suite/expr":  {"internal/suite/spell"},
-	"internal/device":      {"internal/device/host", "internal/device/nvml", "internal/device/smi"},
-	"internal/device/nvml": {"internal/device/host"},
+	"internal/suite":        {"internal/suite/spell", "internal/suite/expr"},
+	"internal/suite/expr":   {"internal/suite/spell"},
+	"internal/device":       {"internal/device/host", "internal/device/nvml", "internal/device/smi"},
+	"internal/device/nvml":  {"internal/device/host"},
+	"internal/build/codeid": {"internal/build/cuda"}, // kernels are one kind of machine code
 
 	"internal/sweep/artifact": {"internal/sweep"},
 }

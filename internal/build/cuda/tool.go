@@ -32,7 +32,7 @@ func Tool(name string) (string, error) {
 
 // Limits of what a tool may say, and how long it may take.
 const (
-	maxOutput   = 64 << 20
+	maxOutput   = 512 << 20
 	toolTimeout = 2 * time.Minute
 )
 
@@ -69,4 +69,10 @@ func (b *bounded) Write(p []byte) (int, error) {
 		return len(p), nil
 	}
 	return b.Buffer.Write(p)
+}
+
+// Output runs a tool that reads compiled files and returns what it printed, within
+// the limits of all of them.
+func Output(ctx context.Context, tool string, args ...string) (string, error) {
+	return run(ctx, "", "", tool, args...)
 }

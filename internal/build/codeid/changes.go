@@ -1,0 +1,101 @@
+package codeid
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/goatnote-inc/pawl/measure"
+)
+
+// Changes is how the machine code of two builds differs, by function.
+type Changes struct {
+	Same    []string `json:"same,omitempty"`
+	Changed []string `json:"changed,omitempty"`
+	New     []string `json:"new,omitempty"`
+	Gone    []string `json:"gone,omitempty"`
+}
+
+// Changed compares two builds. A function that is compiled for several architectures
+// is the same if it is for all of them.
+func Changed(before, after []measure.CodeDigest) Changes {
+	old, now := byName(before), byName(after)
+	var c Changes
+	for name, digest := range now {
+		switch had, ok := old[name]; {
+		case !ok:
+			c.New = append(c.New, name)
+		case had == digest:
+			c.Same = append(c.Same, name)
+		default:
+			c.Changed = append(c.Changed, name)
+		}
+	}
+	for name := range old {
+		if _, ok := now[name]; !ok {
+			c.Gone = append(c.Gone, name)
+		}
+	}
+	for _, list := range []*[]string{&c.Same, &c.Changed, &c.New, &c.Gone} {
+		slices.Sort(*list)
+	}
+	return c
+}
+
+// byName joins the digests of a function, of which there is one for each
+// architecture.
+func byName(code []measure.CodeDigest) map[string]string {
+	sorted := slices.SortedFunc(slices.Values(code), func(a, b measure.CodeDigest) int {
+		return cmp.Or(strings.Compare(a.Arch, b.Arch), strings.Compare(a.Digest, b.Digest))
+	})
+	m := map[string]string{}
+	for _, d := range sorted {
+		m[d.Kernel] += d.Arch + " " + d.Digest + "\n"
+	}
+	return m
+}
+
+// Any tells whether something differs.
+func (c Changes) Any() bool { return len(c.Changed)+len(c.New)+len(c.Gone) > 0 }
+
+// String says what differs in one line; empty where there is nothing to compare.
+func (c Changes) String() string {
+	if !c.Any() {
+		if len(c.Same) == 0 {
+			return ""
+		}
+		return fmt.Sprintf("no function changed: all %d are the same machine code", len(c.Same))
+	}
+	var parts []string
+	say := func(names []string, what string) {
+		if len(names) > 0 {
+			parts = append(parts, list(names)+" "+what)
+		}
+	}
+	say(c.Changed, "changed")
+	say(c.New, plural(c.New, "is", "are")+" new")
+	say(c.Gone, plural(c.Gone, "is", "are")+" gone")
+	text := strings.Join(parts, "; ")
+	if len(c.Same) > 0 {
+		text = fmt.Sprintf("only %s; %d %s the same machine code", text, len(c.Same), plural(c.Same, "other is", "others are"))
+	}
+	return text
+}
+
+// shown is how many names a sentence can hold.
+const shown = 4
+
+func list(names []string) string {
+	if more := len(names) - shown; more > 1 {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:shown], ", "), more)
+	}
+	return strings.Join(names, ", ")
+}
+
+func plural(names []string, one, many string) string {
+	if len(names) == 1 {
+		return one
+	}
+	return many
+}

@@ -1,0 +1,131 @@
+package codeid
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"debug/elf"
+	"fmt"
+	"io"
+	"maps"
+	"os/exec"
+	"slices"
+	"strings"
+
+	"github.com/goatnote-inc/pawl/internal/build/cuda"
+	"github.com/goatnote-inc/pawl/measure"
+)
+
+// Data is the name under which data shared by all functions is kept: constants,
+// tables, initial values.
+const Data = "(data)"
+
+// maxText bounds the code of a host program that is disassembled.
+const maxText = 32 << 20
+
+// Of identifies the machine code in the files: cubins, fatbins, objects, libraries
+// and programs. Other files are passed over, and so is host code where there is no
+// objdump.
+func Of(ctx context.Context, files []string) ([]measure.CodeDigest, error) {
+	var all collected
+	for _, file := range files {
+		if cuda.HasCode(file) {
+			cubins, err := cuda.Cubins(ctx, file)
+			if err != nil {
+				return nil, fmt.Errorf("identify the code of %s: %w", file, err)
+			}
+			for _, c := range cubins {
+				for _, k := range c.Kernels {
+					all.add(k.Symbol, c.Arch, k.Digest)
+				}
+				all.add(Data, c.Arch, c.Data)
+			}
+		}
+		if err := all.host(ctx, file); err != nil {
+			return nil, fmt.Errorf("identify the code of %s: %w", file, err)
+		}
+	}
+	return all.digests(ctx), nil
+}
+
+// collected are digests by symbol and architecture. One function may be in several
+// files: with the same code it is one.
+type collected map[[2]string][]string
+
+func (c *collected) add(symbol, arch, digest string) {
+	if *c == nil {
+		*c = collected{}
+	}
+	if key := [2]string{symbol, arch}; digest != "" && !slices.Contains((*c)[key], digest) {
+		(*c)[key] = append((*c)[key], digest)
+	}
+}
+
+// digests gives functions the names that people use.
+func (c collected) digests(ctx context.Context) []measure.CodeDigest {
+	keys := slices.SortedFunc(maps.Keys(c), func(a, b [2]string) int { return slices.Compare(a[:], b[:]) })
+	symbols := make([]string, len(keys))
+	for i, k := range keys {
+		symbols[i] = k[0]
+	}
+	named := collected{}
+	for i, name := range cuda.Demangle(ctx, symbols) {
+		if name != Data {
+			name = cuda.Short(name)
+		}
+		for _, d := range c[keys[i]] {
+			named.add(name, keys[i][1], d)
+		}
+	}
+	var list []measure.CodeDigest
+	for key, digests := range named {
+		digest := digests[0]
+		if len(digests) > 1 { // overloads, and functions that files have of their own
+			slices.Sort(digests)
+			h := sha256.New()
+			h.Write([]byte(strings.Join(digests, "\n")))
+			digest = digestOf(h)
+		}
+		list = append(list, measure.CodeDigest{Kernel: key[0], Arch: key[1], Digest: digest})
+	}
+	slices.SortFunc(list, func(a, b measure.CodeDigest) int {
+		return cmp.Or(strings.Compare(a.Kernel, b.Kernel), strings.Compare(a.Arch, b.Arch))
+	})
+	return list
+}
+
+func (c *collected) host(ctx context.Context, file string) error {
+	f, err := elf.Open(file)
+	if err != nil {
+		return nil //nolint:nilerr // a file that is no ELF has no host code
+	}
+	defer f.Close()
+	arch := strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(f.Machine.String(), "EM_"), "_", "-"))
+	h, size, data := sha256.New(), uint64(0), false
+	for _, s := range f.Sections {
+		switch {
+		case s.Flags&elf.SHF_EXECINSTR != 0:
+			size += s.Size
+		case strings.HasPrefix(s.Name, ".rodata") && s.Type == elf.SHT_PROGBITS && s.Flags&elf.SHF_COMPRESSED == 0:
+			data = true
+			if _, err := io.Copy(h, io.NewSectionReader(s, 0, int64(min(s.FileSize, 1<<30)))); err != nil {
+				return fmt.Errorf("read %s: %w", s.Name, err)
+			}
+		}
+	}
+	objdump, err := exec.LookPath("objdump")
+	if err != nil || size == 0 || size > maxText {
+		return nil //nolint:nilerr // without it there is less to explain, and nothing wrong
+	}
+	text, err := cuda.Output(ctx, objdump, "-d", "-r", "-w", "--no-show-raw-insn", file)
+	if err != nil {
+		return err
+	}
+	if data {
+		c.add(Data, arch, digestOf(h))
+	}
+	for _, fn := range ReadDisassembly(text) {
+		c.add(fn.Name, arch, fn.Digest)
+	}
+	return nil
+}
