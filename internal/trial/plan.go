@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/harness"
+	"github.com/goatnote-inc/pawl/internal/tensor"
 	"github.com/goatnote-inc/pawl/measure"
 )
 
@@ -51,6 +53,8 @@ type Case struct {
 	Samples        int
 	Warmup         int // least number of warm-up samples
 	Bytes          float64
+	Arguments      []tensor.Argument // what the kernel is given, where that is declared
+	Launch         *harness.Launch   // for pawl's own launcher
 }
 
 // Runner measures cases in one fresh process. A failure of a single case is in

@@ -25,17 +25,21 @@ const (
 type Sessions struct {
 	Command func(Case) harness.Command
 	Hello   harness.Hello
+	Doubt   *Doubt // nil believes every word
 }
 
 // Round measures the cases of one side in fresh processes.
 func (s Sessions) Round(ctx context.Context, r Request) ([]measure.Result, error) {
-	p := s.open(r.Seed)
+	p := s.open(r.Seed, r.Round)
 	defer p.kill()
 	var results []measure.Result
 	for _, c := range byCommand(r.Cases, s.Command) {
 		cr, err := p.ready(ctx, c)
 		if err == nil && cr.Error == "" {
 			err = p.take(ctx, c, &cr, c.Samples)
+		}
+		if err == nil {
+			err = p.doubt(ctx, c, &cr)
 		}
 		if err != nil {
 			return results, err
@@ -74,12 +78,17 @@ func commandKey(c harness.Command) string {
 type process struct {
 	Sessions
 	seed    uint64
+	round   int
 	session *harness.Session // nil before the first case
 	key     string           // of the command that runs
 	cases   int              // how many it has prepared
+	looking believed         // what of the case that is ready is to be looked at
+	scored  scored
 }
 
-func (s Sessions) open(seed uint64) *process { return &process{Sessions: s, seed: seed} }
+func (s Sessions) open(seed uint64, round int) *process {
+	return &process{Sessions: s, seed: seed, round: round}
+}
 
 // ready prepares a case and warms it up. A case that the harness refuses has
 // its reason in Error; an error means that the process is lost.
@@ -90,15 +99,23 @@ func (p *process) ready(ctx context.Context, c Case) (measure.CaseRound, error) 
 	prepared, err := p.session.Prepare(ctx, harness.Prepare{
 		Benchmark: c.Key.Benchmark, Implementation: c.Implementation, Params: c.Params,
 		Cache: cacheOf(c.Key), Timer: c.Timer, Seed: p.seed, Bytes: c.Bytes,
+		Arguments: c.Arguments, Launch: c.Launch,
 	})
 	if err != nil {
 		return refused(err)
 	}
+	p.expect(c)
 	busy := warmBusy
 	if p.cases++; p.cases > 1 {
 		busy = 0 // the device is warm already; whether the kernel is, is detected
 	}
 	cr := measure.CaseRound{Quantum: prepared.Quantum, Samples: measure.Samples{}}
+	if p.scores() {
+		if err := p.readyScored(ctx, c, &cr); err != nil {
+			return refused(err)
+		}
+		return cr, nil
+	}
 	if err := p.warmUp(ctx, c, &cr, busy); err != nil {
 		return refused(err)
 	}
@@ -125,15 +142,19 @@ func (p *process) start(ctx context.Context, c harness.Command) error {
 
 // take adds samples of the case that is ready.
 func (p *process) take(ctx context.Context, c Case, cr *measure.CaseRound, samples int) error {
-	m, err := p.session.Measure(ctx, c.Key.Name(), harness.Measure{Samples: samples})
-	if err != nil {
-		failed, err := refused(err)
-		if failed.Error != "" { // part of a round is no round
-			failed.Warmup, failed.Quantum = cr.Warmup, cr.Quantum
-			*cr = failed
+	if p.scores() {
+		for range samples {
+			if err := p.takeScored(ctx, c, cr); err != nil || cr.Error != "" {
+				return refuse(cr, err)
+			}
 		}
-		return err
+		return nil
 	}
+	m, err := p.session.Measure(ctx, c.Key.Name(), harness.Measure{Samples: samples, Keep: p.keepIn(len(cr.Samples), samples)})
+	if err != nil {
+		return refuse(cr, err)
+	}
+	p.looking.kept = append(p.looking.kept, m.Kept...)
 	cr.Batch, cr.Note = m.Batch, m.Note
 	cr.Samples = append(cr.Samples, m.Samples...)
 	cr.Wall = append(cr.Wall, m.Wall...)
@@ -156,6 +177,20 @@ func (p *process) kill() {
 	if p.session != nil {
 		p.session.Kill()
 	}
+}
+
+// refuse puts an error reply in the place of what was measured so far: part of a round
+// is no round. A lost process stays an error.
+func refuse(cr *measure.CaseRound, err error) error {
+	if err == nil {
+		return nil
+	}
+	failed, err := refused(err)
+	if failed.Error != "" {
+		failed.Warmup, failed.Quantum = cr.Warmup, cr.Quantum
+		*cr = failed
+	}
+	return err
 }
 
 // refused turns an error reply into a case without samples; a lost process

@@ -37,7 +37,7 @@ func (t *trial) turns(ctx context.Context, order []int, round *measure.Round) ([
 	for i, n := range order {
 		side := t.Sides[n]
 		sessions, _ := side.Runner.(Sessions)
-		table[i] = &seat{side: side, process: sessions.open(round.Seed), cases: casesByName(side.Cases)}
+		table[i] = &seat{side: side, process: sessions.open(round.Seed, round.Index), cases: casesByName(side.Cases)}
 		defer table[i].process.kill()
 	}
 	results, err := t.play(ctx, table, round)
@@ -137,8 +137,13 @@ func (t *trial) playCase(ctx context.Context, table []*seat, name string, round 
 			longest = max(longest, stats.Median(cr.Warmup)*float64(max(cr.Batch, 1)))
 		}
 	}
-	if err := t.takeTurns(ctx, playing, states, name, longest); err != nil {
+	if err := t.takeTurns(ctx, slices.Clone(playing), states, name, longest); err != nil {
 		return nil, err
+	}
+	for _, s := range playing { // when all have measured: looking takes the machine
+		if err := s.timed(t.Now, func() error { return s.process.doubt(ctx, s.cases[name], states[s]) }); err != nil {
+			return nil, err
+		}
 	}
 	var results []measure.Result
 	for _, s := range table {

@@ -38,6 +38,7 @@ func playHarness(side string) int {
 			Benchmark string
 			Samples   int
 			Warmup    bool
+			doubted
 		}
 		if json.Unmarshal(s.Bytes(), &q) != nil {
 			return 2
@@ -49,8 +50,13 @@ func playHarness(side string) int {
 		fmt.Fprintf(log, "%s %s %s%d\n", side, what, q.Benchmark, q.Samples)
 		reply := fmt.Sprintf(`"id":%d,"op":%q`, q.ID, q.Op)
 		switch {
+		case q.Op == "hello" && os.Getenv("PAWL_TEST_TAKES_NS") != "":
+			reply += `,"protocol":1,"timers":["wall"],"features":["check","run","keep"]`
 		case q.Op == "hello":
 			reply += `,"protocol":1,"timers":["wall"]`
+		case q.Op == "run":
+			q.run()
+			reply += fmt.Sprintf(`,"iterations":%d`, q.Iterations)
 		case q.Op == "prepare" && q.Benchmark == "refused":
 			reply += `,"error":{"code":"no_memory","message":"no room"}`
 		case q.Op == "prepare":
@@ -59,7 +65,7 @@ func playHarness(side string) int {
 			return 7
 		case q.Op == "measure":
 			samples := strings.Repeat(","+os.Getenv("PAWL_RUN_NS"), q.Samples)[1:]
-			reply += fmt.Sprintf(`,"count":%d,"batch":1,"samples":[%s]`, q.Samples, samples)
+			reply += fmt.Sprintf(`,"count":%d,"batch":1,"samples":[%s]%s`, q.Samples, samples, q.keep())
 		}
 		fmt.Fprintf(out, "{%s}\n", reply)
 		if q.Op == "bye" {

@@ -1,0 +1,97 @@
+package trial
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/goatnote-inc/pawl/internal/harness"
+	"github.com/goatnote-inc/pawl/measure"
+)
+
+// Doubt is what a trial does because a process may say anything. What it asks, and
+// when, is drawn from a secret that no process can foresee.
+type Doubt struct {
+	Secret *rand.Rand
+	Dir    string // for tensors; nobody else's
+	// Verify compares what a run left with what is right, and says what is wrong. Nil
+	// where the suite does not say what is right.
+	Verify func(ctx context.Context, c Case, inputs, outputs string) (wrong string, err error)
+	// Score makes the clock outside the only one that counts, and Inputs makes what
+	// each run of a scored reading works on.
+	Score  bool
+	Inputs func(c Case, seed uint64, path string) error
+}
+
+func (p *process) scores() bool { return p.Doubt != nil && p.Doubt.Score }
+
+// believed is a case of which a process was asked for samples, and what of it is
+// to be looked at.
+type believed struct {
+	round int
+	keep  int // the sample whose result is compared; below 0 for none
+	kept  []harness.Kept
+}
+
+// verifyShare is how many of the later rounds have a result compared; the first has.
+const verifyShare = 3
+
+// expect draws what will be looked at in the case that is ready.
+func (p *process) expect(c Case) {
+	p.looking = believed{round: p.round, keep: -1}
+	d := p.Doubt
+	if d == nil || d.Verify == nil || d.Score || len(c.Arguments) == 0 || !p.session.Welcome.Has(harness.FeatureKeep) {
+		return
+	}
+	if c.Samples > 0 && (p.round == 0 || c.Key.Implementation == measure.Candidate && d.Secret.IntN(verifyShare) == 0) {
+		p.looking.keep = d.Secret.IntN(c.Samples)
+	}
+}
+
+// keepIn asks for the result of a sample, if it is among the next ones.
+func (p *process) keepIn(have, next int) *harness.Keep {
+	at := p.looking.keep - have
+	if p.Doubt == nil || p.looking.keep < 0 || at < 0 || at >= next || len(p.looking.kept) > 0 {
+		return nil
+	}
+	return &harness.Keep{Dir: p.Doubt.Dir, Count: 1, Seed: p.Doubt.Secret.Uint64()}
+}
+
+// doubt looks at a case after its samples were taken: at a result, and at the clock
+// outside. What is found wrong takes the samples' place.
+func (p *process) doubt(ctx context.Context, c Case, cr *measure.CaseRound) error {
+	if p.Doubt == nil || cr.Error != "" {
+		return nil
+	}
+	for _, k := range p.looking.kept {
+		wrong, err := p.Doubt.Verify(ctx, c, k.Inputs, k.Outputs)
+		if err != nil {
+			return fmt.Errorf("compare a result of %s: %w", c.Key.Name(), err)
+		}
+		if wrong != "" {
+			*cr = measure.CaseRound{Error: "wrong result in a timed run: " + wrong, Samples: measure.Samples{}, Warmup: cr.Warmup, Quantum: cr.Quantum}
+			return nil
+		}
+		cr.Verified++
+	}
+	if p.Doubt.Score {
+		return nil // its samples are the clock outside
+	}
+	return p.outside(ctx, c, cr)
+}
+
+// snapshot copies what a process has written, so that it cannot change it any more.
+func snapshot(dir, from string) (string, error) {
+	b, err := os.ReadFile(from)
+	if err != nil {
+		return "", err
+	}
+	to := filepath.Join(dir, "snapshot-"+filepath.Base(from))
+	return to, os.WriteFile(to, b, 0o600)
+}
+
+// now is the clock outside. It is not the trial's: that one may be made up by a test.
+var now = time.Now

@@ -1,0 +1,86 @@
+package trial
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	"github.com/goatnote-inc/pawl/internal/harness"
+	"github.com/goatnote-inc/pawl/measure"
+	"github.com/goatnote-inc/pawl/stats"
+)
+
+// What the clock outside may cost: a share of the time the samples took, and a little
+// where they took next to none.
+const (
+	outsideShare = 0.2
+	outsideLeast = 30 * time.Millisecond
+	outsideSizes = 6
+	outsideMost  = 100_000 // runs between a request and its answer
+	// outsideRounds always have readings: fewer show no spread. Later ones by chance.
+	outsideRounds = 4
+)
+
+// outside reads pawl's own clock around several numbers of runs.
+func (p *process) outside(ctx context.Context, c Case, cr *measure.CaseRound) error {
+	if !p.session.Welcome.Has(harness.FeatureRun) || len(cr.Samples) == 0 {
+		return nil
+	}
+	if p.looking.round >= outsideRounds && p.Doubt.Secret.IntN(2) == 0 {
+		return nil
+	}
+	run := stats.Median(cr.Samples)
+	budget := max(outsideShare*run*float64(len(cr.Samples)*max(cr.Batch, 1)), float64(outsideLeast.Nanoseconds()))
+	o := &measure.Outside{Clock: measure.TimerWall}
+	if c.Timer == measure.TimerCPU {
+		o.Clock = measure.TimerCPU
+	}
+	for _, k := range sizes(p.Doubt.Secret, budget/run) {
+		took, err := p.read(ctx, o.Clock, harness.Run{Iterations: k})
+		if err != nil {
+			return refuse(cr, err)
+		}
+		o.Runs, o.Times = append(o.Runs, k), append(o.Times, took)
+	}
+	cr.Outside = o
+	return nil
+}
+
+// sizes draws different numbers of runs, so many in all, in an order of their own. A
+// process that is asked for one of them does not know the next.
+func sizes(rng *rand.Rand, runs float64) []int {
+	list := []int{1, 2, 3, 4}
+	if most := int(min(2*runs/outsideSizes, outsideMost)); most >= 2*outsideSizes {
+		list = list[:0]
+		for i := range outsideSizes {
+			low, high := i*most/outsideSizes, (i+1)*most/outsideSizes
+			list = append(list, low+1+rng.IntN(high-low))
+		}
+	}
+	rng.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+	return list
+}
+
+// read is what a clock outside says about one request, in nanoseconds.
+func (p *process) read(ctx context.Context, clock measure.Timer, r harness.Run) (float64, error) {
+	cpu := time.Duration(0)
+	if clock == measure.TimerCPU {
+		var err error
+		if cpu, err = p.session.CPUTime(); err != nil {
+			return 0, err
+		}
+	}
+	began := now()
+	if err := p.session.Run(ctx, r); err != nil {
+		return 0, err
+	}
+	took := now().Sub(began)
+	if clock == measure.TimerCPU {
+		after, err := p.session.CPUTime()
+		if err != nil {
+			return 0, err
+		}
+		took = after - cpu
+	}
+	return float64(took.Nanoseconds()), nil
+}

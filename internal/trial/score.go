@@ -1,0 +1,124 @@
+package trial
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+
+	"github.com/goatnote-inc/pawl/internal/harness"
+	"github.com/goatnote-inc/pawl/internal/integrity"
+	"github.com/goatnote-inc/pawl/internal/tensor"
+	"github.com/goatnote-inc/pawl/measure"
+	"github.com/goatnote-inc/pawl/stats"
+)
+
+// ScoreSamples is how many slopes a round takes of a scored case; rounds are what is
+// counted.
+const ScoreSamples = 8
+
+// A process that times itself is asked for runs on inputs that it has not seen, and
+// has to leave every result before its answer counts: it can do no less than the work.
+const (
+	scorePool  = 4        // different inputs of a case in a round
+	scoreBytes = 64 << 20 // of outputs between a request and its answer
+	scoreTime  = 20e6     // nanoseconds that the largest reading should take
+)
+
+// scored is a case on its way in a process that is not believed.
+type scored struct {
+	inputs []string
+	most   int         // runs in a reading
+	last   harness.Run // the reading that was asked for last
+}
+
+// readyScored makes fresh inputs for the case and learns how long a run takes.
+func (p *process) readyScored(ctx context.Context, c Case, cr *measure.CaseRound) error {
+	p.scored = scored{most: outsideSizes * 2}
+	for i := range scorePool {
+		path := filepath.Join(p.Doubt.Dir, fmt.Sprintf("in-%d.safetensors", i))
+		if err := p.Doubt.Inputs(c, p.Doubt.Secret.Uint64(), path); err != nil {
+			return err
+		}
+		p.scored.inputs = append(p.scored.inputs, path)
+	}
+	took := 0.0
+	for range max(c.Warmup, warmChunk) {
+		var err error
+		if took, err = p.scoredRead(ctx, 1); err != nil {
+			return err
+		}
+		cr.Warmup = append(cr.Warmup, took)
+	}
+	p.scored.most = int(max(scoreTime/stats.Median(cr.Warmup), 2*outsideSizes))
+	if bytes := outputBytes(c.Arguments); bytes > 0 {
+		p.scored.most = max(min(p.scored.most, scoreBytes/bytes), integrity.LeastSizes)
+	}
+	cr.Outside = &measure.Outside{Clock: measure.TimerWall}
+	return nil
+}
+
+// takeScored adds one slope, and compares one of the results it took.
+func (p *process) takeScored(ctx context.Context, c Case, cr *measure.CaseRound) error {
+	o := measure.Outside{Clock: cr.Outside.Clock}
+	for _, k := range sizes(p.Doubt.Secret, float64(p.scored.most)*outsideSizes/2) {
+		took, err := p.scoredRead(ctx, k)
+		if err != nil {
+			return err
+		}
+		o.Runs, o.Times = append(o.Runs, k), append(o.Times, took)
+	}
+	cr.Outside.Runs, cr.Outside.Times = append(cr.Outside.Runs, o.Runs...), append(cr.Outside.Times, o.Times...)
+	line, _ := integrity.Fit(&o)
+	cr.Samples = append(cr.Samples, max(line.Run, 1)) // what is below one nanosecond is found out by the line of all
+	cr.Batch = 1
+	return p.compareOne(ctx, c, cr, o.Runs[len(o.Runs)-1])
+}
+
+// scoredRead asks for runs, each on inputs of its own choosing.
+func (p *process) scoredRead(ctx context.Context, k int) (float64, error) {
+	p.scored.last = harness.Run{Iterations: k, Poison: p.Doubt.Secret.Uint64()}
+	for i := range k {
+		p.scored.last.Inputs = append(p.scored.last.Inputs, p.scored.inputs[p.Doubt.Secret.IntN(len(p.scored.inputs))])
+		p.scored.last.Outputs = append(p.scored.last.Outputs, filepath.Join(p.Doubt.Dir, fmt.Sprintf("out-%d.safetensors", i)))
+	}
+	return p.read(ctx, measure.TimerWall, p.scored.last)
+}
+
+// compareOne looks at the result of one run of the last reading; which, the process
+// could not know when it made them.
+func (p *process) compareOne(ctx context.Context, c Case, cr *measure.CaseRound, k int) error {
+	if p.Doubt.Verify == nil {
+		return nil
+	}
+	i := p.Doubt.Secret.IntN(k)
+	outputs, err := snapshot(p.Doubt.Dir, p.scored.last.Outputs[i])
+	if err != nil {
+		*cr = measure.CaseRound{Error: "a run left no result: " + err.Error(), Samples: measure.Samples{}}
+		return nil
+	}
+	wrong, err := p.Doubt.Verify(ctx, c, p.scored.last.Inputs[i], outputs)
+	switch {
+	case err != nil:
+		return fmt.Errorf("compare a result of %s: %w", c.Key.Name(), err)
+	case wrong != "":
+		*cr = measure.CaseRound{Error: "wrong result in a timed run: " + wrong, Samples: measure.Samples{}}
+	default:
+		cr.Verified++
+	}
+	return nil
+}
+
+// outputBytes is what a run leaves.
+func outputBytes(arguments []tensor.Argument) int {
+	total := 0
+	for _, a := range arguments {
+		if a.Role == tensor.Out || a.Role == tensor.InOut {
+			n := a.DType.Size()
+			for _, s := range a.Shape {
+				n *= s
+			}
+			total += n
+		}
+	}
+	return total
+}
