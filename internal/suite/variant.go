@@ -1,6 +1,7 @@
 package suite
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -143,4 +144,23 @@ func (s *side) assign(index int, params Params) bool {
 	}
 	s.variants[i].cases = append(s.variants[i].cases, index)
 	return true
+}
+
+// VariantFor is what has to be built and started for a config that need not be one
+// of the suite's: whoever looks for wrong results tries others.
+func (s *Suite) VariantFor(implementation string, p Params) (Variant, error) {
+	side := s.side(implementation)
+	if side == nil {
+		return Variant{}, fmt.Errorf("the suite has no implementation %q", implementation)
+	}
+	for _, t := range side.templates {
+		v, ok := p.Get(t.param)
+		if !ok || !safe.MatchString(formatValue(v)) {
+			return Variant{}, fmt.Errorf("${%s} in a command of %s cannot be filled in for {%s}", t.param, implementation, p)
+		}
+	}
+	if p == nil {
+		p = Params{}
+	}
+	return Variant{Implementation: implementation, Build: side.Build.plain(p), Harness: side.Harness.plain(p)}, nil
 }
