@@ -80,6 +80,7 @@ func TestReferenceTables(t *testing.T) {
 		reflect.TypeFor[benchmarkDoc](), reflect.TypeFor[overrideDoc](),
 		reflect.TypeFor[policyDoc](), reflect.TypeFor[caseLimitsDoc](), reflect.TypeFor[baselineDoc](),
 		reflect.TypeFor[argumentDoc](), reflect.TypeFor[launchDoc](), reflect.TypeFor[checkDoc](), reflect.TypeFor[fuzzDoc](), reflect.TypeFor[toleranceDoc](),
+		reflect.TypeFor[gatesDoc](), reflect.TypeFor[preflightDoc](), reflect.TypeFor[claimsDoc](),
 	} {
 		docs[at.Name()] = at
 	}

@@ -150,6 +150,11 @@ func describeProblem(b *strings.Builder, bench Benchmark) {
 		if launch != nil || err != nil || launchErr != nil {
 			fmt.Fprintf(b, "%s/%s launch %+v %v %v\n", bench.Name, c.Name, launch, err, launchErr)
 		}
+		preflight, err := bench.Preflight(c.Params)
+		claims, claimsErr := bench.Claims(c.Params)
+		if none := (Preflight{Shared: -1, Dynamic: -1, Spills: auto}); launch == nil && preflight != none || claims != (Claims{}) || err != nil || claimsErr != nil {
+			fmt.Fprintf(b, "%s/%s preflight %+v %v claims %+v %v\n", bench.Name, c.Name, preflight, err, claims, claimsErr)
+		}
 	}
 	if c := bench.Check; c != nil {
 		tolerance, _ := json.Marshal(c.Tolerance)

@@ -18,6 +18,7 @@ type fileDoc struct {
 	Measure         measureDoc                            `key:"measure" doc:"How a case is measured."`
 	Budget          budgetDoc                             `key:"budget" doc:"Where measuring ends, decided or not. Without it only the rounds do."`
 	Policy          policyDoc                             `key:"policy" doc:"What makes a verdict."`
+	Preflight       gatesDoc                              `key:"preflight" doc:"What is asked of every kernel before it runs."`
 	Baseline        baselineDoc                           `key:"baseline" doc:"Where the best confirmed results are kept."`
 	Metrics         named[metricName, metricDoc]          `key:"metrics" most:"100" doc:"What is computed of a case beside its time."`
 	Implementations named[implementationName, variantDoc] `key:"implementations" most:"100" doc:"References measured beside the candidate. An empty one shares the candidate's build and harness."`
@@ -124,6 +125,8 @@ type benchmarkDoc struct {
 	Arguments       named[argumentName, argumentDoc] `key:"arguments" most:"64" example:"{x: {in: f32, shape: [N]}, y: {out: f32, shape: [N]}, N: {value: N}}" doc:"What the kernel is given, in the order of its signature. Correctness checks and pawl's own launcher need it."`
 	Launch          *launchDoc                       `key:"launch" example:"{file: sum.cubin, kernel: sum, grid: [ceil(N / 256)], block: [256]}" doc:"How pawl's own launcher starts the kernel, for trust: checked."`
 	Check           checkDoc                         `key:"check" doc:"What a right result is, and where to look for wrong ones."`
+	Preflight       preflightDoc                     `key:"preflight" doc:"What is known of the kernel before it runs, and what is asked of it."`
+	Claims          claimsDoc                        `key:"claims" doc:"What the kernel is said to reach. A claim that the hardware rules out stops pawl preflight."`
 	Gate            *bool                            `key:"gate" doc:"Whether its cases may fail a change."`
 	Implementations []text                           `key:"implementations" example:"[candidate, sdpa]" doc:"Implementations to measure. Without it all of the suite. The candidate is always there."`
 	Overrides       []overrideDoc                    `key:"overrides" most:"1000" example:"[{when: S >= 512, samples: 50}]" doc:"Settings of some configs; a later override wins."`
@@ -134,6 +137,26 @@ type overrideDoc struct {
 	settingsDoc
 	workDoc
 	Gate *bool `key:"gate" doc:"Whether these cases may fail a change."`
+}
+
+// gatesDoc may stand at a suite and at a benchmark.
+type gatesDoc struct {
+	Spills    spills `key:"spills" example:"warn" doc:"What registers spilled to memory are: allowed, a warning, or a stop; auto warns below 64 bytes a thread and stops from there on. Without it: auto."`
+	Occupancy share  `key:"occupancy" example:"25%" doc:"The least share of an SM's warps that has to be resident. Without it any."`
+}
+
+type preflightDoc struct {
+	Kernel  text    `key:"kernel" example:"attention<*>" doc:"Which kernels of the build belong to the benchmark: a glob over their names. Without it the one of launch, or all. ${NAME} stands for a parameter."`
+	Shared  formula `key:"shared" example:"3*64*D*2 + 64*64*4" doc:"Static shared memory of a block in bytes, which is checked before anything is compiled."`
+	Dynamic formula `key:"dynamic" example:"2 * 64 * D * sizeof(dtype)" doc:"Dynamic shared memory of a block in bytes. Without it that of launch."`
+	Threads formula `key:"threads" example:"128" doc:"Threads of a block, for occupancy. Without it those of launch, or what the kernel is compiled for at most."`
+	gatesDoc
+}
+
+type claimsDoc struct {
+	GFLOPS formula `key:"gflops" example:"95000" doc:"Operations in a second, in 10^9."`
+	GBps   formula `key:"gbps" example:"270" doc:"Bytes in a second, in 10^9."`
+	TimeUS formula `key:"time_us" example:"325" doc:"Time of one run in microseconds."`
 }
 
 type argumentDoc struct {

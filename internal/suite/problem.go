@@ -166,6 +166,7 @@ func (r *resolver) problem(e *entry[benchmarkDoc], b *Benchmark) {
 	names := b.Configs[0].Params.names()
 	r.checkArguments(e, names)
 	r.checkLaunch(e, names)
+	r.checkPreflight(e, b)
 	check := r.check(e, b, names)
 	if r.found > before {
 		return
@@ -185,6 +186,7 @@ func (r *resolver) problem(e *entry[benchmarkDoc], b *Benchmark) {
 			_, bad := e.value.Launch.launch(c.Params)
 			r.misfit(bad, c.Name, seen)
 		}
+		r.misfitsOfPreflight(e, c, seen)
 	}
 }
 

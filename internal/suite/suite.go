@@ -122,7 +122,8 @@ type Benchmark struct {
 	Implementations []string // the candidate first
 	Check           *Check   // nil when the suite does not say what is right
 
-	doc *benchmarkDoc // nil when only the harness knows it
+	doc   *benchmarkDoc // nil when only the harness knows it
+	gates gatesDoc
 }
 
 // Metric is a number computed from the time of a case and its work.

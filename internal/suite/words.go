@@ -26,6 +26,7 @@ type (
 	inputKind   string
 	cover       string
 	repeats     string
+	spills      string
 )
 
 const auto = "auto"
@@ -43,6 +44,7 @@ func (confinement) words() []string { return []string{auto, "always", "never"} }
 func (trust) words() []string   { return []string{"trusted", "checked", "self-timed"} }
 func (cover) words() []string   { return []string{"full", "pairwise"} }
 func (repeats) words() []string { return []string{"bitwise", "bounded", "no"} }
+func (spills) words() []string  { return []string{auto, "allow", "warn", "stop"} }
 func (valueType) words() []string {
 	return []string{"i32", "i64", "i16", "i8", "u8", "bool", "f32", "f64"}
 }
