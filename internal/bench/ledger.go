@@ -188,9 +188,8 @@ func (d *driver) moved(e ratchet.Entry) (ratchet.Entry, bool) {
 	}
 	j := d.State.Confirmed.Cases[i]
 	e.Session, e.Gain = &fresh, gainOf(j)
-	_, wrong := d.State.Wrong[e.Case]
 	move, _ := ratchet.MayMove(d.Plan.Policy, ratchet.Claim{
-		Case: e.Case, Commit: im.Commit, Dirty: im.Dirty, Main: d.Plan.Main, Correct: !wrong,
+		Case: e.Case, Commit: im.Commit, Dirty: im.Dirty, Main: d.Plan.Main, Correct: d.State.Stopped == nil,
 		Trigger: trigger, Fresh: e.Session.Run, Move: j.Ratchet, Gain: e.Gain,
 	})
 	return e, move == ratchet.Moves

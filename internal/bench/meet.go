@@ -137,7 +137,7 @@ func (r *run) calibrationTimer(known []measure.Timer) measure.Timer {
 }
 
 // runner measures the cases of a side.
-func (r *run) runner(s side) trial.Runner {
+func (r *run) runner(s side) (trial.Runner, error) {
 	log := r.logs[s.name]
 	variants := r.variants(s.from)
 	if h := variants[0].Harness; h.Format != "pawl" {
@@ -145,7 +145,7 @@ func (r *run) runner(s side) trial.Runner {
 			Command: s.command(h, log, r.deviceEnv()...), Format: formatName(h.Format), Output: h.Output, Side: s.name,
 			Found: r.list,
 			Keep:  func(k measure.CaseKey) bool { return r.wants(k.Name(), k.Benchmark) },
-		}
+		}, nil
 	}
 	byCase := map[string]suite.Harness{}
 	for _, v := range variants {
@@ -153,10 +153,15 @@ func (r *run) runner(s side) trial.Runner {
 			byCase[c.Name()] = v.Harness
 		}
 	}
+	doubt, err := r.doubts(s)
+	if err != nil {
+		return nil, err
+	}
 	return trial.Sessions{
 		Hello:   hello(r.Version, r.lease.Device().Identity()),
 		Command: func(c trial.Case) harness.Command { return s.command(byCase[c.Key.Name()], log, r.deviceEnv()...) },
-	}
+		Doubt:   doubt,
+	}, nil
 }
 
 // formatName turns the suite's "auto" into the adapter's.

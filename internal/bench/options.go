@@ -27,6 +27,9 @@ type Options struct {
 	Budget  time.Duration
 	Seed    uint64
 
+	Trust    measure.Trust // empty for the suite's
+	Accepted string        // the word of a person, for what needs one
+
 	ID           string // of the run; empty for a new one
 	Out          string // the record
 	ForceMeasure bool   // measure also what is identical

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -84,7 +85,13 @@ type run struct {
 	ending   measure.Ending
 	recorded int          // rounds in the journal
 	seen     *measure.Run // what was measured so far, for whoever decides
-	undo     []func(context.Context) error
+
+	definition *measure.Definition // where it is not the base's
+	overlay    []string            // files of it that every side is given
+	missing    []suite.Case        // of the base, that the candidate has not
+	secret     *rand.Rand          // what no side can foresee
+
+	undo []func(context.Context) error
 }
 
 // atEnd has something undone when the run ends, whatever happens until then.
@@ -168,12 +175,17 @@ func (r *run) measure(ctx context.Context) (Result, error) {
 	if err := r.list(r.declared); err != nil {
 		return Result{}, err
 	}
+	r.noticeDefinition()
 	r.Emit(Ready{Device: r.header.Device, State: state, Sides: r.sideNames(), Cases: len(r.cases[r.sides[0].name]), Rounds: r.header.Plan.Growth})
 
 	if err := r.calibrate(ctx, "open"); err != nil {
 		return Result{}, r.abandon(err)
 	}
-	out, trialErr := trial.Run(ctx, r.plan())
+	plan, err := r.plan()
+	if err != nil {
+		return Result{}, r.abandon(err)
+	}
+	out, trialErr := trial.Run(ctx, plan)
 	if trialErr == nil {
 		trialErr = r.calibrate(ctx, "close")
 	}
@@ -220,7 +232,7 @@ func (r *run) finish() (string, error) {
 	return path, nil
 }
 
-func (r *run) plan() trial.Plan {
+func (r *run) plan() (trial.Plan, error) {
 	p := r.header.Plan
 	plan := trial.Plan{
 		Seed: p.Seed, Growth: p.Growth, Turns: p.Turns, Budget: r.budget(), Dollars: p.Dollars, PricePerHour: p.PricePerHour,
@@ -236,9 +248,13 @@ func (r *run) plan() trial.Plan {
 		},
 	}
 	for _, s := range r.sides {
-		plan.Sides = append(plan.Sides, trial.Side{Name: s.name, Cases: r.cases[s.name], Runner: r.runner(s)})
+		runner, err := r.runner(s)
+		if err != nil {
+			return plan, err
+		}
+		plan.Sides = append(plan.Sides, trial.Side{Name: s.name, Cases: r.cases[s.name], Runner: runner})
 	}
-	return plan
+	return plan, nil
 }
 
 // record keeps a finished round, with the metrics that are computed from it.

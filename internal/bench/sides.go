@@ -37,9 +37,17 @@ func (r *run) prepare(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		if err := r.define(base); err != nil {
+			return err
+		}
 		names = append(names, base)
 		if baseline, ok := r.baseline(ctx, base.impl.Commit); ok {
 			names = append(names, baseline)
+		}
+		for _, s := range names[1:] {
+			if err := s.define(r.Dir, r.overlay); err != nil {
+				return &trial.SideError{Side: s.name, Err: err}
+			}
 		}
 	}
 	if r.Again {

@@ -8,6 +8,8 @@ type Action interface{ action() }
 type (
 	// Build makes all sides runnable.
 	Build struct{}
+	// Preflight asks what can be known of the candidate without running it.
+	Preflight struct{}
 	// Check compares the candidate's results with an oracle's.
 	Check struct{}
 	// Measure goes on until there are so many rounds a side of these cases; without
@@ -34,14 +36,15 @@ type (
 	Tell struct{}
 )
 
-func (Build) action()   {}
-func (Check) action()   {}
-func (Measure) action() {}
-func (Confirm) action() {}
-func (Keep) action()    {}
-func (Profile) action() {}
-func (Report) action()  {}
-func (Tell) action()    {}
+func (Build) action()     {}
+func (Preflight) action() {}
+func (Check) action()     {}
+func (Measure) action()   {}
+func (Confirm) action()   {}
+func (Keep) action()      {}
+func (Profile) action()   {}
+func (Report) action()    {}
+func (Tell) action()      {}
 
 // Next is what to do in a state; nil when the run is over.
 func Next(s State) Action {
@@ -49,6 +52,8 @@ func Next(s State) Action {
 	switch s.Step {
 	case Building:
 		return Build{}
+	case Examining:
+		return Preflight{}
 	case Checking:
 		return Check{}
 	case Measuring:

@@ -3,6 +3,7 @@ package loop
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/goatnote-inc/pawl/measure"
 	"github.com/goatnote-inc/pawl/ratchet"
@@ -13,9 +14,14 @@ type Outcome interface{ outcome() }
 
 type (
 	// Built tells that all sides are runnable, and whether they are all the same.
-	Built struct{ Identical []ratchet.Evidence }
-	// Checked tells which cases give wrong results, and how.
-	Checked struct{ Wrong map[string]string }
+	Built struct {
+		Identical []ratchet.Evidence
+		Stage     Stage
+	}
+	// Examined tells what can be known without running anything.
+	Examined struct{ Stage Stage }
+	// Checked tells whether results are right.
+	Checked struct{ Stage Stage }
 	// Looked is the evidence after a number of rounds. Over says that no more can be
 	// had: the budget is spent, or the device slows itself down.
 	Looked struct {
@@ -36,6 +42,7 @@ type (
 )
 
 func (Built) outcome()     {}
+func (Examined) outcome()  {}
 func (Checked) outcome()   {}
 func (Looked) outcome()    {}
 func (Confirmed) outcome() {}
@@ -53,10 +60,14 @@ func Apply(s State, o Outcome) (State, error) {
 		if s.Step == Building {
 			return s.built(o), nil
 		}
+	case Examined:
+		if s.Step == Examining {
+			return s.passed(o.Stage, Checking), nil
+		}
 	case Checked:
 		if s.Step == Checking {
-			s.Wrong, s.Checked = o.Wrong, true
-			return s.to(Measuring), nil
+			s.Checked = o.Stage.Answer != Skipped
+			return s.passed(o.Stage, Measuring), nil
 		}
 	case Looked:
 		if s.Step == Measuring {
@@ -78,19 +89,29 @@ func Apply(s State, o Outcome) (State, error) {
 
 // built goes on to measure, unless there is nothing to be measured.
 func (s State) built(b Built) State {
+	s.Stages = append(s.Stages, b.Stage)
 	if b.Identical == nil {
-		return s.to(Checking)
+		return s.to(Examining)
 	}
 	result := ratchet.Judge(s.Plan.Policy, b.Identical)
 	s.Result = &result
 	return s.to(Reporting)
 }
 
+// passed goes on, unless the stage is a stop: what is wrong, or cannot run, is not
+// worth a second of the device.
+func (s State) passed(stage Stage, next Step) State {
+	s.Stages = append(s.Stages, stage)
+	if stage.Answer == Stop {
+		return s.fail(Failed{Side: measure.Candidate, Why: strings.Join(append([]string{stage.Line}, stage.Detail...), "\n")})
+	}
+	return s.to(next)
+}
+
 // look judges what the rounds so far say: either some cases need more, or this is
 // the verdict.
 func (s State) look(l Looked) State {
 	p := s.Plan.Policy
-	s.blame(l.Change)
 	final := l.Over || s.Look == len(p.Looks)-1
 	if !final {
 		s.Undecided = ratchet.MoreRounds(p, l.Change, l.Drift, l.Gain)
@@ -114,15 +135,6 @@ func judged(p ratchet.Policy, list []ratchet.Evidence) *ratchet.Result {
 	return &r
 }
 
-// blame hands what the check found to the judge.
-func (s State) blame(list []ratchet.Evidence) {
-	for i, e := range list {
-		if why, wrong := s.Wrong[e.Case.Name()]; wrong {
-			list[i].CandidateError = why
-		}
-	}
-}
-
 // to goes to a step, or past it where there is nothing to do.
 func (s State) to(step Step) State {
 	for s.Step = step; !s.needed(s.Step); {
@@ -133,6 +145,8 @@ func (s State) to(step Step) State {
 
 func (s State) needed(step Step) bool {
 	switch step {
+	case Examining:
+		return s.Plan.Preflight
 	case Checking:
 		return s.Plan.Check
 	case Confirming:
@@ -149,7 +163,7 @@ func (s State) needed(step Step) bool {
 }
 
 func after(step Step) Step {
-	order := []Step{Building, Checking, Measuring, Confirming, Keeping, Profiling, Reporting, Telling, Done}
+	order := []Step{Building, Examining, Checking, Measuring, Confirming, Keeping, Profiling, Reporting, Telling, Done}
 	return order[min(slices.Index(order, step)+1, len(order)-1)]
 }
 

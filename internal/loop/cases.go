@@ -6,16 +6,8 @@ import "github.com/goatnote-inc/pawl/ratchet"
 // it.
 func (s State) gained() []string { return moving(s.Gain) }
 
-// confirmed are those that do so again in fresh rounds, and are right.
-func (s State) confirmed() []string {
-	var names []string
-	for _, name := range moving(s.Confirmed) {
-		if _, wrong := s.Wrong[name]; !wrong {
-			names = append(names, name)
-		}
-	}
-	return names
-}
+// confirmed are those that do so again in fresh rounds.
+func (s State) confirmed() []string { return moving(s.Confirmed) }
 
 func moving(r *ratchet.Result) []string {
 	if r == nil {

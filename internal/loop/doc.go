@@ -3,7 +3,7 @@
 // outcome; whoever carries the actions out, in this process or as a workflow over many
 // machines, holds no rule of its own.
 //
-//	build -> check -> measure, look, measure, look ... -> confirm -> keep -> profile -> report -> tell
+//	build -> preflight -> fuzz -> measure, look, measure, look ... -> confirm -> keep -> profile -> report -> tell
 //
 // A state is small and plain data, so that it survives a process: samples are
 // looked at when they arrive, and only what they mean is kept. The package must not

@@ -49,6 +49,8 @@ func drive(t *testing.T, p loop.Plan, effect, spread, gain float64) (loop.State,
 		switch a := a.(type) {
 		case loop.Build:
 			o = loop.Built{}
+		case loop.Preflight:
+			o = loop.Examined{}
 		case loop.Check:
 			o = loop.Checked{}
 		case loop.Measure:
@@ -77,7 +79,7 @@ func drive(t *testing.T, p loop.Plan, effect, spread, gain float64) (loop.State,
 func TestPaths(t *testing.T) {
 	plain := loop.Plan{Policy: ratchet.Default()}
 	kept := loop.Plan{Policy: ratchet.Default(), Ledger: true, Main: true}
-	everything := loop.Plan{Policy: ratchet.Default(), Ledger: true, Main: true, Check: true, Profile: true, Tell: true}
+	everything := loop.Plan{Policy: ratchet.Default(), Ledger: true, Main: true, Preflight: true, Check: true, Profile: true, Tell: true}
 	for _, test := range []struct {
 		name                 string
 		plan                 loop.Plan
@@ -92,7 +94,7 @@ func TestPaths(t *testing.T) {
 		{"a gain on a branch is not recorded", plain, -0.2, 0.001, 0.2, "build measure4 report", ratchet.Improvement},
 		{"on main it is confirmed by fresh rounds", kept, -0.2, 0.001, 0.2, "build measure4 confirm4 [k] keep[k] report", ratchet.Improvement},
 		{"without a gain the baseline's session is kept", kept, -0.01, 0.001, 0.001, "build measure4 keep[] report", ratchet.Maintained},
-		{"all steps", everything, -0.2, 0.001, 0.2, "build check measure4 confirm4 [k] keep[k] profile report tell", ratchet.Improvement},
+		{"all steps", everything, -0.2, 0.001, 0.2, "build preflight check measure4 confirm4 [k] keep[k] profile report tell", ratchet.Improvement},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			s, did := drive(t, test.plan, test.effect, test.spread, test.gain)
@@ -106,20 +108,26 @@ func TestPaths(t *testing.T) {
 	}
 }
 
-func TestWrongResultIsBroken(t *testing.T) {
-	s := loop.Start(loop.Plan{Policy: ratchet.Default(), Check: true})
-	for _, o := range []loop.Outcome{
-		loop.Built{},
-		loop.Checked{Wrong: map[string]string{"k": "element 3 is off by 0.2"}},
-		loop.Looked{Change: []ratchet.Evidence{sides("k", 4, -0.3, 0.001)}},
-	} {
-		var err error
-		if s, err = loop.Apply(s, o); err != nil {
-			t.Fatal(err)
-		}
+// A stop before measuring is the answer: nothing is measured any more.
+func TestStagesStop(t *testing.T) {
+	plan := loop.Plan{Policy: ratchet.Default(), Preflight: true, Check: true}
+	stop := func(step loop.Step) loop.Stage {
+		return loop.Stage{Step: step, Answer: loop.Stop, Line: "no", Detail: []string{"element 3 is off by 0.2"}}
 	}
-	if s.Verdict() != ratchet.Broken {
-		t.Errorf("fast and wrong is %s", s.Verdict())
+	for _, outcomes := range [][]loop.Outcome{
+		{loop.Built{}, loop.Examined{Stage: stop(loop.Examining)}},
+		{loop.Built{}, loop.Examined{}, loop.Checked{Stage: stop(loop.Checking)}},
+	} {
+		s := loop.Start(plan)
+		for _, o := range outcomes {
+			var err error
+			if s, err = loop.Apply(s, o); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if s.Verdict() != ratchet.Broken || s.Step != loop.Reporting || !strings.Contains(s.Stopped.Why, "off by 0.2") {
+			t.Errorf("%s at %s: %+v", s.Verdict(), s.Step, s.Stopped)
+		}
 	}
 }
 
@@ -154,7 +162,7 @@ func TestEveryRunEnds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := loop.Start(loop.Plan{
 			Policy: ratchet.Default(), Main: rapid.Bool().Draw(t, "main"), Ledger: rapid.Bool().Draw(t, "ledger"),
-			Check: rapid.Bool().Draw(t, "check"), Profile: rapid.Bool().Draw(t, "profile"), Tell: rapid.Bool().Draw(t, "tell"),
+			Preflight: rapid.Bool().Draw(t, "preflight"), Check: rapid.Bool().Draw(t, "check"), Profile: rapid.Bool().Draw(t, "profile"), Tell: rapid.Bool().Draw(t, "tell"),
 		})
 		steps := 0
 		for loop.Next(s) != nil {
@@ -163,12 +171,16 @@ func TestEveryRunEnds(t *testing.T) {
 			}
 			effect := rapid.Float64Range(-0.3, 0.3).Draw(t, "effect")
 			spread := math.Abs(rapid.Float64Range(-0.1, 0.1).Draw(t, "spread"))
+			answer := rapid.SampledFrom([]loop.Answer{loop.Pass, loop.Warn, loop.Stop, loop.Skipped}).Draw(t, "answer")
+			stage := loop.Stage{Step: s.Step, Answer: answer}
 			var fits loop.Outcome = loop.Finished{}
 			switch a := loop.Next(s).(type) {
 			case loop.Build:
 				fits = loop.Built{}
+			case loop.Preflight:
+				fits = loop.Examined{Stage: stage}
 			case loop.Check:
-				fits = loop.Checked{}
+				fits = loop.Checked{Stage: stage}
 			case loop.Measure:
 				fits = loop.Looked{
 					Change: []ratchet.Evidence{sides("k", a.Rounds, effect, spread)},

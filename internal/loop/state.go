@@ -12,9 +12,10 @@ type Plan struct {
 	Ledger bool `json:"ledger"`
 
 	// Steps that a driver may not have, or a user not want.
-	Check   bool `json:"check"`
-	Profile bool `json:"profile"`
-	Tell    bool `json:"tell"`
+	Preflight bool `json:"preflight"`
+	Check     bool `json:"check"`
+	Profile   bool `json:"profile"`
+	Tell      bool `json:"tell"`
 }
 
 // State is a run on its way.
@@ -30,9 +31,9 @@ type State struct {
 	Gain      *ratchet.Result `json:"gain,omitempty"`      // candidate against the baseline
 	Confirmed *ratchet.Result `json:"confirmed,omitempty"` // the same, with fresh rounds
 
-	Wrong   map[string]string `json:"wrong,omitempty"`   // cases whose results are wrong, and how
-	Checked bool              `json:"checked,omitempty"` // results were compared with an oracle
-	Stopped *Failure          `json:"stopped,omitempty"` // why the run ended before its end
+	Stages  []Stage  `json:"stages,omitempty"`  // what came before measuring
+	Checked bool     `json:"checked,omitempty"` // results were compared with an oracle
+	Stopped *Failure `json:"stopped,omitempty"` // why the run ended before its end
 }
 
 // Failure is why a run could not go on.
@@ -42,13 +43,34 @@ type Failure struct {
 	Why  string `json:"why"`
 }
 
+// Stage is what a step before measuring came to: a line when it is green, and the rest
+// when it is not.
+type Stage struct {
+	Step   Step     `json:"step"`
+	Answer Answer   `json:"answer"`
+	Line   string   `json:"line"`
+	Detail []string `json:"detail,omitempty"`
+}
+
+// Answer of a stage.
+type Answer string
+
+// The answers.
+const (
+	Pass    Answer = "pass"
+	Warn    Answer = "warn"
+	Stop    Answer = "stop"    // the run ends here
+	Skipped Answer = "skipped" // there was nothing to do
+)
+
 // Step is where a run stands.
 type Step string
 
 // The steps, in their order.
 const (
 	Building   Step = "build"
-	Checking   Step = "check"
+	Examining  Step = "preflight"
+	Checking   Step = "fuzz"
 	Measuring  Step = "measure"
 	Confirming Step = "confirm"
 	Keeping    Step = "keep"

@@ -1,0 +1,134 @@
+package bench
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/goatnote-inc/pawl/internal/build"
+	"github.com/goatnote-inc/pawl/internal/device"
+	"github.com/goatnote-inc/pawl/internal/suite"
+	"github.com/goatnote-inc/pawl/measure"
+)
+
+// define finds what the change would be measured with that is not the base's: suite,
+// harness, oracle. Such a change is measured with its own on both sides, and says so, since
+// whoever writes the question can choose the answer. Where the base has no suite yet there is no
+// other question.
+func (r *run) define(base side) error {
+	if r.Path == "" {
+		return nil
+	}
+	var d measure.Definition
+	globs := r.Suite.Definition
+	switch was, err := suite.Load(filepath.Join(base.dir, filepath.Base(r.Path))); {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		d.Changed = []string{filepath.Base(r.Path) + " (the base's cannot be read)"}
+	default:
+		redefined := r.Suite.Redefines(was)
+		d.Changed, d.Cases, r.missing = redefined.Changed, redefined.Cases, redefined.Missing
+		globs = slices.Concat(globs, was.Definition)
+	}
+	files, err := otherFiles(base.dir, r.Dir, globs)
+	if err != nil {
+		return err
+	}
+	if len(files) > 0 {
+		d.Changed, d.Cases = append(d.Changed, files...), nil
+	}
+	if len(d.Changed) > 0 {
+		r.definition, r.overlay = &d, files
+	}
+	return nil
+}
+
+// otherFiles are those that the globs match in either folder and that differ.
+func otherFiles(was, is string, globs []string) ([]string, error) {
+	digests := map[string][2]string{}
+	for i, dir := range []string{was, is} {
+		list, err := build.Digests(dir, globs)
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range list {
+			d := digests[f.Path]
+			d[i] = f.Digest
+			digests[f.Path] = d
+		}
+	}
+	var files []string
+	for path, d := range digests {
+		if d[0] != d[1] {
+			files = append(files, path)
+		}
+	}
+	slices.Sort(files)
+	return files, nil
+}
+
+// define gives a side the change's definitions.
+func (s side) define(from string, files []string) error {
+	for _, path := range files {
+		if err := carry(from, s.dir, path); err != nil {
+			return fmt.Errorf("give %s the change's %s: %w", s.name, path, err)
+		}
+	}
+	return nil
+}
+
+// carry makes a file of one folder that of another: there, or not there. Neither can
+// be led out of its folder by a link.
+func carry(from, to, path string) error {
+	source, err := os.OpenRoot(from)
+	if err != nil {
+		return err
+	}
+	defer source.Close()
+	target, err := os.OpenRoot(to)
+	if err != nil {
+		return err
+	}
+	defer target.Close()
+	in, err := source.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return target.Remove(path)
+	}
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	info, err := in.Stat()
+	if err != nil {
+		return err
+	}
+	if dir := filepath.Dir(path); dir != "." {
+		if err := target.MkdirAll(dir, 0o755); err != nil {
+			return err
+		}
+	}
+	if err := target.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	out, err := target.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, info.Mode().Perm())
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Close())
+}
+
+// noticeDefinition tells before the first round what the run is measured with.
+func (r *run) noticeDefinition() {
+	if r.definition == nil {
+		return
+	}
+	text := "definition changed: " + strings.Join(r.definition.Changed, ", ") + "; both sides are measured with the change's own"
+	r.notice(device.Notice{Code: "definition", Message: text})
+}
