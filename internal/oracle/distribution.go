@@ -1,0 +1,158 @@
+package oracle
+
+import (
+	"math"
+	"sync"
+
+	"github.com/goatnote-inc/pawl/internal/tensor"
+)
+
+// The kinds of contents, the simplest first: a failure is shown with the first kind
+// that still fails.
+const (
+	Zeros        = "zeros"
+	Constant     = "constant"       // one value in each input
+	OnesAndZeros = "ones_and_zeros" // sums of which are exact in every type
+	EqualRows    = "equal_rows"     // one row, again and again: ties everywhere
+	Uniform      = "uniform"        // from -1 to 1, or between the limits of the argument
+	Normal       = "normal"         // mean 0, standard deviation 1
+	Large        = "large"          // magnitudes from 2^-10 to 2^4
+	Denormal     = "denormal"       // below and just above the smallest normal number
+	Infinities   = "infinities"     // normal, but for four infinities in each input
+)
+
+// Distributions lists the kinds of contents, the simplest first.
+func Distributions() []string {
+	return []string{Zeros, Constant, OnesAndZeros, EqualRows, Uniform, Normal, Large, Denormal, Infinities}
+}
+
+// quantile turns a number between 0 and 1 into a value: of a distribution it is the
+// value below which that share lies.
+type quantile func(u float64) float64
+
+// quantileOf is the distribution of single elements of an argument.
+func quantileOf(a tensor.Argument, kind string) quantile {
+	switch limited := a.Fill.Low < a.Fill.High; {
+	case limited && a.DType.IsFloat():
+		return between(kind, a.Fill.Low, a.Fill.High)
+	case limited:
+		return whole(kind, a.Fill.Low, a.Fill.High)
+	case !a.DType.IsFloat():
+		low, high := a.DType.Limits()
+		return whole(kind, max(low, -1<<53), min(high+1, 1<<53))
+	}
+	switch kind {
+	case Zeros:
+		return func(float64) float64 { return 0 }
+	case OnesAndZeros:
+		return coin(0, 1)
+	case Uniform:
+		return func(u float64) float64 { return 2*u - 1 }
+	case Large:
+		return large(a.DType)
+	case Denormal:
+		return denormal(a.DType)
+	}
+	if a.Fill.Kind == tensor.Uniform {
+		return func(u float64) float64 { return 2*u - 1 }
+	}
+	return normal
+}
+
+func coin(a, b float64) quantile {
+	return func(u float64) float64 {
+		if u < 0.5 {
+			return a
+		}
+		return b
+	}
+}
+
+// large spreads magnitudes evenly over powers of two. A dot product of some thousand
+// terms still fits FP16, an FP32 accumulator still gives it to all the digits that
+// FP16 has, and one in FP16 does not.
+func large(d tensor.DType) quantile {
+	low, high := -10.0, 4.0
+	switch d {
+	case tensor.E4M3:
+		low, high = -6, 2 // 448 is soon reached
+	case tensor.E5M2:
+		low = -8
+	}
+	return func(u float64) float64 {
+		return signed(u, func(v float64) float64 { return math.Exp2(low + v*(high-low)) })
+	}
+}
+
+// denormal has three quarters below the smallest normal number, the rest up to four
+// times it: what is flushed to zero at the edge differs there by all it has.
+func denormal(d tensor.DType) quantile {
+	least := d.LeastNormal()
+	return func(u float64) float64 {
+		return signed(u, func(v float64) float64 {
+			if v < 0.75 {
+				return v / 0.75 * least
+			}
+			return least * (1 + 12*(v-0.75))
+		})
+	}
+}
+
+// signed uses half of the range for negative values.
+func signed(u float64, magnitude func(float64) float64) float64 {
+	if u < 0.5 {
+		return -magnitude(1 - 2*u)
+	}
+	return magnitude(2*u - 1)
+}
+
+// between keeps to the limits of an argument, whatever the kind would like.
+func between(kind string, low, high float64) quantile {
+	clip := func(x float64) float64 { return min(max(x, low), high) }
+	switch kind {
+	case Zeros:
+		return func(float64) float64 { return clip(0) }
+	case OnesAndZeros:
+		return coin(clip(0), clip(1))
+	case Large: // the ends, often
+		return func(u float64) float64 { return clip(low + (2*u-0.5)*(high-low)) }
+	}
+	return func(u float64) float64 { return low + u*(high-low) }
+}
+
+// whole draws integers from low up to, and without, high.
+func whole(kind string, low, high float64) quantile {
+	low, high = math.Ceil(low), math.Ceil(high)
+	clip := func(x float64) float64 { return min(max(x, low), high-1) }
+	switch kind {
+	case Zeros:
+		return func(float64) float64 { return clip(0) }
+	case OnesAndZeros:
+		return coin(clip(0), clip(1))
+	case Denormal: // the integers around zero
+		return func(u float64) float64 { return clip(math.Floor(3*u) - 1) }
+	case Large:
+		return func(u float64) float64 { return clip(math.Floor(low + (2*u-0.5)*(high-low))) }
+	}
+	return func(u float64) float64 { return clip(math.Floor(low + u*(high-low))) }
+}
+
+// normal interpolates in a table of quantiles: no logarithm and no rejection, so that
+// an element costs the same always. The tails end at 4.4 standard deviations.
+func normal(u float64) float64 {
+	table := normals()
+	at := u * steps
+	i := min(int(at), steps-1)
+	return table[i] + (at-float64(i))*(table[i+1]-table[i])
+}
+
+const steps = 1 << 16
+
+var normals = sync.OnceValue(func() *[steps + 1]float64 {
+	t := new([steps + 1]float64)
+	for i := range t {
+		u := min(max(float64(i), 0.35), steps-0.35) / steps
+		t[i] = math.Sqrt2 * math.Erfinv(2*u-1)
+	}
+	return t
+})
