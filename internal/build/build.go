@@ -20,6 +20,7 @@ type Recipe struct {
 	Env     []string // added to pawl's own
 	Outputs []string // globs below Dir
 	Timeout time.Duration
+	Sandbox *Sandbox // nil for none: the build can do what pawl can
 }
 
 // Error is a build that failed.
@@ -72,9 +73,12 @@ func (r Recipe) execute(ctx context.Context, log io.Writer) error {
 		cmd.Stdout = io.MultiWriter(&printed, log)
 	}
 	cmd.Stderr = cmd.Stdout
-	err := cmd.Run()
+	err := r.Sandbox.Run(ctx, cmd, r)
 	if err == nil {
 		return nil
+	}
+	if e, ok := errors.AsType[*SandboxError](err); ok {
+		return e
 	}
 	reason := err.Error()
 	if ctx.Err() != nil {

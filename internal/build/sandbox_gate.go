@@ -1,0 +1,149 @@
+package build
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// gate is how pawl and bubblewrap talk: bubblewrap stops before the build's first
+// instruction and says which process it is; pawl takes hold of it and lets it go.
+type gate struct {
+	status, said *os.File // bubblewrap writes what happens, pawl reads it
+	hold, loose  *os.File // bubblewrap waits, pawl writes
+	filter       *os.File // the system calls a build may make
+	events       *json.Decoder
+}
+
+func openGate() (_ *gate, err error) {
+	g := &gate{}
+	defer func() {
+		if err != nil {
+			g.close()
+		}
+	}()
+	if g.said, g.status, err = os.Pipe(); err != nil {
+		return nil, err
+	}
+	if g.hold, g.loose, err = os.Pipe(); err != nil {
+		return nil, err
+	}
+	if g.filter, err = systemCallFilter(); err != nil {
+		return nil, err
+	}
+	g.events = json.NewDecoder(g.said)
+	return g, nil
+}
+
+// files are what bubblewrap inherits: descriptors 3 and up, as args numbers them.
+func (g *gate) files() []*os.File {
+	list := []*os.File{g.status, g.hold}
+	if g.filter != nil {
+		list = append(list, g.filter)
+	}
+	return list
+}
+
+func (g *gate) args() []string {
+	args := []string{"--json-status-fd", "3", "--block-fd", "4"}
+	if g.filter != nil {
+		args = append(args, "--seccomp", "5")
+	}
+	return args
+}
+
+func (g *gate) close() {
+	for _, f := range []*os.File{g.status, g.said, g.hold, g.loose, g.filter} {
+		if f != nil {
+			f.Close()
+		}
+	}
+}
+
+// enter waits for the build to stand ready and lets it run.
+func (g *gate) enter() (*inmates, error) {
+	g.status.Close() // what bubblewrap holds of it ends with bubblewrap
+	g.hold.Close()
+	if err := g.said.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
+		return nil, err
+	}
+	var event struct {
+		Child int `json:"child-pid"`
+	}
+	if err := g.events.Decode(&event); err != nil {
+		return nil, fmt.Errorf("bubblewrap did not say what it started: %w", err)
+	}
+	if event.Child <= 1 {
+		return nil, fmt.Errorf("bubblewrap says that it started process %d", event.Child)
+	}
+	fd, err := unix.PidfdOpen(event.Child, 0)
+	if err != nil {
+		return nil, fmt.Errorf("hold on to process %d: %w", event.Child, err)
+	}
+	// Where memory runs out, the build goes first; where that cannot be said, it may not.
+	_ = os.WriteFile(fmt.Sprintf("/proc/%d/oom_score_adj", event.Child), []byte("1000"), 0o644)
+	if _, err := g.loose.Write([]byte{1}); err != nil {
+		unix.Close(fd)
+		return nil, err
+	}
+	return &inmates{first: fd}, nil
+}
+
+// ended tells, after bubblewrap's end, whether the build itself came to an end. If
+// not, bubblewrap did not get as far as starting it, or was killed.
+func (g *gate) ended() bool {
+	var event struct {
+		Code *int `json:"exit-code"`
+	}
+	return g.events.Decode(&event) == nil && event.Code != nil
+}
+
+// bounded puts the limits before a command: prlimit sets them inside, where the
+// processes of a user outside do not count, and what it starts cannot lift them.
+func (l Limits) bounded(prlimit string, command []string) []string {
+	args := []string{prlimit, "--core=0"}
+	for _, limit := range []struct {
+		name     string
+		resource int
+		most     int64
+	}{
+		{"as", unix.RLIMIT_AS, l.Memory}, {"nproc", unix.RLIMIT_NPROC, l.Processes}, {"fsize", unix.RLIMIT_FSIZE, l.File},
+	} {
+		var now unix.Rlimit
+		most := uint64(limit.most)
+		if unix.Getrlimit(limit.resource, &now) == nil {
+			most = min(most, now.Max) // a limit can be lowered only
+		}
+		args = append(args, fmt.Sprintf("--%s=%d", limit.name, most))
+	}
+	return slices.Concat(args, []string{"--"}, command)
+}
+
+// inmates are the processes of a build. The kernel ends the first of them only when
+// all others are gone.
+type inmates struct{ first int }
+
+// gone waits until no process of the build is left: only then does nobody write into
+// its outputs any more.
+func (i *inmates) gone() error {
+	defer unix.Close(i.first)
+	for deadline := time.Now().Add(10 * time.Second); ; {
+		left := time.Until(deadline)
+		if left <= 0 {
+			return &SandboxError{Reason: "processes of the build are still there after its end"}
+		}
+		n, err := unix.Poll([]unix.PollFd{{Fd: int32(i.first), Events: unix.POLLIN}}, int(left.Milliseconds())+1)
+		switch {
+		case errors.Is(err, unix.EINTR):
+		case err != nil:
+			return &SandboxError{Reason: "its processes cannot be waited for", Err: err}
+		case n > 0:
+			return nil
+		}
+	}
+}

@@ -1,0 +1,176 @@
+package build
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+)
+
+// takeOut brings the declared outputs from the room to where the sources lie. Only
+// regular files come out, and nothing that leads elsewhere or changes a source: what
+// stands at a declared place was put there by a stranger.
+func (r *room) takeOut(globs []string, most int64) error {
+	inside, err := filepath.Rel(r.root, r.dir)
+	if err != nil {
+		return err
+	}
+	from, err := os.OpenRoot(r.at("tree"))
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	to, err := os.OpenRoot(r.root)
+	if err != nil {
+		return err
+	}
+	defer to.Close()
+	var outputs []string
+	for _, glob := range globs {
+		found, err := declared(from.FS(), path.Join(filepath.ToSlash(inside), filepath.ToSlash(glob)))
+		if err != nil {
+			return fmt.Errorf("take the outputs %q out of the sandbox: %w", glob, err)
+		}
+		outputs = append(outputs, found...)
+	}
+	for _, name := range outputs {
+		n, err := r.take(from, to, name, most)
+		if err != nil {
+			return fmt.Errorf("take the output %s out of the sandbox: %w", name, err)
+		}
+		if most -= n; most < 0 {
+			return fmt.Errorf("take the output %s out of the sandbox: all outputs together are too large", name)
+		}
+	}
+	return nil
+}
+
+// maxOutputs bounds the files of a build.
+const maxOutputs = 100_000
+
+// declared lists the files that a glob matches, those in matched folders included.
+func declared(tree fs.FS, glob string) ([]string, error) {
+	if !filepath.IsLocal(filepath.FromSlash(glob)) {
+		return nil, errors.New("it lies outside the sources")
+	}
+	matches, err := fs.Glob(tree, glob)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := fs.Lstat(tree, glob); err == nil && len(matches) == 0 {
+		matches = []string{glob} // a link that leads nowhere, or out: it must not go unnoticed
+	}
+	var files []string
+	for _, m := range matches {
+		if info, err := fs.Lstat(tree, m); err == nil && !info.IsDir() {
+			files = append(files, m) // links too, of which WalkDir would see where they lead
+			continue
+		}
+		err := fs.WalkDir(tree, m, func(path string, e fs.DirEntry, err error) error {
+			if err != nil || e.IsDir() {
+				return err
+			}
+			if files = append(files, path); len(files) > maxOutputs {
+				return fmt.Errorf("there are more than %d files", maxOutputs)
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return files, nil
+}
+
+// take brings one output out, so that it is there as a whole or not at all.
+func (r *room) take(from, to *os.Root, name string, most int64) (int64, error) {
+	if gitOwn(name) {
+		return 0, errors.New("it lies in git's own folder")
+	}
+	if err := straight(from, name); err != nil {
+		return 0, err
+	}
+	info, err := from.Lstat(name)
+	if err != nil {
+		return 0, err
+	}
+	if !info.Mode().IsRegular() {
+		return 0, fmt.Errorf("it is %s, and only regular files may leave it; let the build copy what it links to (cp -L)", kindOf(info.Mode()))
+	}
+	if r.sources[name] {
+		return 0, r.unchanged(from, to, name)
+	}
+	if err := straight(to, name); err != nil {
+		return 0, err
+	}
+	if err := to.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		return 0, err
+	}
+	fresh := name + ".pawl-new"
+	if err := to.Remove(fresh); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return 0, err
+	}
+	n, err := copyFile(from, to, name, fresh, most)
+	if err == nil {
+		err = to.Rename(fresh, name)
+	}
+	if err != nil {
+		return n, errors.Join(err, to.Remove(fresh))
+	}
+	return n, nil
+}
+
+// straight sees to it that the way to a file leads through folders only.
+func straight(root *os.Root, name string) error {
+	parts := strings.Split(filepath.ToSlash(filepath.Dir(name)), "/")
+	for i := range parts {
+		folder := filepath.Join(parts[:i+1]...)
+		info, err := root.Lstat(folder)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if !info.IsDir() {
+			return fmt.Errorf("the way to it leads through %s, which is %s", folder, kindOf(info.Mode()))
+		}
+	}
+	return nil
+}
+
+// unchanged refuses an output that would put other contents into a source.
+func (r *room) unchanged(from, to *os.Root, name string) error {
+	a, err := fileDigest(from, name)
+	if err != nil {
+		return err
+	}
+	b, err := fileDigest(to, name)
+	if err != nil {
+		return err
+	}
+	if a != b {
+		return errors.New("it is one of the sources, which a build in the sandbox cannot change")
+	}
+	return nil
+}
+
+func kindOf(mode fs.FileMode) string {
+	switch {
+	case mode&fs.ModeSymlink != 0:
+		return "a symbolic link"
+	case mode.IsDir():
+		return "a folder"
+	case mode&fs.ModeNamedPipe != 0:
+		return "a named pipe"
+	case mode&fs.ModeSocket != 0:
+		return "a socket"
+	case mode&fs.ModeDevice != 0:
+		return "a device"
+	default:
+		return "a file"
+	}
+}

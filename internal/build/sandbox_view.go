@@ -1,0 +1,134 @@
+package build
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// What a build sees of the machine, all of it read-only: programs, libraries and
+// headers, and of /etc only what compilers read.
+var (
+	systemFolders = []string{"/usr", "/opt", "/nix/store"}
+	systemLinks   = []string{"/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"} // into /usr, on most
+	systemFiles   = []string{
+		"/etc/alternatives", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/localtime", "/etc/OpenCL",
+		"/etc/nvcc.profile", "/etc/debian_version", "/etc/os-release", "/etc/python3", "/etc/mime.types",
+	}
+)
+
+// toolFolders are the variables that name a folder with tools: their folders are
+// seen too, wherever they lie.
+var toolFolders = []string{"CUDA_HOME", "CUDA_PATH", "ROCM_PATH", "HIP_PATH", "VIRTUAL_ENV", "CONDA_PREFIX"}
+
+// passed are the variables that a build gets from pawl's own environment; an
+// asterisk stands for any ending. Everything else could be a token.
+var passed = append([]string{
+	"LANG", "LC_*", "TZ", "CC", "CXX", "CUDACXX", "CUDAHOSTCXX", "HIPCXX", "CFLAGS", "CXXFLAGS", "CPPFLAGS", "CUDAFLAGS", "LDFLAGS",
+	"NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS", "NVCC_CCBIN", "LD_LIBRARY_PATH", "LIBRARY_PATH", "CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH",
+	"PKG_CONFIG_PATH", "CMAKE_GENERATOR", "CMAKE_PREFIX_PATH", "CMAKE_BUILD_PARALLEL_LEVEL", "TORCH_CUDA_ARCH_LIST", "MAX_JOBS", "SOURCE_DATE_EPOCH",
+}, toolFolders...)
+
+const sandboxHome = "/home/build"
+
+// cleanEnviron is what a build finds in its environment: what is passed of ours,
+// then what the suite gives it. A compiler cache is switched off: a stranger's build
+// must not write into a shared one, and an empty one is of no use.
+func cleanEnviron(ours, suites []string) []string {
+	env := []string{"HOME=" + sandboxHome, "USER=build", "TMPDIR=/tmp"}
+	for _, kv := range ours {
+		name, value, _ := strings.Cut(kv, "=")
+		switch {
+		case name == "PATH":
+			env = append(env, "PATH="+visiblePath(value, toolRoots(ours)))
+		case slices.ContainsFunc(passed, func(p string) bool {
+			stem, open := strings.CutSuffix(p, "*")
+			return name == p || open && strings.HasPrefix(name, stem)
+		}):
+			env = append(env, kv)
+		}
+	}
+	return append(append(env, suites...), "CCACHE_DISABLE=1")
+}
+
+// visiblePath leaves of a search path what can be seen in the sandbox.
+func visiblePath(path string, tools []string) string {
+	seen := slices.Concat(systemFolders, systemLinks, tools)
+	folders := slices.DeleteFunc(filepath.SplitList(path), func(f string) bool {
+		return !slices.ContainsFunc(seen, func(s string) bool { return within(s, f) })
+	})
+	if len(folders) == 0 {
+		return "/usr/local/bin:/usr/bin:/bin"
+	}
+	return strings.Join(folders, ":")
+}
+
+// toolRoots are the folders that the environment names as those of tools. One that
+// holds a home is none: it would show it.
+func toolRoots(env []string) []string {
+	home, _ := os.UserHomeDir()
+	var list []string
+	for _, kv := range env {
+		name, folder, _ := strings.Cut(kv, "=")
+		if !slices.Contains(toolFolders, name) || !filepath.IsAbs(folder) {
+			continue
+		}
+		if folder = filepath.Clean(folder); folder != "/" && (home == "" || !within(folder, home)) {
+			list = append(list, folder)
+		}
+	}
+	return list
+}
+
+// within tells whether a path is a folder or lies in it.
+func within(folder, path string) bool {
+	rel, err := filepath.Rel(folder, path)
+	return err == nil && filepath.IsLocal(rel)
+}
+
+// namespaces are the options of bubblewrap that leave a build nothing of the
+// machine's but its kernel.
+func namespaces() []string {
+	return []string{
+		"--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try",
+		"--uid", "1000", "--gid", "1000", "--cap-drop", "ALL", "--hostname", "build", "--die-with-parent", "--new-session",
+	}
+}
+
+// view is how bubblewrap is asked to show the machine, the room and the variables.
+// They are given here and not to bubblewrap itself, which runs outside: a suite may
+// write LD_PRELOAD.
+func (r *room) view(env []string) []string {
+	args := namespaces()
+	for _, folder := range systemFolders {
+		args = append(args, "--ro-bind-try", folder, folder)
+	}
+	for _, link := range systemLinks {
+		if target, err := os.Readlink(link); err == nil {
+			args = append(args, "--symlink", target, link)
+		} else {
+			args = append(args, "--ro-bind-try", link, link)
+		}
+	}
+	python, _ := filepath.Glob("/etc/python3.*")
+	for _, file := range slices.Concat(systemFiles, python) {
+		args = append(args, "--ro-bind-try", file, file)
+	}
+	args = append(args,
+		"--ro-bind", r.at("passwd"), "/etc/passwd", "--ro-bind", r.at("group"), "/etc/group",
+		"--proc", "/proc", "--dev", "/dev", "--bind", r.at("shm"), "/dev/shm", "--remount-ro", "/dev",
+		"--bind", r.at("tmp"), "/tmp", "--bind", r.at("home"), sandboxHome,
+		"--bind", r.at("tree"), r.root,
+	)
+	for _, folder := range toolRoots(os.Environ()) {
+		if !within(folder, r.root) {
+			args = append(args, "--ro-bind-try", folder, folder)
+		}
+	}
+	for _, kv := range env {
+		name, value, _ := strings.Cut(kv, "=")
+		args = append(args, "--setenv", name, value)
+	}
+	return append(args, "--remount-ro", "/", "--chdir", r.dir)
+}
