@@ -177,11 +177,17 @@ func (r *run) build(ctx context.Context, s *side) error {
 }
 
 func (r *run) buildVariant(ctx context.Context, s *side, b suite.Build, log io.Writer) error {
+	var sandbox *build.Sandbox
 	if b.Command != "" {
 		r.Emit(Building{Side: s.name, Command: b.Command})
+		var err error
+		// A base too: its sources are one's own, but the command is the change's.
+		if sandbox, err = build.Confine(ctx, b.Sandbox, r.trust(), os.Getenv); err != nil {
+			return err
+		}
 	}
 	facts, err := build.Run(ctx, build.Recipe{
-		Command: b.Command, Dir: s.dir, Env: environ(b.Env), Outputs: b.Outputs, Timeout: b.Timeout,
+		Command: b.Command, Dir: s.dir, Env: environ(b.Env), Outputs: b.Outputs, Timeout: b.Timeout, Sandbox: sandbox,
 	}, log)
 	if err != nil {
 		return err

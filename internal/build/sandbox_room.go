@@ -39,6 +39,28 @@ type room struct {
 	sources map[string]bool // what was copied, relative to root
 }
 
+// roomParent is where rooms are made: the folder for temporary files, or when pawl
+// is root and that is root's alone, one that everybody reaches.
+func roomParent() string {
+	own := os.TempDir()
+	for _, dir := range []string{own, "/var/tmp", "/tmp"} {
+		if os.Geteuid() != 0 || open(dir) {
+			return dir
+		}
+	}
+	return own
+}
+
+// open tells whether everybody may pass through a folder and those above it.
+func open(dir string) bool {
+	info, err := os.Stat(dir)
+	if err != nil || info.Mode()&0o001 == 0 {
+		return false
+	}
+	parent := filepath.Dir(dir)
+	return parent == dir || open(parent)
+}
+
 func (r *room) at(name string) string { return filepath.Join(r.path, name) }
 
 // furnish makes a room with a copy of the sources that dir belongs to: the files of
@@ -61,7 +83,7 @@ func (s *Sandbox) furnish(ctx context.Context, dir string, outputs []string) (_ 
 		return nil, &SandboxError{Reason: "the sources are the root of the machine", Fix: "move them into a folder of their own"}
 	}
 	r := &room{root: root, dir: dir, sources: map[string]bool{}}
-	if r.path, err = os.MkdirTemp("", "pawl-build-"); err != nil {
+	if r.path, err = os.MkdirTemp(roomParent(), "pawl-build-"); err != nil {
 		return nil, failed("there is no place for a copy of the sources", err)
 	}
 	if err := r.fill(files, s.Limits.Disk); err != nil {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/goatnote-inc/pawl/internal/bench"
+	"github.com/goatnote-inc/pawl/internal/build"
 	"github.com/goatnote-inc/pawl/internal/report"
 	"github.com/goatnote-inc/pawl/internal/suite"
 	"github.com/goatnote-inc/pawl/internal/trial"
@@ -77,6 +78,9 @@ func exitCode(ctx context.Context, err error) int {
 	}
 	if errors.Is(context.Cause(ctx), errInterrupted) {
 		return exitInterrupted
+	}
+	if _, ok := errors.AsType[*build.SandboxError](err); ok {
+		return exitCannot // the machine's fault, whichever side was to be built
 	}
 	if e, ok := errors.AsType[*trial.SideError](err); ok {
 		if e.Side == suite.Candidate {
