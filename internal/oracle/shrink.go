@@ -1,0 +1,162 @@
+package oracle
+
+import (
+	"context"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/goatnote-inc/pawl/internal/suite"
+)
+
+// Budget bounds the search for a small failure.
+type Budget struct {
+	Evaluations int
+	Time        time.Duration
+}
+
+// DefaultBudget finds most failures at their smallest, and ends within a minute.
+var DefaultBudget = Budget{Evaluations: 120, Time: 45 * time.Second}
+
+// Shrunk is the smallest failing point that was found.
+type Shrunk struct {
+	Point       Point
+	Evaluations int
+	Stopped     bool // the budget ended the search
+}
+
+// Shrink looks for the smallest point that still fails: first all sizes at once, then
+// each towards 1 by halving and by single steps, again until nothing gives; then the
+// simplest kind of contents, then a small seed. Fails must be false for what cannot
+// be run at all: a kernel that refuses a shape is not wrong about it. Now is a clock.
+// With enough budget the answer depends on fails alone.
+func Shrink(ctx context.Context, p Point, budget Budget, now func() time.Time, fails func(context.Context, Point) bool) Shrunk {
+	s := &shrinker{
+		best: p, budget: budget.Evaluations, seen: map[string]bool{p.key(): false},
+		until: now().Add(budget.Time), now: now, fails: fails,
+	}
+	ctx, cancel := context.WithTimeout(ctx, budget.Time)
+	defer cancel()
+	s.contents(ctx, []string{Normal}) // others make other sizes fail, and say less
+	s.sizes(ctx)
+	s.contents(ctx, Distributions())
+	s.sizes(ctx)
+	for seed := range uint64(4) {
+		q := s.best
+		q.Seed = seed
+		if seed >= s.best.Seed || s.try(ctx, q) {
+			break
+		}
+	}
+	return Shrunk{Point: s.best, Evaluations: s.evaluations, Stopped: s.stopped}
+}
+
+type shrinker struct {
+	best        Point
+	evaluations int
+	budget      int
+	until       time.Time
+	now         func() time.Time
+	stopped     bool
+	seen        map[string]bool
+	fails       func(context.Context, Point) bool
+}
+
+// try evaluates a point, once, and keeps it if it fails.
+func (s *shrinker) try(ctx context.Context, p Point) bool {
+	if _, known := s.seen[p.key()]; known || s.stopped {
+		return false
+	}
+	if s.evaluations >= s.budget || ctx.Err() != nil || !s.now().Before(s.until) {
+		s.stopped = true
+		return false
+	}
+	s.evaluations++
+	s.seen[p.key()] = true
+	failed := s.fails(ctx, p)
+	if ctx.Err() != nil {
+		s.stopped = true // an evaluation that was cut short says nothing
+		return false
+	}
+	if failed {
+		s.best = p
+	}
+	return failed
+}
+
+// contents tries the kinds that are simpler than the present one.
+func (s *shrinker) contents(ctx context.Context, kinds []string) {
+	rank := slices.Index(Distributions(), s.best.Inputs)
+	for _, kind := range kinds {
+		if slices.Index(Distributions(), kind) >= rank {
+			return
+		}
+		q := s.best
+		q.Inputs = kind
+		if s.try(ctx, q) {
+			return
+		}
+	}
+}
+
+// sizes makes the whole numbers of the config small.
+func (s *shrinker) sizes(ctx context.Context) {
+	least := s.best
+	least.Params = slices.Clone(least.Params)
+	for i := range least.Params {
+		if _, ok := size(least.Params[i]); ok {
+			least.Params[i].Value = 1.0
+		}
+	}
+	if s.try(ctx, least) {
+		return
+	}
+	for !s.stopped {
+		before := s.best.key()
+		for i := range s.best.Params {
+			s.size(ctx, i)
+		}
+		if s.best.key() == before {
+			return
+		}
+	}
+}
+
+// size makes one parameter small: 1 if that fails, else the edge between what passes
+// and what fails, by halving the distance; then single steps down from there, because
+// failing need not be a question of larger or smaller.
+func (s *shrinker) size(ctx context.Context, i int) {
+	high, ok := size(s.best.Params[i])
+	if !ok || high <= 1 || s.at(ctx, i, 1) {
+		return
+	}
+	for low := 1.0; high-low > 1 && !s.stopped; {
+		middle := math.Floor((low + high) / 2)
+		if s.at(ctx, i, middle) {
+			high = middle
+		} else {
+			low = middle
+		}
+	}
+	const down = 4
+	for step := 1.0; step <= down && high-step > 1; step++ {
+		if s.at(ctx, i, high-step) {
+			high -= step
+			step = 0
+		}
+	}
+}
+
+// at tries the best point with another value of a parameter.
+func (s *shrinker) at(ctx context.Context, i int, value float64) bool {
+	q := s.best
+	q.Params = slices.Clone(q.Params)
+	q.Params[i].Value = value
+	return s.try(ctx, q)
+}
+
+// size is the value of a parameter that counts something.
+func size(p suite.Param) (float64, bool) {
+	x, ok := p.Value.(float64)
+	return x, ok && x == math.Trunc(x) && x >= 1
+}
