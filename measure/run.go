@@ -117,6 +117,7 @@ type Tool struct {
 type BuildFacts struct {
 	Command string       `json:"command,omitempty"`
 	Seconds float64      `json:"seconds,omitempty"`
+	Cached  bool         `json:"cached,omitempty"` // all of it was kept from an earlier build
 	Outputs []FileDigest `json:"outputs,omitempty"`
 	Kernels []Kernel     `json:"kernels,omitempty"` // of CUDA outputs, by architecture
 	Code    []CodeDigest `json:"code,omitempty"`    // of every function, to explain what changed

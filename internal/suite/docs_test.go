@@ -147,6 +147,10 @@ func valueWords(at reflect.Type, f field) string {
 		return "text or a number"
 	case *duration:
 		return "a time"
+	case *size:
+		return "a size: `2GB`"
+	case *many[archName]:
+		return "`auto`, an architecture, or a list"
 	case *clocks:
 		return "`free`, `base`, `max`, a frequency"
 	case *share:

@@ -13,7 +13,7 @@ type fileDoc struct {
 	Trust           trust                                 `key:"trust" example:"checked" doc:"How far a change is trusted: trusted (its harness may run, as the base has it), checked (pawl's own launcher runs the kernel and no host code of the change), self-timed (only the clock outside counts). Without it: trusted."`
 	Definition      []text                                `key:"definition" most:"1000" example:"[harness.c, oracle.py]" doc:"Globs of the files that a change is measured with, beside this one: harness, oracle, tolerances. They are the base's; a change of them needs a person's accept."`
 	Device          deviceDoc                             `key:"device" doc:"The device to measure on."`
-	Build           buildDoc                              `key:"build" doc:"How the candidate is built. Without a command nothing is built."`
+	Build           buildDoc                              `key:"build" doc:"How the candidate is built. Without a command or a recipe nothing is built."`
 	Harness         harnessDoc                            `key:"harness" doc:"The program that runs the kernel."`
 	Measure         measureDoc                            `key:"measure" doc:"How a case is measured."`
 	Budget          budgetDoc                             `key:"budget" doc:"Where measuring ends, decided or not. Without it only the rounds do."`
@@ -35,10 +35,21 @@ type deviceDoc struct {
 }
 
 type buildDoc struct {
+	Recipe  recipe                `key:"recipe" example:"nvcc" doc:"Who composes the command line: command takes it as it is written; nvcc, cmake, torch (an extension of PyTorch) and make do it from a few keys, with a compiler cache where ccache is installed."`
 	Command text                  `key:"command" example:"make harness BLOCK=${BLOCK}" doc:"Command that builds, run in the folder of the suite. ${NAME} stands for a parameter: one build for each distinct command."`
-	Outputs []text                `key:"outputs" example:"[harness]" doc:"Globs of the files that the build makes. Their digests identify the build."`
+	Sources []text                `key:"sources" least:"1" most:"1000" example:"[harness.cu, 'kernels/*.cu']" doc:"Globs of the files to compile (nvcc, torch), or the folder of CMakeLists.txt (cmake)."`
+	Target  text                  `key:"target" example:"harness" doc:"What is made: a file for nvcc and torch, of which the end of the name says the kind (.so, .cubin, .ptx, .fatbin, else a program); a target for cmake and make."`
+	Flags   text                  `key:"flags" example:"--use_fast_math -DTILE=${TILE}" doc:"Flags for the compiler (nvcc, torch), for configuring (cmake), or further arguments (make)."`
+	Link    text                  `key:"link" example:"-lcublas" doc:"Flags for the linker (nvcc, torch)."`
+	Arch    many[archName]        `key:"arch" example:"[sm_80, sm_89]" doc:"Architectures to compile for. auto is that of the device."`
+	Folder  text                  `key:"folder" example:"build-${TILE}" doc:"Where cmake builds, below the folder of the suite; build without it."`
+	Jobs    *int                  `key:"jobs" min:"1" max:"1024" example:"4" doc:"Compilers at once. Without it as many as there are processors, and as the free memory allows."`
+	Memory  size                  `key:"memory" example:"4GB" doc:"What one compiler may take. It bounds how many run at once."`
+	Outputs []text                `key:"outputs" example:"[harness]" doc:"Globs of the files that the build makes. Their digests identify the build; without them it is not cached. For nvcc and torch: the target."`
+	Inputs  []text                `key:"inputs" most:"1000" example:"[../../sdk/cpp]" doc:"Files and folders that the build reads outside the folder of the suite. Without it the whole repository counts: a change anywhere in it makes another build."`
 	Env     named[envName, loose] `key:"env" most:"1000" example:"{CFLAGS: -O3}" doc:"Environment variables of the command."`
 	Timeout duration              `key:"timeout" doc:"How long a build may take."`
+	Cache   *bool                 `key:"cache" doc:"Whether finished builds are kept, and taken from there when nothing has changed."`
 	Sandbox confinement           `key:"sandbox" example:"always" doc:"Whether a build is kept from network, home and everything but a copy of its sources: always, never, or auto for code that is not one's own."`
 }
 

@@ -23,12 +23,17 @@ const maxSides = 100
 // does not say itself from the candidate.
 func (r *resolver) declareSides() {
 	candidate := variantDoc{r.doc.Build, r.doc.Harness}
+	r.checkBuild(candidate.Build, r.section("build"))
 	r.suite.sides = []*side{newSide(Candidate, candidate)}
 	for _, e := range r.doc.Implementations {
 		if e.broken {
 			r.broken = true
 		}
-		r.suite.sides = append(r.suite.sides, newSide(e.name, e.value.over(candidate)))
+		reference := e.value.over(candidate)
+		if e.value.Build.Recipe != "" || len(e.value.Build.written()) > 0 { // else it is the candidate's, which was checked
+			r.checkBuild(reference.Build, e.at)
+		}
+		r.suite.sides = append(r.suite.sides, newSide(e.name, reference))
 	}
 	for _, s := range r.suite.sides {
 		r.suite.Implementations = append(r.suite.Implementations, s.implementation())
@@ -60,11 +65,7 @@ func (s *Suite) side(name string) *side {
 func (v variantDoc) over(base variantDoc) variantDoc {
 	b, h := v.Build, v.Harness
 	return variantDoc{
-		Build: buildDoc{
-			Command: either(b.Command, base.Build.Command), Outputs: eitherList(b.Outputs, base.Build.Outputs),
-			Env: mergeEnv(b.Env, base.Build.Env), Timeout: cmp.Or(b.Timeout, base.Build.Timeout),
-			Sandbox: cmp.Or(b.Sandbox, base.Build.Sandbox),
-		},
+		Build: b.over(base.Build),
 		Harness: harnessDoc{
 			Command: either(h.Command, base.Harness.Command), Files: eitherList(h.Files, base.Harness.Files),
 			Env: mergeEnv(h.Env, base.Harness.Env), Timeout: cmp.Or(h.Timeout, base.Harness.Timeout),
@@ -99,15 +100,7 @@ func mergeEnv(over, base named[envName, loose]) named[envName, loose] {
 	return out
 }
 
-// plain fills the places of a build with the parameters; nil leaves them.
-func (b buildDoc) plain(params Params) Build {
-	return Build{
-		Command: fill(b.Command.string, params), Outputs: fillAll(b.Outputs, params),
-		Env: fillEnv(b.Env, params), Timeout: b.Timeout.Duration,
-		Sandbox: string(b.Sandbox),
-	}
-}
-
+// plain fills the places of a harness with the parameters; nil leaves them.
 func (h harnessDoc) plain(params Params) Harness {
 	return Harness{
 		Command: fill(h.Command.string, params), Files: fillAll(h.Files, params),
@@ -130,11 +123,6 @@ func fillEnv(env named[envName, loose], params Params) map[string]string {
 		out[e.name] = fill(e.value.string, params)
 	}
 	return out
-}
-
-// Key is equal for builds that are the same in everything.
-func (b Build) Key() string {
-	return fmt.Sprintf("%q %q %q %s %s", b.Command, b.Outputs, envList(b.Env), b.Timeout, b.Sandbox)
 }
 
 // Key is equal for harnesses that are the same in everything.

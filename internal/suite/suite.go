@@ -87,15 +87,6 @@ type Baseline struct {
 	File, Branch, Remote, Main string
 }
 
-// Build says how an implementation is built. Without a command it is not.
-type Build struct {
-	Command string
-	Outputs []string // globs
-	Env     map[string]string
-	Timeout time.Duration
-	Sandbox string // "always", "never" or "auto"
-}
-
 // Harness says how the program that runs the kernel is started.
 type Harness struct {
 	Command string

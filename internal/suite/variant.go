@@ -70,7 +70,7 @@ type template struct {
 // templates lists the places of all texts that are expanded, the first of each
 // parameter.
 func (v variantDoc) templates() []template {
-	texts := slices.Concat([]text{v.Build.Command, v.Harness.Command, v.Harness.Output}, v.Build.Outputs, v.Harness.Files)
+	texts := slices.Concat(v.Build.texts(), []text{v.Harness.Command, v.Harness.Output}, v.Harness.Files)
 	for _, e := range slices.Concat(v.Build.Env, v.Harness.Env) {
 		texts = append(texts, text(e.value))
 	}

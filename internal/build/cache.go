@@ -1,0 +1,298 @@
+package build
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Cache keeps finished builds, by what they were made of. An entry is a folder
+// that appears as a whole, by one rename, and is checked when it is read: no lock is
+// needed, and a writer that is killed leaves nothing that could be mistaken for an entry.
+type Cache struct {
+	Dir   string
+	Limit int64 // bytes, above which the longest unused entries go; 0 for DefaultLimit
+}
+
+// DefaultLimit is how much a cache holds.
+const DefaultLimit = 5 << 30
+
+// DefaultCache is the cache of this user: PAWL_CACHE, or a folder beside the caches
+// of other programs. PAWL_CACHE_SIZE, such as 20GB, is its limit.
+func DefaultCache() (*Cache, error) {
+	dir := os.Getenv("PAWL_CACHE")
+	if dir == "" {
+		base, err := os.UserCacheDir()
+		if err != nil {
+			return nil, fmt.Errorf("find a place for the build cache: %w: set PAWL_CACHE to a folder", err)
+		}
+		dir = filepath.Join(base, "pawl")
+	}
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, fmt.Errorf("find the build cache: %w", err)
+	}
+	limit, err := parseSize(os.Getenv("PAWL_CACHE_SIZE"))
+	if err != nil {
+		return nil, fmt.Errorf("PAWL_CACHE_SIZE: %w", err)
+	}
+	return &Cache{Dir: filepath.Join(dir, "builds"), Limit: limit}, nil
+}
+
+func parseSize(s string) (int64, error) {
+	if s == "" {
+		return 0, nil
+	}
+	units := []struct {
+		suffix string
+		bytes  float64
+	}{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"GB", 1e9}, {"MB", 1e6}}
+	for _, u := range units {
+		if number, ok := strings.CutSuffix(s, u.suffix); ok {
+			if x, err := strconv.ParseFloat(strings.TrimSpace(number), 64); err == nil && x > 0 && x < 1e9 {
+				return int64(x * u.bytes), nil
+			}
+		}
+	}
+	return 0, fmt.Errorf("%q is not a size such as 20GB", s)
+}
+
+// entry is what was kept of a build.
+type entry struct {
+	Format  string     `json:"format"`
+	Key     string     `json:"key"`
+	Command string     `json:"command"`
+	Seconds float64    `json:"seconds"`
+	Outputs []kept     `json:"outputs"`
+	Log     string     `json:"log"` // digest of the file log
+	Arch    []string   `json:"arch,omitempty"`
+	Made    *time.Time `json:"made,omitempty"`
+}
+
+// kept is an output; its content is the file of its index.
+type kept struct {
+	Path   string      `json:"path"` // below the suite's folder, with slashes
+	Mode   fs.FileMode `json:"mode"`
+	Size   int64       `json:"size"`
+	Digest string      `json:"digest"`
+}
+
+const (
+	maxKept       = 10_000
+	maxEntryBytes = 1 << 20 // of entry.json
+)
+
+func (c *Cache) at(key string) string { return filepath.Join(c.Dir, key[:2], key) }
+
+// placed is the key of a build whose outputs name the folder they were made in: it
+// is of use in no other.
+func placed(key, root string) string {
+	sum := sha256.New()
+	writeField(sum, key, root)
+	return hex.EncodeToString(sum.Sum(nil))
+}
+
+// load reads an entry and checks it. One that is damaged is removed.
+func (c *Cache) load(key string) (*entry, string, bool) {
+	dir := c.at(key)
+	f, err := os.Open(filepath.Join(dir, "entry.json"))
+	if err != nil {
+		if _, err := os.Lstat(dir); err == nil { // a folder without a head
+			c.discard(dir)
+		}
+		return nil, "", false
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxEntryBytes+1))
+	var e entry
+	if err != nil || json.Unmarshal(text, &e) != nil || !e.whole(key) {
+		c.discard(dir)
+		return nil, "", false
+	}
+	now := time.Now()
+	_ = os.Chtimes(f.Name(), now, now) // the order of eviction; a reader without the right to write does not matter
+	return &e, dir, true
+}
+
+// whole tells whether an entry is one that pawl wrote under this key. Its contents
+// are checked while they are copied.
+func (e *entry) whole(key string) bool {
+	ok := e.Format == keyFormat && e.Key == key && len(e.Outputs) > 0 && len(e.Outputs) <= maxKept && e.Seconds >= 0
+	for _, o := range e.Outputs {
+		ok = ok && filepath.IsLocal(filepath.FromSlash(o.Path)) && o.Mode == o.Mode.Perm() && o.Size >= 0
+	}
+	return ok
+}
+
+// store keeps the outputs of a build. Of two that write the same entry one wins,
+// and both are right.
+func (c *Cache) store(e entry, root *os.Root, log []byte) error {
+	if err := os.MkdirAll(filepath.Join(c.Dir, "tmp"), 0o700); err != nil {
+		return fmt.Errorf("keep a build: %w", err)
+	}
+	tmp, err := os.MkdirTemp(filepath.Join(c.Dir, "tmp"), "new-")
+	if err != nil {
+		return fmt.Errorf("keep a build: %w", err)
+	}
+	defer os.RemoveAll(tmp)
+	for i, o := range e.Outputs {
+		digest, size, err := copyOut(root, o.Path, filepath.Join(tmp, strconv.Itoa(i)))
+		if err != nil {
+			return fmt.Errorf("keep %s of a build: %w", o.Path, err)
+		}
+		if digest != o.Digest {
+			return fmt.Errorf("keep %s of a build: it is still being written", o.Path)
+		}
+		e.Outputs[i].Size = size
+	}
+	sum := sha256.Sum256(log)
+	e.Log, e.Format = hex.EncodeToString(sum[:]), keyFormat
+	text, err := json.Marshal(e)
+	if err != nil {
+		return fmt.Errorf("keep a build: %w", err)
+	}
+	err = errors.Join(os.WriteFile(filepath.Join(tmp, "log"), log, 0o600), os.WriteFile(filepath.Join(tmp, "entry.json"), text, 0o600))
+	if err != nil {
+		return fmt.Errorf("keep a build: %w", err)
+	}
+	if err := os.MkdirAll(filepath.Dir(c.at(e.Key)), 0o700); err != nil {
+		return fmt.Errorf("keep a build: %w", err)
+	}
+	if err := os.Rename(tmp, c.at(e.Key)); err != nil && !errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("keep a build: %w", err)
+	}
+	return c.evict(time.Now())
+}
+
+func copyOut(root *os.Root, name, to string) (digest string, size int64, err error) {
+	in, err := root.Open(filepath.FromSlash(name))
+	if err != nil {
+		return "", 0, err
+	}
+	defer in.Close()
+	return copyTo(in, to, 0o600)
+}
+
+// copyTo writes a file and says what was written.
+func copyTo(in io.Reader, to string, mode fs.FileMode) (digest string, size int64, err error) {
+	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return "", 0, err
+	}
+	sum := sha256.New()
+	size, err = io.Copy(io.MultiWriter(out, sum), in)
+	return "sha256:" + hex.EncodeToString(sum.Sum(nil)), size, errors.Join(err, out.Close())
+}
+
+// discard takes an entry away as a whole, so that no reader meets half of it.
+func (c *Cache) discard(dir string) {
+	away, err := os.MkdirTemp(filepath.Join(c.Dir, "tmp"), "old-")
+	if err != nil {
+		if os.MkdirAll(filepath.Join(c.Dir, "tmp"), 0o700) != nil {
+			return
+		}
+		if away, err = os.MkdirTemp(filepath.Join(c.Dir, "tmp"), "old-"); err != nil {
+			return
+		}
+	}
+	_ = os.Rename(dir, filepath.Join(away, "entry"))
+	_ = os.RemoveAll(away)
+}
+
+// held is an entry as the disk shows it.
+type held struct {
+	dir  string
+	size int64
+	used time.Time
+}
+
+// entries lists what the cache holds.
+func (c *Cache) entries() []held {
+	dirs, _ := filepath.Glob(filepath.Join(globSafe(c.Dir), "??", "*"))
+	var list []held
+	for _, dir := range dirs {
+		h := held{dir: dir}
+		if info, err := os.Stat(filepath.Join(dir, "entry.json")); err == nil {
+			h.used = info.ModTime()
+		}
+		files, err := os.ReadDir(dir)
+		if err != nil {
+			continue
+		}
+		for _, f := range files {
+			if info, err := f.Info(); err == nil {
+				h.size += info.Size()
+			}
+		}
+		list = append(list, h)
+	}
+	return list
+}
+
+// abandoned is after how long an unfinished entry belongs to nobody: no build takes
+// so long to be copied.
+const abandoned = time.Hour
+
+// evict removes the longest unused entries until a tenth below the limit, and what
+// killed writers left.
+func (c *Cache) evict(now time.Time) error {
+	unfinished, err := os.ReadDir(filepath.Join(c.Dir, "tmp"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("clean the build cache: %w", err)
+	}
+	for _, u := range unfinished {
+		if info, err := u.Info(); err == nil && now.Sub(info.ModTime()) > abandoned {
+			_ = os.RemoveAll(filepath.Join(c.Dir, "tmp", u.Name()))
+		}
+	}
+	list := c.entries()
+	var total int64
+	for _, h := range list {
+		total += h.size
+	}
+	limit := cmp.Or(c.Limit, DefaultLimit)
+	if total <= limit {
+		return nil
+	}
+	slices.SortFunc(list, func(a, b held) int { return a.used.Compare(b.used) })
+	for _, h := range list {
+		if total <= limit/10*9 {
+			break
+		}
+		c.discard(h.dir)
+		total -= h.size
+	}
+	return nil
+}
+
+// Size tells how many builds the cache holds and how many bytes they take.
+func (c *Cache) Size() (builds int, bytes int64) {
+	for _, h := range c.entries() {
+		builds++
+		bytes += h.size
+	}
+	return builds, bytes
+}
+
+// Clean empties the cache. A build that is being kept meanwhile may stay.
+func (c *Cache) Clean(ctx context.Context) error {
+	for _, h := range c.entries() {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		c.discard(h.dir)
+	}
+	return c.evict(time.Now())
+}

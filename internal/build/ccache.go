@@ -1,0 +1,73 @@
+package build
+
+import (
+	"os"
+	"strings"
+)
+
+// Ccache is what a compiler cache did during a build.
+type Ccache struct {
+	Hits     int `json:"hits"`
+	Misses   int `json:"misses"`
+	Uncached int `json:"uncached,omitempty"` // calls it passes on: linking, or flags it does not know
+}
+
+// Rate is the share of compilations that it served; 0 when there were none.
+func (c Ccache) Rate() float64 {
+	if c.Hits+c.Misses == 0 {
+		return 0
+	}
+	return float64(c.Hits) / float64(c.Hits+c.Misses)
+}
+
+// statsLog is a file in which ccache writes what became of each call. Counting
+// there, not in its own sums, leaves out what other builds do meanwhile.
+type statsLog struct{ path string }
+
+func newStatsLog(r Recipe) statsLog {
+	if lookTool(r.Env, "ccache") == "" || lookEnv(r.Env, "CCACHE_STATSLOG") != "" {
+		return statsLog{}
+	}
+	f, err := os.CreateTemp("", "pawl-ccache-*")
+	if err != nil {
+		return statsLog{} // nobody needs the numbers to build
+	}
+	f.Close()
+	return statsLog{f.Name()}
+}
+
+func (l statsLog) env() []string {
+	if l.path == "" {
+		return nil
+	}
+	return []string{"CCACHE_STATSLOG=" + l.path}
+}
+
+func (l statsLog) read() Ccache {
+	if l.path == "" {
+		return Ccache{}
+	}
+	defer os.Remove(l.path)
+	b, err := os.ReadFile(l.path)
+	if err != nil {
+		return Ccache{}
+	}
+	return countCcache(string(b))
+}
+
+// countCcache reads a statistics log: a comment names the source of a call, the
+// lines after it what happened.
+func countCcache(text string) Ccache {
+	var c Ccache
+	for line := range strings.Lines(text) {
+		switch strings.TrimSpace(line) {
+		case "direct_cache_hit", "preprocessed_cache_hit":
+			c.Hits++
+		case "cache_miss":
+			c.Misses++
+		case "called_for_link", "called_for_preprocessing", "unsupported_compiler_option", "multiple_source_files", "no_input_file", "output_to_stdout", "unsupported_source_language", "compile_failed":
+			c.Uncached++
+		}
+	}
+	return c
+}

@@ -1,0 +1,125 @@
+package build
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// restore puts the outputs of an entry into the folder. All are copied and checked
+// before the first takes its place; false means that the entry is damaged or gone,
+// and that nothing was changed.
+func (c *Cache) restore(key, dir string) (*entry, []byte, bool) {
+	e, from, ok := c.load(key)
+	if !ok {
+		return nil, nil, false
+	}
+	log, err := os.ReadFile(filepath.Join(from, "log"))
+	if sum := sha256.Sum256(log); err != nil || hex.EncodeToString(sum[:]) != e.Log {
+		c.discard(from)
+		return nil, nil, false
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, nil, false
+	}
+	defer root.Close()
+	staged := map[string]string{} // the temporary name of an output
+	defer func() {
+		for _, tmp := range staged {
+			_ = root.Remove(tmp)
+		}
+	}()
+	for i, o := range e.Outputs {
+		if have, err := fileDigest(root, o.Path); err == nil && have == o.Digest && sameMode(root, o) {
+			continue // it is there already
+		}
+		tmp, digest, err := stage(root, o, filepath.Join(from, strconv.Itoa(i)))
+		if tmp != "" {
+			staged[o.Path] = tmp
+		}
+		if err != nil || digest != o.Digest {
+			var path *fs.PathError
+			if err == nil || errors.As(err, &path) && strings.HasPrefix(path.Path, c.Dir) {
+				c.discard(from)
+			}
+			return nil, nil, false
+		}
+	}
+	for name, tmp := range staged {
+		if err := root.Rename(tmp, filepath.FromSlash(name)); err != nil {
+			return nil, nil, false // a folder stands in the way: a build says so better
+		}
+		delete(staged, name)
+	}
+	return e, log, true
+}
+
+func sameMode(root *os.Root, o kept) bool {
+	info, err := root.Lstat(filepath.FromSlash(o.Path))
+	return err == nil && info.Mode() == o.Mode
+}
+
+// stage copies an output beside its place.
+func stage(root *os.Root, o kept, from string) (tmp, digest string, err error) {
+	in, err := os.Open(from)
+	if err != nil {
+		return "", "", err
+	}
+	defer in.Close()
+	name := filepath.FromSlash(o.Path)
+	if err := root.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		return "", "", err
+	}
+	tmp = fmt.Sprintf("%s.pawl-%d-%d", name, os.Getpid(), time.Now().UnixNano())
+	out, err := root.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, o.Mode)
+	if err != nil {
+		return "", "", err
+	}
+	sum := sha256.New()
+	_, err = io.Copy(io.MultiWriter(out, sum), in)
+	err = errors.Join(err, out.Close(), root.Chmod(tmp, o.Mode)) // whatever the umask is
+	return tmp, "sha256:" + hex.EncodeToString(sum.Sum(nil)), err
+}
+
+// aged are outputs that were there before a build, made to look old: a build that
+// takes them for up to date would hand on what another made of other flags.
+type aged struct {
+	root *os.Root
+	was  map[string]time.Time
+}
+
+var longAgo = time.Unix(0, 0)
+
+// age makes outputs look older than every source. Files that git tracks are
+// sources, whatever the suite calls them, and are left alone.
+func age(root *os.Root, paths []string, tracked func(string) bool) aged {
+	a := aged{root, map[string]time.Time{}}
+	for _, p := range paths {
+		info, err := root.Lstat(p)
+		if err == nil && info.Mode().IsRegular() && !tracked(p) && root.Chtimes(p, longAgo, longAgo) == nil {
+			a.was[p] = info.ModTime()
+		}
+	}
+	return a
+}
+
+// end gives the time back to those that were not made anew, and says whether all were.
+func (a aged) end() (renewed bool) {
+	renewed = true
+	for p, t := range a.was {
+		if info, err := a.root.Lstat(p); err == nil && info.ModTime().Equal(longAgo) {
+			renewed = false
+			_ = a.root.Chtimes(p, t, t)
+		}
+	}
+	return renewed
+}

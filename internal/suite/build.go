@@ -1,0 +1,236 @@
+package suite
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Build says how an implementation is built. Without a command or a recipe it is not.
+type Build struct {
+	Recipe  string // "command", or who composes the command line: "nvcc", "cmake", "torch", "make"
+	Command string // of recipe command
+	Sources []string
+	Target  string
+	Flags   string
+	Link    string
+	Arch    []string // "auto", or names of architectures
+	Folder  string
+	Jobs    int // 0 for as many as the machine carries
+	Memory  int64
+	Outputs []string // globs
+	Inputs  []string // nil for the whole repository
+	Env     map[string]string
+	Timeout time.Duration
+	Cache   bool
+	Sandbox string // "auto", "always" or "never"
+}
+
+// Needed tells whether there is anything to build.
+func (b Build) Needed() bool { return b.Command != "" || b.Recipe != "" && b.Recipe != commandRecipe }
+
+// String is what is built, in a line.
+func (b Build) String() string {
+	if !b.Needed() || b.Recipe == "" || b.Recipe == commandRecipe {
+		return b.Command
+	}
+	return strings.Join(slices.DeleteFunc([]string{b.Recipe, strings.Join(b.Sources, " "), b.Target, b.Flags}, func(s string) bool { return s == "" }), " ")
+}
+
+// Key is equal for builds that are the same in everything.
+func (b Build) Key() string {
+	key := fmt.Sprintf("%q %q %q %s %s", b.Command, b.Outputs, envList(b.Env), b.Timeout, b.Sandbox)
+	if b.Recipe != "" && b.Recipe != commandRecipe {
+		key += fmt.Sprintf(" %s %q %q %q %q %q %q %d", b.Recipe, b.Sources, b.Target, b.Flags, b.Link, b.Arch, b.Folder, b.Jobs)
+	}
+	if b.Inputs != nil || !b.Cache {
+		key += fmt.Sprintf(" %t %q", b.Cache, b.Inputs)
+	}
+	return key
+}
+
+// recipe is who composes the command line of a build.
+type recipe string
+
+const commandRecipe = "command"
+
+func (recipe) words() []string { return []string{commandRecipe, "nvcc", "cmake", "torch", "make"} }
+
+// recipeKeys are the keys that a recipe reads, beside those of every build.
+var recipeKeys = map[recipe][]string{
+	commandRecipe: {"command"},
+	"nvcc":        {"sources", "target", "flags", "link", "arch", "jobs"},
+	"cmake":       {"sources", "target", "flags", "arch", "folder", "jobs"},
+	"torch":       {"sources", "target", "flags", "link", "arch", "jobs"},
+	"make":        {"target", "flags", "arch", "jobs"},
+}
+
+// recipeNeeds are those of them that it cannot do without.
+var recipeNeeds = map[recipe][]string{"nvcc": {"sources", "target"}, "torch": {"sources", "target"}}
+
+// written are the keys of a build that only some recipes read, with their places.
+func (b buildDoc) written() map[string]*node {
+	places := map[string]*node{"command": b.Command.at, "target": b.Target.at, "flags": b.Flags.at, "link": b.Link.at, "folder": b.Folder.at}
+	if len(b.Sources) > 0 {
+		places["sources"] = b.Sources[0].at
+	}
+	if len(b.Arch) > 0 {
+		places["arch"] = b.Arch[0].at
+	}
+	for key, at := range places {
+		if at == nil {
+			delete(places, key)
+		}
+	}
+	return places
+}
+
+// checkBuild finds keys that the recipe does not read, and those it lacks. at
+// stands for the place of what is not there.
+func (r *resolver) checkBuild(b buildDoc, at *node) {
+	written := b.written()
+	for _, key := range []string{"command", "sources", "target", "flags", "link", "arch", "folder"} {
+		if n := written[key]; n != nil && !slices.Contains(recipeKeys[b.Recipe], key) {
+			r.add(n, b.hint(key), "recipe %s does not read %q", b.Recipe, key)
+		}
+	}
+	for _, key := range recipeNeeds[b.Recipe] {
+		if written[key] == nil {
+			r.add(at, "", "recipe %s needs %q", b.Recipe, key)
+		}
+	}
+	if t := b.Target; b.Recipe == "torch" && t.at != nil && !strings.HasSuffix(t.string, ".so") {
+		r.add(t.at, "write "+strconv.Quote(t.string+".so"), "target: recipe torch makes a library, whose name ends in .so")
+	}
+}
+
+// hint says which recipes would read a key.
+func (b buildDoc) hint(key string) string {
+	if key == "command" {
+		return "write recipe: command, or leave the command out"
+	}
+	var names []string
+	for _, name := range b.Recipe.words() {
+		if slices.Contains(recipeKeys[recipe(name)], key) {
+			names = append(names, name)
+		}
+	}
+	return "it is for recipe " + strings.Join(names, ", ")
+}
+
+// over lays a reference's build over the candidate's. One of another recipe has
+// nothing of the candidate's that only that recipe reads.
+func (b buildDoc) over(base buildDoc) buildDoc {
+	if b.Recipe == "" && b.Command.at != nil {
+		b.Recipe = commandRecipe
+	}
+	if b.Recipe != "" && b.Recipe != base.Recipe {
+		base.Command, base.Target, base.Flags, base.Link, base.Folder = text{}, text{}, text{}, text{}, text{}
+		base.Sources, base.Arch, base.Outputs = nil, nil, nil
+	}
+	if b.Arch == nil {
+		b.Arch = base.Arch
+	}
+	if b.Jobs == nil {
+		b.Jobs = base.Jobs
+	}
+	if b.Cache == nil {
+		b.Cache = base.Cache
+	}
+	return buildDoc{
+		Recipe: cmp.Or(b.Recipe, base.Recipe), Command: either(b.Command, base.Command),
+		Sources: eitherList(b.Sources, base.Sources), Target: either(b.Target, base.Target), Flags: either(b.Flags, base.Flags),
+		Link: either(b.Link, base.Link), Arch: b.Arch, Folder: either(b.Folder, base.Folder), Jobs: b.Jobs, Memory: cmp.Or(b.Memory, base.Memory),
+		Outputs: eitherList(b.Outputs, base.Outputs), Inputs: eitherList(b.Inputs, base.Inputs),
+		Env: mergeEnv(b.Env, base.Env), Timeout: cmp.Or(b.Timeout, base.Timeout), Cache: b.Cache,
+		Sandbox: cmp.Or(b.Sandbox, base.Sandbox),
+	}
+}
+
+// texts are those that may hold places for parameters.
+func (b buildDoc) texts() []text {
+	return slices.Concat([]text{b.Command, b.Target, b.Flags, b.Link, b.Folder}, b.Sources, b.Outputs)
+}
+
+// plain fills the places of a build with the parameters; nil leaves them.
+func (b buildDoc) plain(params Params) Build {
+	out := Build{
+		Recipe: string(b.Recipe), Command: fill(b.Command.string, params), Sources: fillAll(b.Sources, params), Target: fill(b.Target.string, params),
+		Flags: fill(b.Flags.string, params), Link: fill(b.Link.string, params), Folder: fill(b.Folder.string, params),
+		Jobs: value(b.Jobs), Memory: b.Memory.bytes, Outputs: fillAll(b.Outputs, params), Env: fillEnv(b.Env, params), Timeout: b.Timeout.Duration,
+		Cache: value(b.Cache), Sandbox: string(b.Sandbox),
+	}
+	for _, a := range b.Arch {
+		out.Arch = append(out.Arch, a.string)
+	}
+	if b.Inputs != nil {
+		out.Inputs = append([]string{}, fillAll(b.Inputs, nil)...) // none is not the same as not said
+	}
+	return out
+}
+
+// archName is an architecture as compilers are told, or auto for the device's.
+type archName text
+
+const archPattern = `^(auto|sm_[0-9]{2,3}[af]?)$`
+
+var archSpelling = regexp.MustCompile(archPattern)
+
+func (a *archName) read(d *decoder, n *node, f field) {
+	if !n.isText() || !archSpelling.MatchString(n.text) {
+		hint := ""
+		if n.isNumber() {
+			hint = "write sm_" + strings.ReplaceAll(n.text, ".", "")
+		}
+		d.add(n, hint, "%s: want auto or an architecture such as sm_89, found %s", f.key, n.describe())
+		return
+	}
+	*a = archName{n.text, n}
+}
+
+func (*archName) schema(*schemaWriter, field) object {
+	return object{"type": "string", "pattern": archPattern}
+}
+
+// size is an amount of memory with its unit.
+type size struct {
+	bytes int64
+	at    *node
+}
+
+const sizePattern = `^[0-9]+(\.[0-9]+)?\s?(MB|GB|MiB|GiB)$`
+
+var sizeSpelling = regexp.MustCompile(sizePattern)
+
+func (s *size) read(d *decoder, n *node, f field) {
+	if n.isNumber() {
+		d.add(n, fmt.Sprintf("write %sGB", n.text), "%s: %s has no unit", f.key, n.text)
+		return
+	}
+	if !n.isText() || !sizeSpelling.MatchString(n.text) {
+		d.want(n, f, "a size such as 500MB or 2GB")
+		return
+	}
+	unit := map[string]float64{"MB": 1e6, "GB": 1e9, "MiB": 1 << 20, "GiB": 1 << 30}
+	number := strings.TrimRight(n.text, "MGiB ")
+	x, err := strconv.ParseFloat(number, 64)
+	bytes := x * unit[strings.TrimSpace(n.text[len(number):])]
+	if err != nil || bytes < 1e6 || bytes > 1e15 {
+		d.add(n, "", "%s: want 1MB to 1000000GB, found %s", f.key, n.text)
+		return
+	}
+	*s = size{int64(bytes), n}
+}
+
+func (*size) schema(*schemaWriter, field) object {
+	return object{"type": "string", "pattern": sizePattern}
+}
+
+var (
+	_ spelled = (*archName)(nil)
+	_ spelled = (*size)(nil)
+)
