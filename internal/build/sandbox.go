@@ -114,7 +114,7 @@ func (s *Sandbox) Run(ctx context.Context, cmd *exec.Cmd, r Recipe) error {
 			Fix:    "write what the build makes into build.outputs",
 		}
 	}
-	room, err := s.furnish(ctx, r.Dir, r.Outputs)
+	room, err := s.furnish(ctx, r)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,30 @@ import (
 	"time"
 )
 
+// What a recipe makes on the way has its place in the sandbox too.
+func TestSandboxRecipe(t *testing.T) {
+	s := sandbox(t)
+	if _, err := exec.LookPath("nvcc"); err != nil {
+		t.Skip(err)
+	}
+	dir := sources(t, map[string]string{
+		"a.cu": "__global__ void k(float *x) { x[threadIdx.x] *= 2; }\nvoid go() { k<<<1, 32>>>(nullptr); }\n",
+		"b.cu": "void go();\nint main() { go(); }\n",
+	})
+	r, err := Compose(Spec{Recipe: "nvcc", Sources: []string{"*.cu"}, Target: "program", Arch: []string{"sm_80"}, Timeout: 5 * time.Minute}, Place{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Sandbox = s
+	facts, err := Run(t.Context(), r, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(facts.Outputs) != 1 || facts.Outputs[0].Path != "program" {
+		t.Errorf("it made %v", facts.Outputs)
+	}
+}
+
 // The compilers that kernels are built with work in the sandbox, on the examples.
 func TestSandboxBuilds(t *testing.T) {
 	s := sandbox(t)

@@ -65,17 +65,18 @@ func (r *room) at(name string) string { return filepath.Join(r.path, name) }
 
 // furnish makes a room with a copy of the sources that dir belongs to: the files of
 // its repository that git does not ignore, or of the folder where there is none.
-func (s *Sandbox) furnish(ctx context.Context, dir string, outputs []string) (_ *room, err error) {
+func (s *Sandbox) furnish(ctx context.Context, recipe Recipe) (_ *room, err error) {
 	failed := func(what string, err error) error {
 		return &SandboxError{Reason: what, Err: err}
 	}
-	if dir, err = filepath.Abs(dir); err == nil {
+	dir, err := filepath.Abs(recipe.Dir)
+	if err == nil {
 		dir, err = filepath.EvalSymlinks(dir)
 	}
 	if err != nil {
 		return nil, failed("the sources are not there", err)
 	}
-	root, files, err := sourceFiles(ctx, dir, outputs)
+	root, files, err := sourceFiles(ctx, dir, recipe.Outputs)
 	if err != nil {
 		return nil, failed("the sources cannot be listed", err)
 	}
@@ -86,14 +87,14 @@ func (s *Sandbox) furnish(ctx context.Context, dir string, outputs []string) (_ 
 	if r.path, err = os.MkdirTemp(roomParent(), "pawl-build-"); err != nil {
 		return nil, failed("there is no place for a copy of the sources", err)
 	}
-	if err := r.fill(files, s.Limits.Disk); err != nil {
+	if err := r.fill(files, recipe.Scratch, s.Limits.Disk); err != nil {
 		r.clear()
 		return nil, failed("the sources cannot be copied", err)
 	}
 	return r, nil
 }
 
-func (r *room) fill(files []string, most int64) error {
+func (r *room) fill(files []string, scratch string, most int64) error {
 	for _, folder := range []string{"tree", "tmp", "home", "shm"} {
 		if err := os.Mkdir(r.at(folder), 0o755); err != nil {
 			return err
@@ -121,7 +122,7 @@ func (r *room) fill(files []string, most int64) error {
 	}
 	inside, err := filepath.Rel(r.root, r.dir)
 	if err == nil {
-		err = to.MkdirAll(inside, 0o755) // git knows no empty folders
+		err = to.MkdirAll(filepath.Join(inside, filepath.FromSlash(scratch)), 0o755) // git knows no empty folders
 	}
 	if err == nil {
 		err = os.WriteFile(r.at("passwd"), []byte("build:x:1000:1000::"+sandboxHome+":/bin/sh\n"), 0o644)
