@@ -1,0 +1,201 @@
+/* Where arguments live. A set holds every tensor of one run, each in a slot of its own:
+
+     | band | ... window ... | band |
+
+   The window is the tensor. It begins at another place of its slot in every sample, so that neither an address nor
+   the contents behind it come back. Bands around outputs hold a secret pattern; what surrounds an input is random like
+   the input. A private copy of every input, the mirror, is what it is compared with and what is handed to pawl. */
+
+enum { BAND = 4096, ALIGN = 256, MOST_SETS = 256, FEW_SETS = 4 };
+#define BUDGET ((size_t)512 << 20) /* bytes of all sets, unless two need more */
+
+/* What a kind of device knows of memory; host.h, opencl.h and cuda.h have one each. */
+typedef struct memory {
+  void *in;    /* an area, or a buffer of OpenCL */
+  size_t from; /* where in it, or the address on a CUDA device */
+  void *view;  /* the window as OpenCL wants it */
+} memory;
+static void device_reserve(size_t inputs, size_t others); /* the most that all sets will need; before the first alloc */
+static void device_alloc(memory *m, size_t bytes, int input);
+static void device_free(memory *m);
+static void device_write(memory *m, size_t at, const void *from, size_t bytes);
+static const unsigned char *device_look(memory *m, size_t at, size_t bytes); /* valid until the next look or edit */
+static unsigned char *device_edit(memory *m, size_t at, size_t bytes);       /* where to write them ... */
+static void device_commit(memory *m, size_t at, size_t bytes);               /* ... before this */
+
+typedef struct slot {
+  memory m;
+  unsigned char *mirror; /* of an input its whole slot, of an inout what it begins with, in as much space */
+  size_t window;
+  print print;
+} slot;
+
+typedef struct set {
+  slot *slots; /* one an argument */
+} set;
+
+static struct {
+  set all[MOST_SETS];
+  int count, most;
+  unsigned char band[BAND];
+} sets;
+
+static size_t round_up(size_t n, size_t to) { return (n + to - 1) / to * to; }
+
+/* How far a window may wander: small tensors less, so that many sets still fit a cache. */
+static size_t jitter(const argument *a) {
+  return a->bytes < 2048 ? 2048 : a->bytes > 16384 ? 16384 : round_up(a->bytes, ALIGN);
+}
+
+static size_t slot_bytes(const argument *a) { return round_up(BAND + jitter(a) + a->bytes + BAND, 4096); }
+
+static void free_sets(void) {
+  int i;
+  while (sets.count) {
+    set *const s = &sets.all[--sets.count];
+    for (i = 0; i < arguments.count; i++) {
+      device_free(&s->slots[i].m);
+      free(s->slots[i].mirror);
+    }
+    free(s->slots);
+    s->slots = NULL;
+  }
+}
+
+static void fill_slot(const argument *a, slot *s, size_t bytes) {
+  device_alloc(&s->m, bytes, a->role == ROLE_IN);
+  if (!is_read(a)) return;
+  if (!(s->mirror = (unsigned char *)malloc(bytes))) pawl_fail_as("no_memory", "no memory for a copy of %s", a->name);
+  fill(a, &random_bits, s->mirror, bytes / dtypes[a->type].size);
+  if (a->role == ROLE_IN) device_write(&s->m, 0, s->mirror, bytes);
+}
+
+static void add_set(void) {
+  set *const s = &sets.all[sets.count];
+  int i;
+  if (!(s->slots = (slot *)calloc((size_t)arguments.count + 1, sizeof *s->slots))) pawl_fail_as("no_memory", "no memory");
+  sets.count++; /* before anything can fail: free_sets frees what is there */
+  for (i = 0; i < arguments.count; i++)
+    if (is_tensor(&arguments.all[i])) fill_slot(&arguments.all[i], &s->slots[i], slot_bytes(&arguments.all[i]));
+}
+
+static void make_sets(void) {
+  size_t inputs = 0, others = 0;
+  int i;
+  for (i = 0; i < arguments.count; i++)
+    if (is_tensor(&arguments.all[i])) *(arguments.all[i].role == ROLE_IN ? &inputs : &others) += slot_bytes(&arguments.all[i]);
+  const size_t each = inputs + others;
+  sets.most = each == 0 ? MOST_SETS : BUDGET / each < 2 ? 2 : BUDGET / each > MOST_SETS ? MOST_SETS : (int)(BUDGET / each);
+  poison(sets.band, pawl_random(&random_bits), BAND);
+  device_reserve(inputs * (size_t)sets.most, others * (size_t)sets.most);
+  while (sets.count < sets.most && sets.count < FEW_SETS) add_set();
+}
+
+static void move_window(const argument *a, slot *s) {
+  s->window = BAND + random_below(jitter(a) / ALIGN + 1) * ALIGN;
+}
+
+/* Draws a few elements of an input anew, at a place nobody knows: whatever was computed of the slot before is wrong. */
+static void redraw(const argument *a, slot *s) {
+  const size_t size = dtypes[a->type].size, count = a->count < 16 ? a->count : 16;
+  const size_t at = s->window + random_below(a->count - count + 1) * size;
+  fill(a, &random_bits, s->mirror + at, count);
+  if (a->role == ROLE_IN) device_write(&s->m, at, s->mirror + at, count * size);
+}
+
+/* Puts poison, or what an inout begins with, between two bands. */
+static void place_output(const argument *a, slot *s, uint64_t seed) {
+  unsigned char *const at = device_edit(&s->m, s->window - BAND, a->bytes + 2 * BAND);
+  memcpy(at, sets.band, BAND);
+  if (a->role == ROLE_OUT) poison(at + BAND, seed, a->bytes);
+  else memcpy(at + BAND, s->mirror + s->window, a->bytes);
+  memcpy(at + BAND + a->bytes, sets.band, BAND);
+  device_commit(&s->m, s->window - BAND, a->bytes + 2 * BAND);
+}
+
+static void place_set(set *s, uint64_t seed, int fresh) {
+  int i;
+  for (i = 0; i < arguments.count; i++) {
+    const argument *const a = &arguments.all[i];
+    if (!is_tensor(a)) continue;
+    move_window(a, &s->slots[i]);
+    if (fresh && is_read(a)) redraw(a, &s->slots[i]);
+    if (is_written(a)) place_output(a, &s->slots[i], seed);
+  }
+}
+
+/* After new contents were loaded: what an inout begins with is in its mirror only. */
+static void place_inouts(set *s) {
+  int i;
+  for (i = 0; i < arguments.count; i++)
+    if (arguments.all[i].role == ROLE_INOUT) place_output(&arguments.all[i], &s->slots[i], 0);
+}
+
+#define integrity(...) pawl_fail_as("integrity", __VA_ARGS__)
+
+/* Looks at an output: its bands, then what is in it. The pointer is valid until the next look. */
+static const unsigned char *look_at_output(const argument *a, slot *s, uint64_t seed, print *p) {
+  const unsigned char *const at = device_look(&s->m, s->window - BAND, a->bytes + 2 * BAND);
+  const unsigned char *const after = at + BAND + a->bytes;
+  size_t i;
+  if (memcmp(at, sets.band, BAND) != 0) {
+    for (i = BAND; at[i - 1] == sets.band[i - 1];) i--;
+    integrity("the kernel wrote before the beginning of %s, %zu bytes from it", a->name, BAND - i + 1);
+  }
+  if (memcmp(after, sets.band, BAND) != 0) {
+    for (i = 0; after[i] == sets.band[i];) i++;
+    integrity("the kernel wrote behind the end of %s, %zu bytes from it", a->name, i + 1);
+  }
+  *p = take_print(at + BAND, a->bytes, seed);
+  return at + BAND;
+}
+
+/* At return: every output is remembered, and must have been written. One word of 64 bits in 65536 may look like poison
+   by chance, in an output that is all NaN. */
+static void look_at_set(set *s, uint64_t seed, int all_written) {
+  int i;
+  for (i = 0; i < arguments.count; i++) {
+    const argument *const a = &arguments.all[i];
+    if (!is_written(a)) continue;
+    print *const p = &s->slots[i].print;
+    look_at_output(a, &s->slots[i], seed, p);
+    if (all_written && a->role == ROLE_OUT && a->dense && p->unwritten > p->words >> 16)
+      integrity("%zu of %zu words of %s were not written when the kernel returned", p->unwritten, p->words, a->name);
+  }
+}
+
+static void look_at_inputs(set *s) {
+  int i;
+  for (i = 0; i < arguments.count; i++) {
+    const argument *const a = &arguments.all[i];
+    if (a->role != ROLE_IN) continue;
+    const size_t at = s->slots[i].window - BAND, bytes = a->bytes + 2 * BAND;
+    if (memcmp(device_look(&s->slots[i].m, at, bytes), s->slots[i].mirror + at, bytes) != 0)
+      integrity("the kernel changed its input %s, or what lies around it", a->name);
+  }
+}
+
+/* Later, when everything is said to be done: nothing may have changed. */
+static void look_again(set *s, uint64_t seed) {
+  int i;
+  look_at_inputs(s);
+  for (i = 0; i < arguments.count; i++) {
+    const argument *const a = &arguments.all[i];
+    print now;
+    if (!is_written(a)) continue;
+    look_at_output(a, &s->slots[i], seed, &now);
+    if (now.hash != s->slots[i].print.hash) integrity("%s changed after the kernel had returned", a->name);
+  }
+}
+
+/* The whole of every input, its surroundings included. */
+static void look_at_everything(void) {
+  int i, k;
+  for (k = 0; k < sets.count; k++)
+    for (i = 0; i < arguments.count; i++) {
+      const argument *const a = &arguments.all[i];
+      slot *const s = &sets.all[k].slots[i];
+      if (a->role == ROLE_IN && memcmp(device_look(&s->m, 0, slot_bytes(a)), s->mirror, slot_bytes(a)) != 0)
+        integrity("the kernel changed its input %s, or what lies around it", a->name);
+    }
+}

@@ -1,0 +1,124 @@
+/* Fresh contents: what inputs are filled with, and the poison that stands in outputs before a run. */
+
+static pawl_rng random_bits; /* seeded by prepare: both sides of a round see the same */
+
+static size_t random_below(size_t n) { return n ? (size_t)(pawl_random(&random_bits) % n) : 0; }
+
+/* Mean 0, standard deviation 1, by the sum of four uniform numbers: it never leaves +-3.5. */
+static double draw_normal(pawl_rng *rng) {
+  const uint64_t bits = pawl_random(rng);
+  const int64_t sum = (int64_t)((bits & 0xffff) + (bits >> 16 & 0xffff) + (bits >> 32 & 0xffff) + (bits >> 48));
+  return (double)(sum - 2 * 0xffff) * (1.7320508075688772 / 65536);
+}
+
+/* Rounds to the nearest number of a small type, ties to even. What is too large becomes the largest. */
+static unsigned encode_small(double x, int exponent_bits, int mantissa_bits, unsigned largest) {
+  const unsigned sign = (unsigned)(x < 0) << (exponent_bits + mantissa_bits);
+  const int bias = (1 << (exponent_bits - 1)) - 1;
+  int exponent = 0;
+  double size = x < 0 ? -x : x, unit = 1;
+  while (size >= 2 && exponent < bias + 1) size /= 2, exponent++;
+  while (size < 1 && exponent > 1 - bias) size *= 2, exponent--;
+  unit = (double)(1 << mantissa_bits);
+  const double scaled = size * unit;
+  unsigned whole = (unsigned)scaled;
+  const double rest = scaled - whole;
+  if (rest > 0.5 || (rest == 0.5 && (whole & 1))) whole++;
+  /* the hidden bit of a normal number adds one to the exponent field; carries work out */
+  unsigned bits = ((unsigned)(exponent + bias - 1) << mantissa_bits) + whole;
+  return sign | (bits > largest ? largest : bits);
+}
+
+static void put_real(dtype type, double x, void *to) {
+  switch (type) {
+  case F64: *(double *)to = x; break;
+  case F32: case TF32: *(float *)to = (float)x; break;
+  case F16: *(uint16_t *)to = (uint16_t)encode_small(x, 5, 10, 0x7bff); break;
+  case BF16: *(uint16_t *)to = (uint16_t)encode_small(x, 8, 7, 0x7f7f); break;
+  case E4M3: *(uint8_t *)to = (uint8_t)encode_small(x, 4, 3, 0x7e); break;
+  case E5M2: *(uint8_t *)to = (uint8_t)encode_small(x, 5, 2, 0x7b); break;
+  default: break;
+  }
+}
+
+static double draw_real(const argument *a, pawl_rng *rng) {
+  if (!a->uniform) return draw_normal(rng);
+  const double low = a->low == a->high ? -1 : a->low, high = a->low == a->high ? 1 : a->high;
+  return low + (high - low) * (double)(pawl_random(rng) >> 11) / 9007199254740992.0;
+}
+
+static int64_t draw_whole(const argument *a, pawl_rng *rng) {
+  const uint64_t bits = pawl_random(rng);
+  if (dtypes[a->type].family == BOOLEAN) return (int64_t)(bits & 1);
+  if (a->low == a->high) return (int64_t)bits; /* any that the type can hold */
+  const double span = a->high - a->low;
+  return (int64_t)a->low + (int64_t)(bits % (span < 1 ? 1 : (uint64_t)span));
+}
+
+static void put_whole(size_t size, int64_t x, void *to) { memcpy(to, &x, size); /* little endian: the low bytes */ }
+
+/* Fills elements. Small types draw from a table, since rounding each would take longer than the kernel. */
+static void fill(const argument *a, pawl_rng *rng, void *to, size_t count) {
+  enum { TABLE = 4096 };
+  const size_t size = dtypes[a->type].size;
+  unsigned char *at = (unsigned char *)to;
+  size_t i;
+  if (dtypes[a->type].family != REAL) {
+    for (i = 0; i < count; i++, at += size) put_whole(size, draw_whole(a, rng), at);
+  } else if (size >= 4 || count < TABLE) {
+    for (i = 0; i < count; i++, at += size) put_real(a->type, draw_real(a, rng), at);
+  } else {
+    uint16_t table[TABLE];
+    uint64_t bits = 0;
+    memset(table, 0, sizeof table);
+    for (i = 0; i < TABLE; i++) put_real(a->type, draw_real(a, rng), &table[i]);
+    for (i = 0; i < count; i++, at += size, bits >>= 12) {
+      if (i % 5 == 0) bits = pawl_random(rng);
+      memcpy(at, &table[bits % TABLE], size);
+    }
+  }
+}
+
+/* The poison of the harness protocol: word i is a NaN in every type of floating point. */
+static uint64_t poison_word(uint64_t seed, uint64_t i) {
+  pawl_rng rng = {seed + i * UINT64_C(0x9e3779b97f4a7c15)};
+  return UINT64_C(0x7ff07ff07ff07ff0) | (pawl_random(&rng) & UINT64_C(0x800f800f800f800f));
+}
+
+static void poison(void *to, uint64_t seed, size_t bytes) {
+  unsigned char *at = (unsigned char *)to;
+  uint64_t i;
+  for (i = 0; i < bytes / 8; i++) {
+    const uint64_t word = poison_word(seed, i);
+    memcpy(at + 8 * i, &word, 8);
+  }
+  const uint64_t word = poison_word(seed, i);
+  memcpy(at + 8 * i, &word, bytes % 8);
+}
+
+typedef struct print { /* what is remembered of an output */
+  uint64_t hash;
+  size_t words, unwritten; /* of 64 bits; how many are still poison */
+} print;
+
+/* Fingerprints an output in one pass, four sums side by side so that it runs at the speed of memory. */
+static print take_print(const void *from, size_t bytes, uint64_t seed) {
+  const unsigned char *at = (const unsigned char *)from;
+  uint64_t sum[4] = {1, 2, 3, 4}, i, word;
+  print p = {0, (bytes + 7) / 8, 0};
+  for (i = 0; i < bytes / 8; i++) {
+    memcpy(&word, at + 8 * i, 8);
+    if ((word & UINT64_C(0x7ff07ff07ff07ff0)) == UINT64_C(0x7ff07ff07ff07ff0)) p.unwritten += word == poison_word(seed, i);
+    sum[i % 4] = (sum[i % 4] ^ word) * UINT64_C(0x9fb21c651e98df25);
+    sum[i % 4] ^= sum[i % 4] >> 29;
+  }
+  if (bytes % 8) {
+    uint64_t mask = ~(uint64_t)0 >> (64 - 8 * (bytes % 8));
+    word = 0;
+    memcpy(&word, at + 8 * i, bytes % 8);
+    p.unwritten += word == (poison_word(seed, i) & mask);
+    sum[0] = (sum[0] ^ word) * UINT64_C(0x9fb21c651e98df25);
+  }
+  for (i = 0; i < 4; i++) p.hash = (p.hash ^ sum[i]) * UINT64_C(0xd6e8feb86659fd93) + 1;
+  return p;
+}
