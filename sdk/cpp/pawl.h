@@ -13,6 +13,9 @@
        s->a = pawl_alloc(sizeof(float) * s->n * s->n);
        ...
        pawl_fill_float(rng, s->a, (size_t)s->n * s->n);
+       pawl_input("a", s->a, "f32", s->n, s->n);                   // so that pawl can check results, not only time them
+       ...
+       pawl_output("c", s->c, "f32", s->n, s->n);
        return s;
      }
      static void run(void *state, pawl_launch *l) { ... }           // ONE run of the kernel
@@ -31,6 +34,10 @@
    its own, so setup is then called several times. `wall` is CLOCK_MONOTONIC, `cpu` is the CPU time of the thread that
    calls run, `device` is events on the GPU. Under CUDA and HIP, launches of a measured sample wait behind a
    blocking kernel until all are queued, so that the time the host needs to launch is not in the sample.
+   How it checks. Arguments that setup registers can be filled by pawl and read back: `pawl fuzz` runs the kernel on
+   inputs of its own, and some timed samples are looked at unannounced. Outputs hold poison before each of these runs,
+   inputs must be unchanged afterwards, and memory from pawl.h has red zones around it and begins at a random place.
+   None of this is in the timed region.
    The CUDA part has run on an emulator only, the HIP part has only been compiled: neither has yet run on a GPU.
 
    Names that begin with pawli_ are not for you: they may change. Licence: see LICENSE in pawl's repository. */
@@ -109,6 +116,47 @@ PAWL_API void pawl_fill_half(pawl_rng *rng, void *to_fp16, size_t count);     /*
 /* Memory of a prepared case, 64-byte aligned; call it in setup. It is freed after teardown. Never returns NULL. */
 PAWL_API void *pawl_alloc(size_t bytes);
 
+/* What the kernel reads and writes; call these in setup, after allocating:
+     pawl_input("q", s->q, "f16", B, H, S, D);   only read, and filled by setup
+     pawl_output("out", s->out, "f16", B, H, S, D);   only written: every element, whatever was there before
+     pawl_inout("x", s->x, "f32", N);   read, then written
+     pawl_strides("q", H * S * D, D, H * D, 1);   where it is not row-major without gaps; in elements
+   Memory is a pointer to device memory under CUDA and HIP, a cl_mem under OpenCL, or what pawl_alloc gave. Types are
+   f64 f32 tf32 f16 bf16 e4m3 e5m2 i64 i32 i16 i8 u8 bool. What a run does must depend on the parameters and these
+   arguments alone: pawl replaces their contents. A kernel without arguments is timed, but cannot be checked. */
+PAWL_API void pawl_argument(const char *role, const char *name, const void *memory, const char *dtype, int rank,
+                            const int64_t *shape); /* role: "in", "out" or "inout" */
+PAWL_API void pawl_argument_strides(const char *name, int rank, const int64_t *strides);
+#if !defined(__cplusplus)
+#define PAWLI_SIZES(...) \
+  (int)(sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (const int64_t[]) { __VA_ARGS__ }
+#define pawl_input(name, memory, dtype, ...) pawl_argument("in", name, memory, dtype, PAWLI_SIZES(__VA_ARGS__))
+#define pawl_output(name, memory, dtype, ...) pawl_argument("out", name, memory, dtype, PAWLI_SIZES(__VA_ARGS__))
+#define pawl_inout(name, memory, dtype, ...) pawl_argument("inout", name, memory, dtype, PAWLI_SIZES(__VA_ARGS__))
+#define pawl_strides(name, ...) pawl_argument_strides(name, PAWLI_SIZES(__VA_ARGS__))
+#else
+template <class... N>
+PAWL_API void pawl_input(const char *name, const void *memory, const char *dtype, N... sizes) {
+  const int64_t shape[] = {(int64_t)sizes...};
+  pawl_argument("in", name, memory, dtype, (int)sizeof...(sizes), shape);
+}
+template <class... N>
+PAWL_API void pawl_output(const char *name, const void *memory, const char *dtype, N... sizes) {
+  const int64_t shape[] = {(int64_t)sizes...};
+  pawl_argument("out", name, memory, dtype, (int)sizeof...(sizes), shape);
+}
+template <class... N>
+PAWL_API void pawl_inout(const char *name, const void *memory, const char *dtype, N... sizes) {
+  const int64_t shape[] = {(int64_t)sizes...};
+  pawl_argument("inout", name, memory, dtype, (int)sizeof...(sizes), shape);
+}
+template <class... N>
+PAWL_API void pawl_strides(const char *name, N... strides) {
+  const int64_t list[] = {(int64_t)strides...};
+  pawl_argument_strides(name, (int)sizeof...(strides), list);
+}
+#endif
+
 /* What a run gets to launch with. */
 typedef struct pawl_launch pawl_launch;
 #if defined(PAWLI_GPU)
@@ -121,6 +169,8 @@ PAWL_API cl_device_id pawl_device(void); /* the first GPU, else the first device
 PAWL_API cl_command_queue pawl_queue(const pawl_launch *l); /* enqueue everything here; NULL in setup */
 PAWL_API cl_event *pawl_event(pawl_launch *l); /* pass one to each clEnqueue... of a run: these are timed */
 PAWL_API cl_kernel pawl_kernel(const char *source, const char *options, const char *name); /* the user releases it */
+/* As pawl_alloc, on the device, filled from memory of the host unless that is NULL. flags: CL_MEM_READ_ONLY ... */
+PAWL_API cl_mem pawl_buffer(cl_mem_flags flags, size_t bytes, const void *from);
 #endif
 
 /* One implementation of a benchmark. Entries with one name are implementations of one benchmark; configs, flops and
@@ -170,7 +220,13 @@ enum {
   PAWLI_LINE = 64 << 20, /* longest line of the protocol */
   PAWLI_DEPTH = 32,      /* deepest JSON from pawl */
   PAWLI_PART = 4096,     /* samples a message */
-  PAWLI_SETS = 64        /* buffer sets of a cold batch, at most */
+  PAWLI_SETS = 64,       /* buffer sets of a cold batch, at most */
+  PAWLI_KEPT = 64,       /* samples that are kept of one measurement, at most */
+  PAWLI_RANK = 8,        /* dimensions of an argument, at most */
+  PAWLI_PATH = 4096,     /* longest path from pawl */
+  PAWLI_HEADER = 16 << 20, /* longest header of a safetensors file */
+  PAWLI_ZONE = 4096,       /* bytes of a red zone */
+  PAWLI_PLACES = 64        /* where memory may begin, in steps of its alignment */
 };
 #define PAWLI_SHORT_NS 20e3  /* runs below this are batched ... */
 #define PAWLI_SAMPLE_NS 50e3 /* ... to samples of about this */
@@ -178,6 +234,7 @@ enum {
 #define PAWLI_LIFE_NS 2e9    /* longest silence while measuring */
 #define PAWLI_STALL_NS 1e9   /* so long a timer may stand still before a sample is given up */
 #define PAWLI_LOOK_NS 200e6  /* how often a measurement looks whether pawl is still there */
+#define PAWLI_LINGER_MS 2    /* nobody can wait for threads of the host: they get so long to show themselves */
 #define PAWLI_CALIBRATION "pawl.calibration"
 
 struct pawl_params {
@@ -196,14 +253,38 @@ struct pawl_launch {
 typedef enum { PAWLI_TIMER_DEVICE, PAWLI_TIMER_WALL, PAWLI_TIMER_CPU, PAWLI_TIMERS } pawli_timer;
 static const char *const pawli_timer_names[PAWLI_TIMERS] = {"device", "wall", "cpu"};
 
-typedef struct pawli_block { /* header of memory that belongs to a set; host memory follows it */
+typedef struct pawli_block { /* memory of a set, with a red zone on both sides */
   struct pawli_block *next;
-  void *device;
+  void *host, *device; /* what is to be freed: one of the two */
+  void *memory;        /* what the user has */
+  size_t origin;       /* where that begins in what is to be freed */
+  size_t bytes;
+  uint64_t seed; /* of the red zones */
 } pawli_block;
+
+typedef enum { PAWLI_IN, PAWLI_OUT, PAWLI_INOUT, PAWLI_ROLES } pawli_role;
+static const char *const pawli_roles[PAWLI_ROLES] = {"in", "out", "inout"};
+
+typedef struct pawli_argument {
+  struct pawli_argument *next;
+  char name[64];
+  int role, dtype, rank, strided;
+  int64_t shape[PAWLI_RANK], strides[PAWLI_RANK];
+  void *memory; /* a pointer or a cl_mem */
+  const pawli_block *block; /* NULL when pawl.h did not allocate it */
+  int on_host;
+  int64_t length; /* of the storage: elements, gaps included */
+  size_t bytes;
+  uint64_t hash; /* of an input, when hashed */
+  int hashed, loaded;
+  char *before; /* of an inout: what it is to hold before a run */
+  char *copy;   /* of an output: what it held when a run had returned */
+} pawli_argument;
 
 typedef struct pawli_set { /* one call of setup */
   void *state;
   pawli_block *blocks;
+  pawli_argument *arguments;
 } pawli_set;
 
 typedef struct pawli_reading { /* nanoseconds a run */
@@ -243,7 +324,21 @@ static struct {
   int give_ups; /* how often launches could not be held back */
   pawli_set sets[PAWLI_SETS];
   pawli_set *filling; /* the set whose setup is running */
+  pawli_set spare;    /* made to take its contents */
+  uint64_t filled;    /* how often setup was called: each time has a number */
+  pawl_rng places;    /* of memory */
   pawl_launch launch;
+
+  struct { /* of the measurement that is being taken */
+    int on, count, next;
+    uint64_t seed;
+    double sample;                               /* which is being taken */
+    double samples[PAWLI_KEPT], fresh[PAWLI_KEPT]; /* which are kept; before which the inputs change */
+    char dir[PAWLI_PATH];
+  } keep;
+  FILE *file; /* that is being read or written */
+  char *scratch, *header;
+  size_t scratch_room, header_room;
 
   double part[PAWLI_TIMERS + 1][PAWLI_PART]; /* readings not sent yet; the last row is the clock */
 } pawli;
@@ -318,33 +413,6 @@ static __attribute__((noreturn)) void pawli_die(const char *what) {
   exit(1);
 }
 
-/* ---- memory ---------------------------------------------------------------------------------------------------- */
-
-static pawli_block *pawli_add_block(size_t bytes) {
-  void *at = NULL;
-  if (!pawli.filling) pawl_fail("pawl_alloc is for setup: memory in a run would be measured");
-  if (bytes > SIZE_MAX - 64 || posix_memalign(&at, 64, bytes + 64) != 0)
-    pawl_fail_as("no_memory", "no memory: cannot allocate %llu bytes", (unsigned long long)bytes);
-  pawli_block *b = (pawli_block *)at;
-  b->device = NULL;
-  b->next = pawli.filling->blocks;
-  pawli.filling->blocks = b;
-  return b;
-}
-
-PAWL_API void *pawl_alloc(size_t bytes) { return (char *)pawli_add_block(bytes) + 64; }
-
-static void pawli_device_free(void *memory);
-
-static void pawli_free_blocks(pawli_set *set) {
-  while (set->blocks) {
-    pawli_block *b = set->blocks;
-    set->blocks = b->next;
-    if (b->device) pawli_device_free(b->device);
-    free(b);
-  }
-}
-
 /* ---- random inputs --------------------------------------------------------------------------------------------- */
 
 PAWL_API uint64_t pawl_random(pawl_rng *rng) { /* splitmix64 */
@@ -370,6 +438,93 @@ PAWL_API void pawl_fill_half(pawl_rng *rng, void *to_fp16, size_t count) {
     if (size == 2048) size = 1024, exponent = 15; /* -1 */
     while (size && size < 1024) size *= 2, exponent--;
     to[i] = size ? (uint16_t)((k < 0) << 15 | exponent << 10 | (size & 1023)) : (uint16_t)0;
+  }
+}
+
+/* ---- memory ---------------------------------------------------------------------------------------------------- */
+
+#if defined(PAWLI_GPU)
+#define PAWLI_BOTH __host__ __device__
+#else
+#define PAWLI_BOTH
+#endif
+
+/* Word i of what stands where nothing was written yet: a NaN in every type of 16, 32 and 64 bits. */
+static inline PAWLI_BOTH uint64_t pawli_poison_word(uint64_t seed, uint64_t i) {
+  uint64_t z = seed + (i + 1) * UINT64_C(0x9e3779b97f4a7c15);
+  z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+  z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+  z ^= z >> 31;
+  return UINT64_C(0x7ff07ff07ff07ff0) | (z & UINT64_C(0x800f800f800f800f));
+}
+
+static void pawli_poison_host(void *to, size_t bytes, uint64_t seed) {
+  size_t at = 0;
+  uint64_t i = 0;
+  for (; at < bytes; at += 8, i++) {
+    const uint64_t word = pawli_poison_word(seed, i);
+    memcpy((char *)to + at, &word, bytes - at < 8 ? bytes - at : 8);
+  }
+}
+
+/* What a device does with its memory: an offset into a pointer or a cl_mem. The first three work in the order of
+   pawl_stream or pawl_queue, and the copies have finished when they return. */
+static void pawli_copy_out(void *host, const void *memory, size_t offset, size_t bytes);
+static void pawli_copy_in(void *memory, size_t offset, const void *host, size_t bytes);
+static void pawli_poison_device(void *memory, size_t bytes, uint64_t seed);
+static void pawli_device_free(pawli_block *b);
+static void pawli_wait(void);     /* for what a run launched where it should */
+static void pawli_wait_all(void); /* for everything, wherever it was launched */
+
+/* Adds memory to the set that is being filled: bytes for the user, behind a random start. */
+static pawli_block *pawli_add_block(size_t bytes, size_t align, size_t *room) {
+  if (!pawli.filling) pawl_fail("pawl_alloc is for setup: memory in a run would be measured");
+  const size_t extra = 2 * PAWLI_ZONE + PAWLI_PLACES * align;
+  pawli_block *b = bytes < SIZE_MAX - extra ? (pawli_block *)calloc(1, sizeof *b) : NULL;
+  if (!b) pawl_fail_as("no_memory", "no memory: cannot allocate %llu bytes", (unsigned long long)bytes);
+  b->bytes = bytes;
+  b->seed = pawl_random(&pawli.places);
+  b->origin = PAWLI_ZONE + (size_t)(pawl_random(&pawli.places) % PAWLI_PLACES) * align;
+  b->next = pawli.filling->blocks;
+  pawli.filling->blocks = b;
+  *room = bytes + extra;
+  return b;
+}
+
+PAWL_API void *pawl_alloc(size_t bytes) {
+  size_t room;
+  pawli_block *b = pawli_add_block(bytes, 64, &room);
+  if (posix_memalign(&b->host, 64, room) != 0) {
+    b->host = NULL;
+    pawl_fail_as("no_memory", "no memory: cannot allocate %llu bytes", (unsigned long long)bytes);
+  }
+  b->memory = (char *)b->host + b->origin;
+  pawli_poison_host((char *)b->memory - PAWLI_ZONE, PAWLI_ZONE, b->seed);
+  pawli_poison_host((char *)b->memory + bytes, PAWLI_ZONE, b->seed);
+  return b->memory;
+}
+
+static __attribute__((unused)) void pawli_guard_device(pawli_block *b) {
+  char zone[PAWLI_ZONE];
+  pawli_poison_host(zone, sizeof zone, b->seed);
+  pawli_copy_in(b->device, b->origin - PAWLI_ZONE, zone, PAWLI_ZONE);
+  pawli_copy_in(b->device, b->origin + b->bytes, zone, PAWLI_ZONE);
+}
+
+static void pawli_free_set(pawli_set *set) {
+  while (set->blocks) {
+    pawli_block *b = set->blocks;
+    set->blocks = b->next;
+    if (b->device) pawli_device_free(b);
+    free(b->host);
+    free(b);
+  }
+  while (set->arguments) {
+    pawli_argument *a = set->arguments;
+    set->arguments = a->next;
+    free(a->before);
+    free(a->copy);
+    free(a);
   }
 }
 
@@ -506,6 +661,25 @@ static const char *pawli_member(const char *object, const char *name) {
   return NULL;
 }
 
+/* The members of a JSON object, one after the other: s begins as the object. Returns 0 at the end. */
+static int pawli_next_member(const char **s, const char **key, const char **value) {
+  const char *at = **s == '{' || **s == ',' ? pawli_space(*s + 1) : *s;
+  if (*at != '"') return 0;
+  *key = at;
+  *value = pawli_space(pawli_space(pawli_skip_string(at)) + 1);
+  *s = pawli_space(pawli_skip(*value, 0));
+  return 1;
+}
+
+/* The values of a JSON list, likewise. */
+static int pawli_next_value(const char **s, const char **value) {
+  const char *at = **s == '[' || **s == ',' ? pawli_space(*s + 1) : *s;
+  if (!*at || *at == ']' || *at == '}') return 0;
+  *value = at;
+  *s = pawli_space(pawli_skip(at, 0));
+  return 1;
+}
+
 /* Reads a JSON number; 0 when it is none, too long or not finite. */
 static int pawli_number(const char *s, double *value) {
   char plain[64], *dot;
@@ -525,6 +699,14 @@ static double pawli_amount(const char *object, const char *name, double otherwis
   if (s && (!pawli_number(s, &value) || value < 0))
     pawl_fail_as("bad_params", "%s is not a number of at least 0", name);
   return value;
+}
+
+/* A bounded piece of JSON for a message. */
+static const char *pawli_quote(const char *json) {
+  static char text[64];
+  if (!json) return "nothing";
+  snprintf(text, sizeof text, "%.*s", (int)(pawli_skip(json, 0) - json), json);
+  return text;
 }
 
 /* ---- parameters ------------------------------------------------------------------------------------------------ */
@@ -711,7 +893,16 @@ static size_t pawli_host_cache_bytes(void) {
 #define PAWLI_FIRST_TIMER PAWLI_TIMER_WALL
 enum { PAWLI_MOST_RUNS = 1 << 20 }; /* of a batch */
 
-static void pawli_device_free(void *memory) { (void)memory; }
+static void pawli_copy_out(void *host, const void *memory, size_t offset, size_t bytes) {
+  memcpy(host, (const char *)memory + offset, bytes);
+}
+static void pawli_copy_in(void *memory, size_t offset, const void *host, size_t bytes) {
+  memcpy((char *)memory + offset, host, bytes);
+}
+static void pawli_poison_device(void *memory, size_t bytes, uint64_t seed) { pawli_poison_host(memory, bytes, seed); }
+static void pawli_device_free(pawli_block *b) { (void)b; }
+static void pawli_wait(void) {}
+static void pawli_wait_all(void) {}
 
 static void pawli_open(const char *device) {
   (void)device;
@@ -843,6 +1034,18 @@ static __global__ void pawli_scatter(unsigned *data, size_t count) {
     data[i] = (unsigned)i * 2654435761u;
 }
 
+static __global__ void pawli_poison_words(unsigned char *to, size_t bytes, uint64_t seed) {
+  const size_t stride = (size_t)gridDim.x * blockDim.x;
+  for (size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x; i * 8 < bytes; i += stride) {
+    uint64_t word = pawli_poison_word(seed, i);
+    if ((size_t)to % 8 == 0 && i * 8 + 8 <= bytes) {
+      *(uint64_t *)(to + i * 8) = word;
+      continue;
+    }
+    for (size_t k = i * 8; k < bytes && k < i * 8 + 8; k++, word >>= 8) to[k] = (unsigned char)word;
+  }
+}
+
 static __global__ void pawli_chain(float *out) {
   float x = threadIdx.x * 1e-3f;
   for (int i = 0; i < 4096; i++) x = x * 0.999f + 0.001f;
@@ -948,13 +1151,41 @@ static void pawli_open(const char *device) {
 
 PAWL_API PAWLI_GPU(Stream_t) pawl_stream(const pawl_launch *l) { return l ? l->stream : pawli.launch.stream; }
 
-PAWL_API void *pawl_device_alloc(size_t bytes) {
-  pawli_block *b = pawli_add_block(0);
-  pawli_check(PAWLI_GPU(Malloc)(&b->device, bytes), "allocating device memory");
-  return b->device;
+/* On the own stream: a plain copy would wait for other streams too, and hide what goes on there. */
+static void pawli_copy_out(void *host, const void *memory, size_t offset, size_t bytes) {
+  pawli_check(PAWLI_GPU(MemcpyAsync)(host, (const char *)memory + offset, bytes, PAWLI_GPU(MemcpyDeviceToHost),
+                                     pawli.launch.stream), "reading device memory");
+  pawli_check(PAWLI_GPU(StreamSynchronize)(pawli.launch.stream), "reading device memory");
 }
 
-static void pawli_device_free(void *memory) { (void)PAWLI_GPU(Free)(memory); }
+static void pawli_copy_in(void *memory, size_t offset, const void *host, size_t bytes) {
+  pawli_check(PAWLI_GPU(MemcpyAsync)((char *)memory + offset, host, bytes, PAWLI_GPU(MemcpyHostToDevice),
+                                     pawli.launch.stream), "writing device memory");
+  pawli_check(PAWLI_GPU(StreamSynchronize)(pawli.launch.stream), "writing device memory");
+}
+
+static void pawli_poison_device(void *memory, size_t bytes, uint64_t seed) {
+  const int grid = bytes / 2048 < 4096 ? (int)(bytes / 2048) + 1 : 4096;
+  PAWLI_LAUNCH(pawli_poison_words, grid, 256, pawli.launch.stream)((unsigned char *)memory, bytes, seed);
+}
+
+static void pawli_wait(void) {
+  pawli_check(PAWLI_GPU(GetLastError)(), "launching a run");
+  pawli_check(PAWLI_GPU(StreamSynchronize)(pawli.launch.stream), "waiting for a run");
+}
+
+static void pawli_wait_all(void) { pawli_check(PAWLI_GPU(DeviceSynchronize)(), "waiting for the device"); }
+
+PAWL_API void *pawl_device_alloc(size_t bytes) {
+  size_t room;
+  pawli_block *b = pawli_add_block(bytes, 256, &room);
+  pawli_check(PAWLI_GPU(Malloc)(&b->device, room), "allocating device memory");
+  b->memory = (char *)b->device + b->origin;
+  pawli_guard_device(b);
+  return b->memory;
+}
+
+static void pawli_device_free(pawli_block *b) { (void)PAWLI_GPU(Free)(b->device); }
 
 static size_t pawli_cache_bytes(void) { return pawli_gpu.cache_bytes; }
 
@@ -1054,7 +1285,7 @@ enum { PAWLI_MOST_RUNS = 256, PAWLI_MOST_EVENTS = 4096 };
 static struct {
   cl_device_id device;
   cl_context context;
-  cl_kernel sweep;
+  cl_kernel sweep, poison;
   cl_event events[PAWLI_MOST_EVENTS]; /* of the sample that is being taken */
   int event_run[PAWLI_MOST_EVENTS], event_count;
 } pawli_cl;
@@ -1064,6 +1295,15 @@ static const char pawli_cl_source[] =
     "  ulong sum = 0;\n"
     "  for (ulong i = get_global_id(0); i < count; i += get_global_size(0)) sum += data[i];\n"
     "  if (sum == 1) *data = sum;\n"
+    "}\n"
+    "kernel void pawl_poison(global uchar *to, ulong bytes, ulong seed) {\n"
+    "  for (ulong i = get_global_id(0); i * 8 < bytes; i += get_global_size(0)) {\n"
+    "    ulong z = seed + (i + 1) * 0x9e3779b97f4a7c15UL;\n"
+    "    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9UL;\n"
+    "    z = (z ^ (z >> 27)) * 0x94d049bb133111ebUL;\n"
+    "    z = 0x7ff07ff07ff07ff0UL | ((z ^ (z >> 31)) & 0x800f800f800f800fUL);\n"
+    "    for (ulong k = i * 8; k < bytes && k < i * 8 + 8; k++, z >>= 8) to[k] = (uchar)z;\n"
+    "  }\n"
     "}\n"
     "kernel void pawl_chain(global float *out) {\n"
     "  float x = get_local_id(0) * 1e-3f;\n"
@@ -1154,7 +1394,53 @@ static void pawli_open(const char *device) {
   pawli_check(error, "creating a queue with profiling");
 }
 
-static void pawli_device_free(void *memory) { (void)memory; }
+static void pawli_copy_out(void *host, const void *memory, size_t offset, size_t bytes) {
+  pawli_check(clEnqueueReadBuffer(pawli.launch.queue, (cl_mem)memory, CL_TRUE, offset, bytes, host, 0, NULL, NULL),
+              "reading a buffer");
+}
+
+static void pawli_copy_in(void *memory, size_t offset, const void *host, size_t bytes) {
+  pawli_check(clEnqueueWriteBuffer(pawli.launch.queue, (cl_mem)memory, CL_TRUE, offset, bytes, host, 0, NULL, NULL),
+              "writing a buffer");
+}
+
+static void pawli_poison_device(void *memory, size_t bytes, uint64_t seed) {
+  const cl_mem to = (cl_mem)memory;
+  const cl_ulong count = bytes, from = seed;
+  const size_t items = bytes / 8 < 16384 ? bytes / 8 + 1 : 16384;
+  if (!pawli_cl.poison) pawli_cl.poison = pawl_kernel(pawli_cl_source, "", "pawl_poison");
+  pawli_check(clSetKernelArg(pawli_cl.poison, 0, sizeof to, &to), "poisoning an output");
+  pawli_check(clSetKernelArg(pawli_cl.poison, 1, sizeof count, &count), "poisoning an output");
+  pawli_check(clSetKernelArg(pawli_cl.poison, 2, sizeof from, &from), "poisoning an output");
+  pawli_check(clEnqueueNDRangeKernel(pawli.launch.queue, pawli_cl.poison, 1, NULL, &items, NULL, 0, NULL, NULL),
+              "poisoning an output");
+}
+
+static void pawli_wait(void) { pawli_check(clFinish(pawli.launch.queue), "waiting for a run"); }
+static void pawli_wait_all(void) { pawli_wait(); } /* OpenCL cannot wait for queues it is not told of */
+
+/* A part of a larger buffer, whose rest is the red zones. */
+PAWL_API cl_mem pawl_buffer(cl_mem_flags flags, size_t bytes, const void *from) {
+  cl_uint bits = 0;
+  cl_int error;
+  size_t room;
+  clGetDeviceInfo(pawli_cl.device, CL_DEVICE_MEM_BASE_ADDR_ALIGN, sizeof bits, &bits, NULL);
+  const size_t align = bits / 8 > 64 && bits / 8 <= PAWLI_ZONE ? bits / 8 : 64;
+  pawli_block *b = pawli_add_block(bytes, align, &room);
+  b->device = (void *)clCreateBuffer(pawli_cl.context, CL_MEM_READ_WRITE, room, NULL, &error);
+  pawli_check(error, "allocating a buffer");
+  const cl_buffer_region region = {b->origin, bytes};
+  b->memory = (void *)clCreateSubBuffer((cl_mem)b->device, flags, CL_BUFFER_CREATE_TYPE_REGION, &region, &error);
+  pawli_check(error, "allocating a part of a buffer");
+  pawli_guard_device(b);
+  if (from) pawli_copy_in(b->device, b->origin, from, bytes);
+  return (cl_mem)b->memory;
+}
+
+static void pawli_device_free(pawli_block *b) {
+  if (b->memory) clReleaseMemObject((cl_mem)b->memory);
+  clReleaseMemObject((cl_mem)b->device);
+}
 
 static size_t pawli_cache_bytes(void) {
   cl_ulong told = 0;
@@ -1261,6 +1547,410 @@ static void pawli_calibrate(void *state, pawl_launch *l) {
 
 #endif
 
+/* ---- arguments ------------------------------------------------------------------------------------------------- */
+
+static const struct {
+  const char *name, *stored; /* as suites and as safetensors write it */
+  int bytes;
+} pawli_dtypes[] = {{"f64", "F64", 8},  {"f32", "F32", 4},      {"tf32", "F32", 4},     {"f16", "F16", 2},
+                    {"bf16", "BF16", 2}, {"e4m3", "F8_E4M3", 1}, {"e5m2", "F8_E5M2", 1}, {"i64", "I64", 8},
+                    {"i32", "I32", 4},  {"i16", "I16", 2},      {"i8", "I8", 1},        {"u8", "U8", 1},
+                    {"bool", "BOOL", 1}};
+enum { PAWLI_DTYPES = sizeof pawli_dtypes / sizeof *pawli_dtypes };
+
+static pawli_argument *pawli_find_argument(const pawli_set *set, const char *name) {
+  pawli_argument *a = set->arguments;
+  while (a && strcmp(a->name, name) != 0) a = a->next;
+  return a;
+}
+
+/* How many elements and bytes the storage has, and whether it fits the memory. */
+static void pawli_size_argument(pawli_argument *a) {
+  int64_t last = 0; /* the position of the last element */
+  int i;
+  for (i = 0; i < a->rank; i++) {
+    const int64_t most = (INT64_MAX / 16 - last) / (a->strides[i] ? a->strides[i] : 1);
+    if (a->shape[i] - 1 > most) pawl_fail_as("bad_params", "the argument %s is too large", a->name);
+    last += (a->shape[i] - 1) * a->strides[i];
+  }
+  a->length = last + 1;
+  a->bytes = (size_t)a->length * (size_t)pawli_dtypes[a->dtype].bytes;
+  if (!a->block) return;
+  const size_t at = a->on_host ? (size_t)((char *)a->memory - (char *)a->block->memory) : 0;
+  if (a->bytes > a->block->bytes - at)
+    pawl_fail("the argument %s has %llu bytes, its memory %llu", a->name, (unsigned long long)a->bytes,
+              (unsigned long long)(a->block->bytes - at));
+}
+
+/* Looks for the memory among what pawl.h allocated. Anything else is the device's, where there is one. */
+static void pawli_place_argument(pawli_argument *a) {
+  const pawli_block *b = pawli.filling->blocks;
+  for (; b; b = b->next) {
+    const uintptr_t from = (uintptr_t)b->memory, at = (uintptr_t)a->memory;
+#if defined(PAWL_OPENCL) && !defined(PAWLI_GPU)
+    const int inside = b->host ? at >= from && at - from < b->bytes : at == from;
+#else
+    const int inside = at >= from && at - from < b->bytes;
+#endif
+    if (!inside) continue;
+    a->block = b;
+    a->on_host = b->host != NULL;
+    return;
+  }
+#if !defined(PAWL_OPENCL) && !defined(PAWLI_GPU)
+  a->on_host = 1;
+#endif
+}
+
+PAWL_API void pawl_argument(const char *role, const char *name, const void *memory, const char *dtype, int rank,
+                            const int64_t *shape) {
+  pawli_argument *a, **end;
+  int i;
+  int64_t stride = 1;
+  if (!pawli.filling) pawl_fail("the argument %s must be registered in setup", name);
+  if (strlen(name) >= sizeof a->name || !*name) pawl_fail("the name of the argument %.80s is too long", name);
+  if (pawli_find_argument(pawli.filling, name)) pawl_fail("the argument %s is registered twice", name);
+  if (rank < 1 || rank > PAWLI_RANK) pawl_fail("%s has %d dimensions, not 1 to %d", name, rank, PAWLI_RANK);
+  if (!memory) pawl_fail("the argument %s has no memory", name);
+  if (!(a = (pawli_argument *)calloc(1, sizeof *a))) pawl_fail_as("no_memory", "no memory for the argument %s", name);
+  for (end = &pawli.filling->arguments; *end;) end = &(*end)->next;
+  *end = a;
+  strcpy(a->name, name);
+  a->memory = (void *)(uintptr_t)memory;
+  a->rank = rank;
+  while (a->role < PAWLI_ROLES && strcmp(role, pawli_roles[a->role]) != 0) a->role++;
+  if (a->role == PAWLI_ROLES) pawl_fail("the argument %s is in, out or inout, not %s", name, role);
+  while (a->dtype < PAWLI_DTYPES && strcmp(dtype, pawli_dtypes[a->dtype].name) != 0) a->dtype++;
+  if (a->dtype == PAWLI_DTYPES) pawl_fail("the argument %s has the unknown type %s", name, dtype);
+  for (i = rank - 1; i >= 0; i--) {
+    a->shape[i] = shape[i];
+    a->strides[i] = stride;
+    if (shape[i] < 1 || shape[i] > INT64_MAX / 16 / stride)
+      pawl_fail_as("bad_params", "dimension %d of the argument %s is %lld", i, name, (long long)shape[i]);
+    stride *= shape[i];
+  }
+  pawli_place_argument(a);
+  pawli_size_argument(a);
+}
+
+PAWL_API void pawl_argument_strides(const char *name, int rank, const int64_t *strides) {
+  pawli_argument *const a = pawli.filling ? pawli_find_argument(pawli.filling, name) : NULL;
+  int i;
+  if (!a) pawl_fail("strides of %s: register the argument before, in setup", name);
+  if (rank != a->rank) pawl_fail("the argument %s has %d dimensions and %d strides", name, a->rank, rank);
+  for (i = 0; i < rank; i++) {
+    if (strides[i] < 0) pawl_fail("stride %d of the argument %s is %lld", i, name, (long long)strides[i]);
+    a->strided |= a->shape[i] != 1 && strides[i] != a->strides[i]; /* that of a dimension of one is never used */
+    a->strides[i] = strides[i];
+  }
+  pawli_size_argument(a);
+}
+
+static char *pawli_room(char *at, size_t bytes) {
+  if (!at) at = (char *)malloc(bytes);
+  if (!at) pawl_fail_as("no_memory", "no memory: %llu bytes to look at an argument", (unsigned long long)bytes);
+  return at;
+}
+
+static char *pawli_scratch(size_t bytes) {
+  if (bytes > pawli.scratch_room) {
+    free(pawli.scratch);
+    pawli.scratch = NULL;
+    pawli.scratch_room = 0;
+    pawli.scratch = pawli_room(NULL, bytes);
+    pawli.scratch_room = bytes;
+  }
+  return pawli.scratch;
+}
+
+static void pawli_download(const pawli_argument *a, void *to) {
+  if (a->on_host) memcpy(to, a->memory, a->bytes);
+  else pawli_copy_out(to, a->memory, 0, a->bytes);
+}
+
+static uint64_t pawli_hash(const void *data, size_t bytes) {
+  uint64_t hash = pawli.seed ^ bytes, word;
+  size_t at;
+  for (at = 0; at < bytes; at += 8) {
+    word = 0;
+    memcpy(&word, (const char *)data + at, bytes - at < 8 ? bytes - at : 8);
+    hash = (hash ^ word) * UINT64_C(0x9fb21c651e98df25);
+    hash ^= hash >> 32;
+  }
+  return hash;
+}
+
+/* Gives an input its contents. */
+static void pawli_upload(pawli_argument *a, const void *from) {
+  if (a->on_host) memcpy(a->memory, from, a->bytes);
+  else pawli_copy_in(a->memory, 0, from, a->bytes);
+  if (a->role == PAWLI_INOUT) {
+    a->before = pawli_room(a->before, a->bytes);
+    memcpy(a->before, from, a->bytes);
+  } else {
+    a->hash = pawli_hash(from, a->bytes);
+    a->hashed = 1;
+  }
+}
+
+/* What stands in the arguments before a run that is looked at. */
+static void pawli_poison_set(pawli_set *set, uint64_t seed) {
+  pawli_argument *a;
+  for (a = set->arguments; a; a = a->next) {
+    if (a->role == PAWLI_OUT && a->on_host) pawli_poison_host(a->memory, a->bytes, seed);
+    else if (a->role == PAWLI_OUT) pawli_poison_device(a->memory, a->bytes, seed);
+    else if (a->role == PAWLI_INOUT && a->on_host) memcpy(a->memory, a->before, a->bytes);
+    else if (a->role == PAWLI_INOUT) pawli_copy_in(a->memory, 0, a->before, a->bytes);
+  }
+}
+
+static void pawli_hash_inputs(pawli_set *set) {
+  pawli_argument *a;
+  for (a = set->arguments; a; a = a->next) {
+    if (a->role != PAWLI_IN || a->hashed) continue;
+    pawli_download(a, pawli_scratch(a->bytes));
+    a->hash = pawli_hash(pawli.scratch, a->bytes);
+    a->hashed = 1;
+  }
+}
+
+static void pawli_look_at_inputs(const pawli_set *set) {
+  const pawli_argument *a;
+  for (a = set->arguments; a; a = a->next) {
+    if (a->role != PAWLI_IN || !a->hashed) continue;
+    pawli_download(a, pawli_scratch(a->bytes));
+    if (pawli_hash(pawli.scratch, a->bytes) != a->hash)
+      pawl_fail_as("integrity", "the kernel changed its input %s", a->name);
+  }
+}
+
+/* Compares one red zone of a block with what was written there. */
+static void pawli_look_at_zone(const pawli_set *set, const pawli_block *b, int behind) {
+  char is[PAWLI_ZONE], was[PAWLI_ZONE], whose[96] = "memory of setup";
+  const size_t offset = behind ? b->origin + b->bytes : b->origin - PAWLI_ZONE;
+  const pawli_argument *a;
+  int first = 0, last = PAWLI_ZONE - 1;
+  if (b->host) memcpy(is, (char *)b->host + offset, sizeof is);
+  else pawli_copy_out(is, b->device, offset, sizeof is);
+  pawli_poison_host(was, sizeof was, b->seed);
+  if (memcmp(is, was, sizeof is) == 0) return;
+  while (is[first] == was[first]) first++;
+  while (is[last] == was[last]) last--;
+  for (a = set->arguments; a; a = a->next)
+    if (a->block == b) snprintf(whose, sizeof whose, "the argument %s", a->name);
+  if (behind)
+    pawl_fail_as("integrity", "the kernel wrote behind the end of %s: from byte %d to %d", whose, first, last);
+  pawl_fail_as("integrity", "the kernel wrote before the start of %s: from byte -%d to -%d", whose,
+               PAWLI_ZONE - first, PAWLI_ZONE - last);
+}
+
+static void pawli_look_at_zones(const pawli_set *set) {
+  const pawli_block *b;
+  for (b = set->blocks; b; b = b->next) {
+    pawli_look_at_zone(set, b, 0);
+    pawli_look_at_zone(set, b, 1);
+  }
+}
+
+/* Whether a JSON list has exactly these numbers. */
+static int pawli_same_sizes(const char *list, const int64_t *want, int count) {
+  const char *json;
+  double value = 0;
+  int i;
+  if (!list || *list != '[') return 0;
+  for (i = 0; pawli_next_value(&list, &json); i++)
+    if (i == count || !pawli_number(json, &value) || value != (double)want[i]) return 0;
+  return i == count;
+}
+
+static void pawli_match_argument(const char *declared, const pawli_set *set) {
+  const char *const role = pawli_member(declared, "role"), *const strides = pawli_member(declared, "strides");
+  const pawli_argument *a = set->arguments;
+  const char *differs = NULL;
+  int k = 0;
+  if (pawli_is(role, "value")) return;
+  while (a && !pawli_is(pawli_member(declared, "name"), a->name)) a = a->next;
+  if (!a)
+    pawl_fail_as("bad_params", "the suite declares the argument %s, which the harness does not register",
+                 pawli_quote(pawli_member(declared, "name")));
+  if (!pawli_is(role, pawli_roles[a->role])) differs = "role";
+  while (k < PAWLI_DTYPES && !pawli_is(pawli_member(declared, "dtype"), pawli_dtypes[k].name)) k++;
+  if (k == PAWLI_DTYPES || strcmp(pawli_dtypes[k].stored, pawli_dtypes[a->dtype].stored) != 0) differs = "type";
+  if (!pawli_same_sizes(pawli_member(declared, "shape"), a->shape, a->rank)) differs = "shape";
+  if (strides ? !pawli_same_sizes(strides, a->strides, a->rank) : a->strided) differs = "strides";
+  if (differs) pawl_fail_as("bad_params", "the argument %s differs in %s between suite and harness", a->name, differs);
+}
+
+/* The arguments of the prepare request must be those that setup registered, if it did. */
+static void pawli_match_arguments(void *list) {
+  const char *s = (const char *)list, *declared;
+  if (!s || *s != '[' || !pawli.sets[0].arguments) return;
+  while (pawli_next_value(&s, &declared)) pawli_match_argument(declared, &pawli.sets[0]);
+}
+
+/* ---- safetensors ----------------------------------------------------------------------------------------------- */
+
+static void pawli_close_file(void) {
+  if (pawli.file) fclose(pawli.file);
+  pawli.file = NULL;
+}
+
+/* "8,64", as metadata has it. */
+static void pawli_join(char *to, size_t room, const int64_t *values, int count) {
+  int i;
+  for (*to = 0, i = 0; i < count; i++)
+    snprintf(to + strlen(to), room - strlen(to), "%s%lld", i ? "," : "", (long long)values[i]);
+}
+
+/* Whether a tensor of a file has the type, the shape and the strides of an argument. */
+static int pawli_fits(const pawli_argument *a, const char *tensor, const char *metadata) {
+  static const char *const facts[] = {"shape", "strides", "offset"};
+  const char *const shape = pawli_member(tensor, "shape");
+  int i;
+  if (!pawli_is(pawli_member(tensor, "dtype"), pawli_dtypes[a->dtype].stored)) return 0;
+  if (!pawli_same_sizes(shape, a->strided ? &a->length : a->shape, a->strided ? 1 : a->rank)) return 0;
+  for (i = 0; i < 3; i++) {
+    char name[sizeof a->name + 16], text[PAWLI_RANK * 24] = "0";
+    snprintf(name, sizeof name, "%s.%s", a->name, facts[i]);
+    const char *const json = pawli_member(metadata, name);
+    if (i < 2) pawli_join(text, sizeof text, i ? a->strides : a->shape, a->rank);
+    if (json ? !pawli_is(json, text) : a->strided && i < 2) return 0;
+  }
+  return 1;
+}
+
+/* Reads one tensor from the file into its argument. data is where the data begins, length how much there is. */
+static void pawli_load_tensor(pawli_set *set, const char *key, const char *tensor, const char *metadata, double data,
+                              double length) {
+  const char *offsets = pawli_member(tensor, "data_offsets"), *json;
+  char name[sizeof set->arguments->name] = "";
+  double at[2] = {-1, -1};
+  int i;
+  if (pawli_skip_string(key) - key <= (ptrdiff_t)sizeof name) pawli_decode(key, name);
+  pawli_argument *const a = pawli_find_argument(set, name);
+  if (!a) pawl_fail_as("bad_params", "there is no argument %s here to take a tensor of the file", pawli_quote(key));
+  if (a->role == PAWLI_OUT || a->loaded)
+    pawl_fail_as("bad_params", "the tensor %s is not an input, or is there twice", name);
+  if (!pawli_fits(a, tensor, metadata))
+    pawl_fail_as("bad_params", "the tensor %s of the file has another type, shape or strides than the argument", name);
+  for (i = 0; offsets && *offsets != ']' && i < 2 && pawli_next_value(&offsets, &json); i++)
+    if (!pawli_number(json, &at[i])) at[i] = -1;
+  if (!(at[0] >= 0 && at[1] <= length && at[1] - at[0] == (double)a->bytes))
+    pawl_fail_as("bad_params", "the tensor %s of the file has the wrong number of bytes", name);
+  if (fseeko(pawli.file, (off_t)(data + at[0]), SEEK_SET) != 0 ||
+      fread(pawli_scratch(a->bytes), 1, a->bytes, pawli.file) != a->bytes)
+    pawl_fail("the tensor %s cannot be read: %s", name, strerror(errno));
+  pawli_upload(a, pawli.scratch);
+  a->loaded = 1;
+}
+
+/* Reads the inputs of a set from a file. */
+static void pawli_load(pawli_set *set, const char *path) {
+  unsigned char size[8];
+  uint64_t header = 0;
+  const char *s, *key, *value;
+  pawli_argument *a;
+  int i;
+  pawli_close_file();
+  if (!(pawli.file = fopen(path, "rb"))) pawl_fail("cannot open %s: %s", path, strerror(errno));
+  if (fseeko(pawli.file, 0, SEEK_END) != 0) pawl_fail("cannot read %s: %s", path, strerror(errno));
+  const double all = (double)ftello(pawli.file);
+  rewind(pawli.file);
+  if (fread(size, 1, 8, pawli.file) == 8)
+    for (i = 7; i >= 0; i--) header = header << 8 | size[i];
+  if (header < 2 || header > PAWLI_HEADER || (double)header > all - 8)
+    pawl_fail_as("bad_params", "%s is no safetensors file: its header has %llu bytes", path,
+                 (unsigned long long)header);
+  pawli.header = pawli_grow(pawli.header, &pawli.header_room, (size_t)header + 1);
+  if (fread(pawli.header, 1, (size_t)header, pawli.file) != header)
+    pawl_fail("cannot read %s: %s", path, strerror(errno));
+  pawli.header[header] = 0;
+  s = *pawli.header == '{' ? pawli_skip(pawli.header, 0) : NULL;
+  if (!s || (size_t)(pawli_space(s) - pawli.header) != (size_t)header)
+    pawl_fail_as("bad_params", "%s is no safetensors file: its header is not a JSON object", path);
+  for (a = set->arguments; a; a = a->next) a->loaded = 0;
+  const char *const metadata = pawli_member(pawli.header, "__metadata__");
+  for (s = pawli.header; pawli_next_member(&s, &key, &value);)
+    if (!pawli_is(key, "__metadata__"))
+      pawli_load_tensor(set, key, value, metadata, 8 + (double)header, all - 8 - (double)header);
+  for (a = set->arguments; a; a = a->next)
+    if (a->role != PAWLI_OUT && !a->loaded)
+      pawl_fail_as("bad_params", "%s has no tensor for the argument %s", path, a->name);
+  pawli_close_file();
+}
+
+static void pawli_put_header(const pawli_set *set, pawli_role not_this) {
+  const pawli_argument *a;
+  const char *separator = "";
+  char text[PAWLI_RANK * 24];
+  unsigned long long at = 0;
+  pawli.text_length = 0;
+  pawli_put("{\"__metadata__\":{");
+  for (a = set->arguments; a; a = a->next) {
+    if (a->role == (int)not_this || !a->strided) continue;
+    pawli_join(text, sizeof text, a->shape, a->rank);
+    pawli_put("%s\"%s.shape\":\"%s\",", separator, a->name, text);
+    pawli_join(text, sizeof text, a->strides, a->rank);
+    pawli_put("\"%s.strides\":\"%s\",\"%s.offset\":\"0\"", a->name, text, a->name);
+    separator = ",";
+  }
+  pawli_put("}");
+  for (a = set->arguments; a; a = a->next) {
+    if (a->role == (int)not_this) continue;
+    if (a->strided) pawli_join(text, sizeof text, &a->length, 1);
+    else pawli_join(text, sizeof text, a->shape, a->rank);
+    pawli_put(",\"%s\":{\"dtype\":\"%s\",\"shape\":[%s],\"data_offsets\":[%llu,%llu]}", a->name,
+              pawli_dtypes[a->dtype].stored, text, at, at + a->bytes);
+    at += a->bytes;
+  }
+  pawli_put("}");
+  while (pawli.text_length % 8) pawli_put(" ");
+}
+
+/* Writes the inputs of a set (not_this is PAWLI_OUT) as they were before a run, or its outputs (PAWLI_IN) as they
+   were after it. */
+static void pawli_save(const pawli_set *set, pawli_role not_this, const char *path) {
+  char part[PAWLI_PATH + 8];
+  unsigned char size[8];
+  const pawli_argument *a;
+  int i, failed = 0;
+  snprintf(part, sizeof part, "%s.part", path);
+  pawli_close_file();
+  if (!(pawli.file = fopen(part, "wb"))) pawl_fail("cannot write %s: %s", part, strerror(errno));
+  pawli_put_header(set, not_this);
+  for (i = 0; i < 8; i++) size[i] = (unsigned char)((uint64_t)pawli.text_length >> (8 * i));
+  failed |= fwrite(size, 1, 8, pawli.file) != 8;
+  failed |= fwrite(pawli.text, 1, pawli.text_length, pawli.file) != pawli.text_length;
+  for (a = set->arguments; a; a = a->next) {
+    const char *from = not_this == PAWLI_OUT ? a->before : a->copy;
+    if (a->role == (int)not_this) continue;
+    if (a->role == PAWLI_IN) pawli_download(a, pawli_scratch(a->bytes)), from = pawli.scratch;
+    failed |= fwrite(from, 1, a->bytes, pawli.file) != a->bytes;
+  }
+  failed |= fflush(pawli.file) != 0;
+  pawli_close_file();
+  if (failed || rename(part, path) != 0) pawl_fail("cannot write %s: %s", path, strerror(errno));
+}
+
+/* Looks at what a run left: outputs as they are at its return, and again when all is done; what it must not touch. */
+static void pawli_examine(pawli_set *set, const char *inputs, const char *outputs) {
+  pawli_argument *a;
+  for (a = set->arguments; a; a = a->next)
+    if (a->role != PAWLI_IN) pawli_download(a, a->copy = pawli_room(a->copy, a->bytes));
+  pawli_wait_all();
+  pawli_look_at_zones(set);
+  pawli_look_at_inputs(set);
+  if (inputs) pawli_save(set, PAWLI_OUT, inputs);
+  pawli_save(set, PAWLI_IN, outputs);
+  poll(NULL, 0, PAWLI_LINGER_MS);
+  for (a = set->arguments; a; a = a->next) {
+    if (a->role == PAWLI_IN) continue;
+    pawli_download(a, pawli_scratch(a->bytes));
+    if (memcmp(pawli.scratch, a->copy, a->bytes) != 0)
+      pawl_fail_as("integrity", "the output %s changed after the run had returned", a->name);
+  }
+}
+
 /* ---- a prepared case ------------------------------------------------------------------------------------------- */
 
 static const pawl_benchmark pawli_calibration = {PAWLI_CALIBRATION, NULL, pawli_calibration_setup, pawli_calibrate,
@@ -1272,40 +1962,86 @@ static const char *pawli_implementation(const pawl_benchmark *b) {
 
 static void pawli_fill(void *with) {
   pawli_set *set = (pawli_set *)with;
+  pawli_argument *a;
   pawl_rng rng;
-  rng.state = pawli.seed + UINT64_C(0xd1342543de82ef95) * (uint64_t)pawli.set_count; /* sets differ, sides do not */
+  rng.state = pawli.seed + UINT64_C(0xd1342543de82ef95) * pawli.filled; /* sets differ, sides do not */
+  pawli.places.state = ~rng.state;
   pawli.filling = set;
   if (pawli.prepared->setup) set->state = pawli.prepared->setup(&pawli.params, &rng);
+  for (a = set->arguments; a; a = a->next)
+    if (a->role == PAWLI_INOUT) pawli_download(a, a->before = pawli_room(a->before, a->bytes));
 }
 
-/* Calls setup once more. Returns 1 when it failed. */
-static int pawli_add_set(void) {
-  pawli_set *set = &pawli.sets[pawli.set_count];
+/* Calls setup. Returns 1 when it failed. */
+static int pawli_make_set(pawli_set *set) {
   memset(set, 0, sizeof *set);
   const int failed = pawli_try(pawli_fill, set);
   pawli.filling = NULL;
-  if (failed) pawli_free_blocks(set);
-  else pawli.set_count++;
+  pawli.filled++;
+  if (failed) pawli_free_set(set);
+  return failed;
+}
+
+static int pawli_add_set(void) {
+  const int failed = pawli_make_set(&pawli.sets[pawli.set_count]);
+  pawli.set_count += !failed;
   return failed;
 }
 
 static void pawli_teardown(void *state) { pawli.prepared->teardown(state); }
 
+/* The failure that is being reported, if any, stays: a teardown that fails is told on stderr only. */
+static void pawli_free_made_set(pawli_set *set) {
+  char code[sizeof pawli.code], message[sizeof pawli.message];
+  memcpy(code, pawli.code, sizeof code);
+  memcpy(message, pawli.message, sizeof message);
+  if (pawli.prepared->teardown && pawli_try(pawli_teardown, set->state)) /* the next case is not to blame */
+    fprintf(stderr, "pawl.h: teardown of %s: %s\n", pawli.prepared->name, pawli.message);
+  memcpy(pawli.code, code, sizeof code);
+  memcpy(pawli.message, message, sizeof message);
+  pawli_free_set(set);
+}
+
 static void pawli_release(void) {
   pawli_abandon();
-  while (pawli.set_count) {
-    pawli_set *set = &pawli.sets[--pawli.set_count];
-    if (pawli.prepared->teardown && pawli_try(pawli_teardown, set->state)) /* the next case is not to blame */
-      fprintf(stderr, "pawl.h: teardown of %s: %s\n", pawli.prepared->name, pawli.message);
-    pawli_free_blocks(set);
-  }
+  while (pawli.set_count) pawli_free_made_set(&pawli.sets[--pawli.set_count]);
   pawli.prepared = NULL;
+}
+
+static void pawli_take_contents(void *with) {
+  pawli_set *set = (pawli_set *)with;
+  pawli_argument *a;
+  for (a = set->arguments; a; a = a->next) {
+    const pawli_argument *const b = pawli_find_argument(&pawli.spare, a->name);
+    if (!b || b->bytes != a->bytes) return; /* setup does not repeat itself: the contents stay */
+  }
+  for (a = set->arguments; a; a = a->next) {
+    if (a->role == PAWLI_OUT) continue;
+    pawli_download(pawli_find_argument(&pawli.spare, a->name), pawli_scratch(a->bytes));
+    pawli_upload(a, pawli.scratch);
+  }
+}
+
+/* Gives the inputs of a set the contents of another call of setup. The addresses stay: a kernel that remembers results
+   by address is then wrong. Where there is no memory for it, the old contents must do. */
+static void pawli_freshen(pawli_set *set) {
+  if (pawli_make_set(&pawli.spare)) return;
+  const int failed = pawli_try(pawli_take_contents, set);
+  pawli_free_made_set(&pawli.spare);
+  if (failed) pawli_raise();
+}
+
+static void pawli_poison_sample(void) {
+  int i;
+  for (i = 0; i < pawli.set_count; i++) pawli_poison_set(&pawli.sets[i], pawli.keep.seed + (uint64_t)pawli.keep.sample);
+  pawli_wait(); /* it must not be measured */
 }
 
 /* Takes one sample. The CPU clock is read outside of the wall clock, because reading it is a system call. */
 static void pawli_take(int hold, pawli_reading *r) {
   int i;
   do {
+    if (pawli.keep.on) pawli_poison_sample();
     if (pawli.cold) pawli_flush();
     pawli_before(hold);
     const double cpu = pawli_clock(CLOCK_THREAD_CPUTIME_ID);
@@ -1322,18 +2058,24 @@ static void pawli_take(int hold, pawli_reading *r) {
   for (i = 0; i < PAWLI_TIMERS; i++) r->by[i] /= pawli.batch;
 }
 
+/* Adds sets for so many runs, or so many that they exceed the cache. Returns how many that would be. */
+static double pawli_add_cold_sets(double runs) {
+  const double exceeds_cache = pawli.bytes > 0 ? 2 * (double)pawli_cache_bytes() / pawli.bytes + 1 : 1e18;
+  const double sets = runs < exceeds_cache ? runs : exceeds_cache;
+  while (pawli.set_count < sets && pawli.set_count < PAWLI_SETS) {
+    if (!pawli_add_set()) continue;
+    if (strcmp(pawli.code, "no_memory") != 0) pawli_raise();
+    break; /* fewer sets have to do */
+  }
+  return exceeds_cache;
+}
+
 /* Makes the batch as large as wanted. No run of a cold batch may find its inputs in the cache: each has a set of its
    own, or there are so many that a set is out of the cache when its turn comes again. */
 static void pawli_set_batch(double wanted) {
-  const double exceeds_cache = pawli.bytes > 0 ? 2 * (double)pawli_cache_bytes() / pawli.bytes + 1 : 1e18;
-  const double sets = wanted < exceeds_cache ? wanted : exceeds_cache;
   if (wanted > (double)PAWLI_MOST_RUNS) wanted = (double)PAWLI_MOST_RUNS;
   if (pawli.cold) {
-    while (pawli.set_count < sets && pawli.set_count < PAWLI_SETS) {
-      if (!pawli_add_set()) continue;
-      if (strcmp(pawli.code, "no_memory") != 0) pawli_raise();
-      break; /* fewer sets have to do */
-    }
+    const double exceeds_cache = pawli_add_cold_sets(wanted);
     if (pawli.set_count < exceeds_cache && wanted > pawli.set_count) wanted = pawli.set_count;
   }
   pawli.batch = (int)wanted;
@@ -1377,14 +2119,6 @@ static void pawli_open_once(const char *device) {
   pawli.opened = 1;
 }
 
-/* A bounded piece of JSON for a message. */
-static const char *pawli_quote(const char *json) {
-  static char text[64];
-  if (!json) return "nothing";
-  snprintf(text, sizeof text, "%.*s", (int)(pawli_skip(json, 0) - json), json);
-  return text;
-}
-
 static void pawli_answer_hello(const char *request) {
   const char *versions = pawli_member(request, "protocol"), *s = versions;
   double version = 0;
@@ -1400,7 +2134,8 @@ static void pawli_answer_hello(const char *request) {
                  pawli_quote(versions));
   pawli_open_once(pawli_member(request, "device"));
   pawli_begin("hello");
-  pawli_put(",\"protocol\":1,\"sdk\":\"pawl.h " PAWL_VERSION "\",\"calibration\":true,\"timers\":");
+  pawli_put(",\"protocol\":1,\"sdk\":\"pawl.h " PAWL_VERSION "\",\"calibration\":true,"
+            "\"features\":[\"check\",\"run\",\"keep\"],\"timers\":");
   for (i = PAWLI_FIRST_TIMER; i < PAWLI_TIMERS; i++)
     pawli_put("%s\"%s\"", i == PAWLI_FIRST_TIMER ? "[" : ",", pawli_timer_names[i]);
   pawli_put("],\"device\":{\"name\":");
@@ -1525,6 +2260,7 @@ static void pawli_prepare(const char *request) {
   pawli_release();
   pawli_open_once(NULL);
   pawli.batch = pawli.next_set = pawli.give_ups = 0;
+  pawli.filled = 0;
   pawli.note[0] = 0;
   free(pawli.request);
   pawli.request = (char *)malloc(strlen(request) + 1);
@@ -1548,6 +2284,10 @@ static void pawli_prepare(const char *request) {
     pawli.prepared = NULL;
     pawli_raise();
   }
+  if (pawli_try(pawli_match_arguments, (void *)(uintptr_t)pawli_member(pawli.request, "arguments"))) {
+    pawli_release();
+    pawli_raise();
+  }
 }
 
 static void pawli_answer_prepare(const char *request) {
@@ -1566,6 +2306,80 @@ static void pawli_put_readings(int count, int clock) {
   if (clock) pawli_put_numbers("clock_mhz", pawli.part[PAWLI_TIMERS], count);
 }
 
+/* Reads a path or another text of a request. */
+static void pawli_text(const char *json, const char *what, char *to, size_t room) {
+  if (!json || *json != '"' || pawli_skip_string(json) - json > (ptrdiff_t)room)
+    pawl_fail_as("bad_params", "%s is not a text of less than %d bytes", what, (int)room);
+  pawli_decode(json, to);
+}
+
+/* Chooses the samples that are kept: each of them is as likely as any other. */
+static void pawli_choose_kept(const char *keep, double samples) {
+  pawl_rng rng;
+  double left, need = pawli_amount(keep, "count", 0), last = -1;
+  memset(&pawli.keep, 0, sizeof pawli.keep);
+  if (!keep || *keep != '{' || need == 0) return;
+  if (samples == 0) pawl_fail_as("bad_params", "keep needs a number of samples");
+  if (need > (double)PAWLI_KEPT) need = (double)PAWLI_KEPT;
+  rng.state = pawli.keep.seed = pawli_seed(pawli_member(keep, "seed"));
+  pawli_text(pawli_member(keep, "dir"), "dir", pawli.keep.dir, sizeof pawli.keep.dir - 32);
+  for (left = samples; left > 0 && need > 0; left--) {
+    if ((double)(pawl_random(&rng) >> 11) / 9007199254740992.0 * left >= need) continue;
+    const double kept = samples - left;
+    pawli.keep.samples[pawli.keep.count] = kept;
+    pawli.keep.fresh[pawli.keep.count++] = last + 1 + (double)(pawl_random(&rng) % (uint64_t)(kept - last));
+    last = kept;
+    need--;
+  }
+}
+
+/* Before the measurement: nothing is kept of what has no arguments. */
+static void pawli_begin_keeping(void) {
+  int i;
+  const pawli_argument *a = pawli.sets[0].arguments;
+  if (!a) pawli.keep.count = 0;
+  for (; a && pawli.batch > pawli.set_count; a = a->next) {
+    if (a->role != PAWLI_INOUT) continue;
+    pawli.keep.count = 0; /* nobody knows what the last run of a batch began with */
+    snprintf(pawli.note, sizeof pawli.note, "%s is read and written, and a sample is a batch: none can be checked",
+             a->name);
+  }
+  pawli.keep.on = pawli.keep.count > 0;
+  for (i = 0; pawli.keep.on && i < pawli.set_count; i++) pawli_hash_inputs(&pawli.sets[i]);
+}
+
+/* Before a sample: changes the inputs of the set that the next kept sample will end with. */
+static void pawli_before_sample(double sample) {
+  const int next = pawli.keep.next;
+  pawli.keep.sample = sample;
+  if (next == pawli.keep.count || pawli.keep.fresh[next] != sample) return;
+  const double runs = (pawli.keep.samples[next] - sample + 1) * pawli.batch - 1;
+  pawli_freshen(&pawli.sets[(uint64_t)(pawli.next_set + runs) % (uint64_t)pawli.set_count]);
+}
+
+static void pawli_after_sample(double sample) {
+  const int n = pawli.keep.next;
+  char in[PAWLI_PATH], out[PAWLI_PATH];
+  if (n == pawli.keep.count || pawli.keep.samples[n] != sample) return;
+  pawli.keep.next++;
+  snprintf(in, sizeof in, "%.*s/%d-in.safetensors", PAWLI_PATH - 40, pawli.keep.dir, n);
+  snprintf(out, sizeof out, "%.*s/%d-out.safetensors", PAWLI_PATH - 40, pawli.keep.dir, n);
+  pawli_examine(&pawli.sets[(pawli.next_set + pawli.set_count - 1) % pawli.set_count], in, out);
+}
+
+static void pawli_put_kept(void) {
+  char path[PAWLI_PATH];
+  int n, k;
+  for (n = 0; n < pawli.keep.count; n++) {
+    pawli_put("%s{\"sample\":%.0f", n ? "," : ",\"kept\":[", pawli.keep.samples[n]);
+    for (k = 0; k < 2; k++) {
+      snprintf(path, sizeof path, "%.*s/%d-%s.safetensors", PAWLI_PATH - 40, pawli.keep.dir, n, k ? "out" : "in");
+      pawli_put_fact(k ? "outputs" : "inputs", path);
+    }
+    pawli_put("}%s", n == pawli.keep.count - 1 ? "]" : "");
+  }
+}
+
 static void pawli_answer_measure(const char *request) {
   const double samples = pawli_amount(request, "samples", 0), busy_ns = pawli_amount(request, "busy_ns", 0);
   const char *warmup = pawli_member(request, "warmup");
@@ -1574,7 +2388,10 @@ static void pawli_answer_measure(const char *request) {
   int i, kept = 0, clock = 0;
   if (samples == 0 && busy_ns == 0) pawl_fail_as("bad_params", "measure needs a number of samples, a time, or both");
   if (!pawli.prepared) pawl_fail("nothing is prepared: ask for prepare first");
+  memset(&pawli.keep, 0, sizeof pawli.keep);
   if (!pawli.batch) pawli_choose_batch();
+  pawli_choose_kept(pawli_member(request, "keep"), samples);
+  pawli_begin_keeping();
   now = start = sent = looked = pawli_clock(CLOCK_MONOTONIC);
   while (count < samples || now - start < busy_ns) {
     if (kept == PAWLI_PART || now - sent > PAWLI_LIFE_NS) {
@@ -1585,26 +2402,110 @@ static void pawli_answer_measure(const char *request) {
       sent = now;
     }
     if (now - looked > PAWLI_LOOK_NS) pawli_look(), looked = now;
+    if (pawli.keep.on) pawli_before_sample(count);
     /* A virtual machine that stalls can leave the CPU clock standing for a while. */
     do pawli_take(!(warmup && *warmup == 't'), &r);
     while (!(r.by[pawli.timer] > 0) && pawli_clock(CLOCK_MONOTONIC) - now < PAWLI_STALL_NS);
     if (!(r.by[pawli.timer] > 0)) pawl_fail("the timer %s did not move for a second", pawli_timer_names[pawli.timer]);
     for (i = 0; i < PAWLI_TIMERS; i++) pawli.part[i][kept] = r.by[i];
     pawli.part[PAWLI_TIMERS][kept++] = r.clock_mhz;
+    if (pawli.keep.on) pawli_after_sample(count);
     if (count++ == 0) clock = r.clock_mhz > 0; /* all parts have it, or none */
     now = pawli_clock(CLOCK_MONOTONIC);
   }
+  for (i = 0; i < pawli.set_count && !(warmup && *warmup == 't'); i++) pawli_look_at_zones(&pawli.sets[i]);
   pawli_begin("measure");
   pawli_put(",\"count\":%.0f,\"batch\":%d", count, pawli.batch);
   pawli_put_readings(kept, clock);
   if (pawli.note[0]) pawli_put_fact("note", pawli.note);
+  pawli_put_kept();
   pawli_send();
 }
 
+/* Runs without a reading of any clock. */
+typedef struct pawli_plain {
+  double runs;
+  const char *inputs, *outputs; /* lists of paths, or NULL: as many checks */
+  uint64_t poison;
+} pawli_plain;
+
+static void pawli_run_plainly(void *with) {
+  const pawli_plain *const plain = (const pawli_plain *)with;
+  double i;
+  if (pawli.cold) pawli_flush();
+  for (i = 0; i < plain->runs; i++) {
+    pawli.launch.run = 0;
+    pawli.prepared->run(pawli.sets[pawli.next_set].state, &pawli.launch);
+    if (++pawli.next_set >= pawli.set_count) pawli.next_set = 0;
+  }
+  pawli_wait();
+  pawli_wait_all();
+}
+
+static void pawli_check_plainly(void *with) {
+  const pawli_plain *const plain = (const pawli_plain *)with;
+  const char *inputs = plain->inputs, *outputs = plain->outputs, *in, *out;
+  char path[PAWLI_PATH];
+  uint64_t i;
+  for (i = 0; i < plain->runs; i++) {
+    if (!pawli_next_value(&inputs, &in) || !pawli_next_value(&outputs, &out))
+      pawl_fail_as("bad_params", "run needs one path for each iteration");
+    pawli_text(in, "inputs", path, sizeof path);
+    pawli_load(&pawli.sets[0], path);
+    pawli_text(out, "outputs", path, sizeof path);
+    pawli_poison_set(&pawli.sets[0], plain->poison + i);
+    pawli_wait();
+    pawli.launch.run = 0;
+    pawli.prepared->run(pawli.sets[0].state, &pawli.launch);
+    pawli_wait();
+    pawli_examine(&pawli.sets[0], NULL, path);
+  }
+}
+
+/* With another timer than device nobody reads events, so nothing else than the runs is launched. */
+static void pawli_without_timer(void (*step)(void *), pawli_plain *with) {
+  const pawli_timer timer = pawli.timer;
+  pawli_abandon();
+  pawli.timer = PAWLI_TIMER_WALL;
+  const int failed = pawli_try(step, with);
+  pawli.timer = timer;
+  if (failed) pawli_raise();
+}
+
 static void pawli_answer_check(const char *request) {
-  (void)request;
+  pawli_plain plain = {1, NULL, NULL, 0};
+  const int supported = pawli.prepared && pawli.sets[0].arguments;
+  if (!pawli.prepared) pawl_fail("nothing is prepared: ask for prepare first");
+  if (supported) {
+    plain.inputs = pawli_member(request, "inputs");
+    plain.outputs = pawli_member(request, "outputs");
+    plain.poison = pawli_seed(pawli_member(request, "poison"));
+    if (!plain.inputs || !plain.outputs) pawl_fail_as("bad_params", "check needs inputs and outputs");
+    pawli_without_timer(pawli_check_plainly, &plain);
+  }
   pawli_begin("check");
-  pawli_put(",\"supported\":false");
+  pawli_put(",\"supported\":%s", supported ? "true" : "false");
+  pawli_send();
+}
+
+static void pawli_answer_run(const char *request) {
+  pawli_plain plain = {pawli_amount(request, "iterations", 0), NULL, NULL, 0};
+  if (!(plain.runs >= 1 && plain.runs <= 1e9 && plain.runs == (double)(int64_t)plain.runs))
+    pawl_fail_as("bad_params", "run needs a whole number of iterations, from 1 to a billion");
+  if (!pawli.prepared) pawl_fail("nothing is prepared: ask for prepare first");
+  if (!pawli.batch) pawli_choose_batch();
+  if (pawli.cold && pawli.bytes > 0) pawli_add_cold_sets(plain.runs);
+  plain.inputs = pawli_member(request, "inputs");
+  plain.outputs = pawli_member(request, "outputs");
+  plain.poison = pawli_seed(pawli_member(request, "poison"));
+  if (plain.inputs || plain.outputs) {
+    if (!pawli.sets[0].arguments) pawl_fail_as("unsupported", "%s registers no arguments", pawli.prepared->name);
+    if (!plain.inputs || !plain.outputs || *plain.inputs != '[' || *plain.outputs != '[')
+      pawl_fail_as("bad_params", "inputs and outputs of run are lists of paths");
+  }
+  pawli_without_timer(plain.inputs ? pawli_check_plainly : pawli_run_plainly, &plain);
+  pawli_begin("run");
+  pawli_put(",\"iterations\":%.0f", plain.runs);
   pawli_send();
 }
 
@@ -1619,7 +2520,8 @@ static const struct {
   const char *op;
   void (*answer)(const char *request);
 } pawli_ops[] = {{"hello", pawli_answer_hello},     {"cases", pawli_answer_cases}, {"prepare", pawli_answer_prepare},
-                 {"measure", pawli_answer_measure}, {"check", pawli_answer_check}, {"bye", pawli_answer_bye}};
+                 {"measure", pawli_answer_measure}, {"check", pawli_answer_check}, {"run", pawli_answer_run},
+                 {"bye", pawli_answer_bye}};
 
 static void pawli_answer(void *unused) {
   const char *op = pawli_member(pawli.asked, "op");
@@ -1635,6 +2537,7 @@ static void pawli_answer(void *unused) {
 
 static void pawli_answer_failure(void) {
   const char *id = pawli_member(pawli.asked, "id"), *op = pawli_member(pawli.asked, "op");
+  pawli_close_file();
   pawli.text_length = 0;
   pawli_put("{\"id\":%.*s,\"op\":%.*s,\"error\":{\"code\":", (int)(pawli_skip_number(id) - id), id,
             (int)(pawli_skip_string(op) - op), op);

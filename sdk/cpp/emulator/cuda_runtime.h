@@ -244,6 +244,11 @@ static inline cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, c
   return cudaSuccess;
 }
 
+/* As from pageable memory: the host may go on when the copy has been made. */
+static inline cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind kind, cudaStream_t) {
+  return cudaMemcpy(to, from, bytes, kind);
+}
+
 static inline cudaError_t cudaStreamCreate(cudaStream_t *stream) { return *stream = nullptr, cudaSuccess; }
 static inline cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaDeviceSynchronize(); }
 static inline cudaError_t cudaEventCreate(cudaEvent_t *event) { return *event = new emulated_event(), cudaSuccess; }

@@ -12,7 +12,7 @@ static const char pieces[] = "{}[]\",:\\u0123456789abcdef-+.eE tfn\n\t\x80\xc3\x
 static void read_everything(void *with) {
   static const char *const names[] = {"id", "op", "params", "protocol", "N", "x", "s", "t", "seed", "bytes", "samples"};
   const char *request = (const char *)with, *params = pawli_member(request, "params");
-  pawli_set set = {NULL, NULL};
+  pawli_set set = {NULL, NULL, NULL};
   pawl_params p;
   size_t i;
   double number;
@@ -29,7 +29,7 @@ static void read_everything(void *with) {
       if (pawli_number(v, &number) && number > -1e15 && number < 1e15 && number == (double)(long long)number) pawl_int(&p, names[i]);
     }
   }
-  pawli_free_blocks(&set);
+  pawli_free_set(&set);
   pawli_answer_hello(request);
 }
 
