@@ -35,7 +35,7 @@ type Error struct {
 	Reason  string
 	First   *Diagnostic // the first error that was recognised; nil for none
 	Output  string      // the end of what it printed
-	Log     string      // the file with all of it; empty when none was kept
+	Log     string      // the file with all of it, where the caller keeps one
 }
 
 func (e *Error) Error() string {
@@ -276,9 +276,6 @@ func (r Recipe) execute(ctx context.Context, res *Result, log io.Writer) error {
 	e := &Error{Command: r.title(), Dir: r.Dir, Reason: reason, Output: lastLines(res.Log, 20)}
 	if d, ok := FirstError(res.Log); ok {
 		e.First = &d
-	}
-	if f, ok := log.(interface{ Name() string }); ok {
-		e.Log = f.Name()
 	}
 	return e
 }

@@ -302,14 +302,18 @@ func TestOutputsThatNameTheirFolder(t *testing.T) {
 
 func TestDamagedEntries(t *testing.T) {
 	for name, damage := range map[string]func(string) error{
-		"changed output":    func(e string) error { return os.WriteFile(filepath.Join(e, "0"), []byte("evil\n"), 0o644) },
-		"missing output":    func(e string) error { return os.Remove(filepath.Join(e, "0")) },
-		"cut head":          func(e string) error { return os.Truncate(filepath.Join(e, "entry.json"), 20) },
-		"empty head":        func(e string) error { return os.Truncate(filepath.Join(e, "entry.json"), 0) },
-		"missing head":      func(e string) error { return os.Remove(filepath.Join(e, "entry.json")) },
-		"changed log":       func(e string) error { return os.WriteFile(filepath.Join(e, "log"), nil, 0o644) },
-		"output as folder":  func(e string) error { return errors.Join(os.Remove(filepath.Join(e, "0")), os.Mkdir(filepath.Join(e, "0"), 0o755)) },
-		"path out of place": func(e string) error { return replaceIn(filepath.Join(e, "entry.json"), `"path":"out"`, `"path":"../out"`) },
+		"changed output": func(e string) error { return os.WriteFile(filepath.Join(e, "0"), []byte("evil\n"), 0o644) },
+		"missing output": func(e string) error { return os.Remove(filepath.Join(e, "0")) },
+		"cut head":       func(e string) error { return os.Truncate(filepath.Join(e, "entry.json"), 20) },
+		"empty head":     func(e string) error { return os.Truncate(filepath.Join(e, "entry.json"), 0) },
+		"missing head":   func(e string) error { return os.Remove(filepath.Join(e, "entry.json")) },
+		"changed log":    func(e string) error { return os.WriteFile(filepath.Join(e, "log"), nil, 0o644) },
+		"output as folder": func(e string) error {
+			return errors.Join(os.Remove(filepath.Join(e, "0")), os.Mkdir(filepath.Join(e, "0"), 0o755))
+		},
+		"path out of place": func(e string) error {
+			return replaceIn(filepath.Join(e, "entry.json"), `"path":"out"`, `"path":"../out"`)
+		},
 		"a mode of its own": func(e string) error { return replaceIn(filepath.Join(e, "entry.json"), `"mode":420`, `"mode":2541`) },
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -6,12 +6,15 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/goatnote-inc/pawl/internal/suite"
 )
 
 // Recipe is one build, ready to run: a command line in a folder, what it reads and
@@ -39,24 +42,6 @@ type Recipe struct {
 	Ignore []string // globs below Dir of what pawl and other builds make there
 }
 
-// Spec is a build as a suite writes it, with all parameters filled in.
-type Spec struct {
-	Recipe  string // "command", "nvcc", "cmake", "torch" or "make"
-	Command string
-	Sources []string // globs
-	Target  string
-	Flags   string
-	Link    string
-	Arch    []string // "auto", or names
-	Folder  string
-	Jobs    int
-	Memory  int64
-	Outputs []string
-	Inputs  []string
-	Env     []string
-	Timeout time.Duration
-}
-
 // Place is where a recipe is to run.
 type Place struct {
 	Dir  string
@@ -80,21 +65,22 @@ func (e *MissingError) Error() string {
 	return s
 }
 
-// Compose makes the command line of a build.
-func Compose(s Spec, p Place) (Recipe, error) {
-	c := &composer{Spec: s, Place: p}
+// Compose makes the command line of a build that a suite describes, with all
+// parameters filled in. A nil Cache is left to the caller.
+func Compose(b suite.Build, p Place) (Recipe, error) {
+	c := &composer{Build: b, Place: p}
 	c.Recipe = Recipe{
-		Command: s.Command, Dir: p.Dir, Env: slices.Clone(s.Env), Outputs: s.Outputs, Timeout: s.Timeout,
-		Jobs: s.Jobs, Memory: s.Memory, Inputs: s.Inputs,
+		Command: b.Command, Dir: p.Dir, Env: environ(b.Env), Outputs: b.Outputs, Timeout: b.Timeout,
+		Jobs: b.Jobs, Memory: b.Memory, Inputs: b.Inputs,
 	}
 	if p.Arch != "" {
 		c.Recipe.Arch = []string{p.Arch}
 	}
 	compose, known := map[string]func() error{
 		"": c.plain, "command": c.plain, "nvcc": c.nvcc, "cmake": c.cmake, "torch": c.torch, "make": c.make,
-	}[s.Recipe]
+	}[b.Recipe]
 	if !known {
-		return Recipe{}, &SpecError{fmt.Sprintf("there is no recipe %q", s.Recipe)}
+		return Recipe{}, &SpecError{fmt.Sprintf("there is no recipe %q", b.Recipe)}
 	}
 	err := compose()
 	return c.Recipe, err
@@ -102,9 +88,17 @@ func Compose(s Spec, p Place) (Recipe, error) {
 
 // composer is a recipe in the making.
 type composer struct {
-	Spec
+	suite.Build
 	Place
 	Recipe Recipe
+}
+
+func environ(env map[string]string) []string {
+	var list []string
+	for _, name := range slices.Sorted(maps.Keys(env)) {
+		list = append(list, name+"="+env[name])
+	}
+	return list
 }
 
 // plain leaves a command alone: it does what it did without pawl.
@@ -114,7 +108,7 @@ func (c *composer) plain() error { return nil }
 // device and there is no device.
 func (c *composer) archs() []string {
 	var list []string
-	for _, a := range c.Spec.Arch {
+	for _, a := range c.Build.Arch {
 		if a == "auto" {
 			a = c.Place.Arch
 		}
@@ -122,7 +116,7 @@ func (c *composer) archs() []string {
 			list = append(list, a)
 		}
 	}
-	if len(c.Spec.Arch) == 0 && c.Place.Arch != "" {
+	if len(c.Build.Arch) == 0 && c.Place.Arch != "" {
 		list = []string{c.Place.Arch}
 	}
 	c.Recipe.Arch = list
@@ -132,7 +126,7 @@ func (c *composer) archs() []string {
 // sources are the files that the globs match, in the order of the globs.
 func (c *composer) sources() ([]string, error) {
 	var list []string
-	for _, glob := range c.Spec.Sources {
+	for _, glob := range c.Build.Sources {
 		if !filepath.IsLocal(glob) && !strings.HasPrefix(glob, "..") {
 			return nil, &SpecError{fmt.Sprintf("sources: %q is not relative to the suite", glob)}
 		}

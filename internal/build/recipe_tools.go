@@ -12,10 +12,10 @@ import (
 func (c *composer) cmake() error {
 	c.needs("cmake")
 	source := "."
-	switch len(c.Spec.Sources) {
+	switch len(c.Build.Sources) {
 	case 0:
 	case 1:
-		source = c.Spec.Sources[0]
+		source = c.Build.Sources[0]
 	default:
 		return &SpecError{"recipe cmake has one folder of sources: the one with CMakeLists.txt"}
 	}
