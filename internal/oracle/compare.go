@@ -167,6 +167,8 @@ func (c Comparison) Sentence() string {
 		return fmt.Sprintf("%s: %d of %d elements are off by more than the tolerance, the worst: %s, off by %v where %v is allowed", c.Output, c.Wrong, c.Elements, values, c.Worst.Error, c.Worst.Allowed)
 	case RuleFlash:
 		return fmt.Sprintf("%s: the largest error %.3g is above %.3g, what a naive computation is allowed: %s", c.Output, rule.Value, rule.Limit, values)
+	case RuleDeterministic:
+		return fmt.Sprintf("%s: two runs on the same inputs differ in %d of %d elements, by up to %.3g, and deterministic: bitwise is promised: %s", c.Output, c.Wrong, c.Elements, c.MaxAbs, values)
 	default:
 		return fmt.Sprintf("%s: the difference in direction %.3g is above %.3g, the worst: %s", c.Output, rule.Value, rule.Limit, values)
 	}

@@ -171,7 +171,7 @@ func (e entry) tensor(data []byte, metadata map[string]string) (Tensor, error) {
 		return Tensor{}, err
 	}
 	t := Tensor{Name: e.name, DType: d, Shape: e.Shape, Data: data}
-	need, err := t.span()
+	need, err := t.Span()
 	if err != nil {
 		return Tensor{}, err
 	}

@@ -22,7 +22,7 @@ const maxDims = 16
 // New makes a tensor of zeros for an argument, with the storage its strides ask for.
 func New(a Argument) (Tensor, error) {
 	t := Tensor{Name: a.Name, DType: a.DType, Shape: a.Shape, Strides: a.Strides}
-	n, err := t.span()
+	n, err := t.Span()
 	if err != nil {
 		return Tensor{}, fmt.Errorf("argument %q: %w", a.Name, err)
 	}
@@ -67,7 +67,7 @@ func (t Tensor) dense() bool {
 // Check tells whether the tensor is whole: every element lies in the storage. Only a
 // checked tensor may be read or written.
 func (t Tensor) Check() error {
-	need, err := t.span()
+	need, err := t.Span()
 	if err != nil {
 		return fmt.Errorf("tensor %q: %w", t.Name, err)
 	}
@@ -77,8 +77,8 @@ func (t Tensor) Check() error {
 	return nil
 }
 
-// span is how many elements of storage the tensor reaches over.
-func (t Tensor) span() (int, error) {
+// Span is how many elements of storage the tensor reaches over.
+func (t Tensor) Span() (int, error) {
 	switch {
 	case !t.DType.Known():
 		return 0, fmt.Errorf("there is no element type %q", t.DType)

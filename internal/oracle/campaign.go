@@ -1,0 +1,273 @@
+package oracle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/goatnote-inc/pawl/internal/suite"
+	"github.com/goatnote-inc/pawl/internal/tensor"
+)
+
+// Plan says what a campaign tries, and how far it may go.
+type Plan struct {
+	Benchmark     string
+	Arguments     func(suite.Params) ([]tensor.Argument, error)
+	Replay        []Failure // tried first
+	Points        []Point
+	Tolerance     suite.Tolerance
+	Deterministic string        // "bitwise", "bounded" or "no": see suite.Check
+	Seed          uint64        // of poison; those of the points come with them
+	Dir           string        // for input files; absolute
+	Corpus        *Corpus       // where failures are kept; nil keeps none
+	Shrink        Budget        // for each failure that is made small
+	MostShrunk    int           // failures of different kinds that are made small
+	Time          time.Duration // after which no further point is begun; 0 is no limit
+	Memory        int64         // bytes that the tensors of a point may take
+	Version       string        // of pawl
+	Now           func() time.Time
+}
+
+const (
+	defaultMemory     = 4 << 30
+	defaultMostShrunk = 3
+)
+
+// Run tries all points: the corpus first, then the plan's in their order. While the
+// subject works on a point, the reference computes the next one; a reference always
+// reads the inputs of a point before the subject sees them. Emit is called from one
+// goroutine. The report is there even with an error, which says why the campaign
+// ended early: it was interrupted, or nothing more can be tested.
+func Run(ctx context.Context, p Plan, s Subject, r Reference, emit func(Event)) (*Report, error) {
+	if p.Memory == 0 {
+		p.Memory = defaultMemory
+	}
+	if p.Shrink == (Budget{}) {
+		p.Shrink = DefaultBudget
+	}
+	if p.MostShrunk == 0 {
+		p.MostShrunk = defaultMostShrunk
+	}
+	c := &campaign{
+		Plan: p, subject: s, reference: &oneAtATime{Reference: r}, emit: emit,
+		report: &Report{Benchmark: p.Benchmark, Seed: p.Seed}, kinds: map[string]bool{}, warned: map[string]bool{}, wants: map[string][]tensor.Tensor{},
+	}
+	began := p.Now()
+	err := c.run(ctx, began)
+	c.report.Took = p.Now().Sub(began)
+	return c.report, err
+}
+
+type campaign struct {
+	Plan
+	subject   Subject
+	reference Reference
+	emit      func(Event)
+	report    *Report
+
+	total         int
+	kinds         map[string]bool            // of failures that were made small
+	warned        map[string]bool            // so that each warning is given once
+	wants         map[string][]tensor.Tensor // by config: thinned results of earlier points
+	ran, ranTwice float64                    // elements
+	poisons       int
+}
+
+// oneAtATime keeps the point ahead and the shrinking from asking a process at once.
+type oneAtATime struct {
+	Reference
+	sync.Mutex
+}
+
+func (o *oneAtATime) Compute(ctx context.Context, t Task, naive bool) (Right, error) {
+	o.Lock()
+	defer o.Unlock()
+	return o.Reference.Compute(ctx, t, naive)
+}
+
+// ready is a point whose inputs and right result are there.
+type ready struct {
+	point    Point
+	replayed bool
+	task     Task
+	right    Right
+	skip     string // why it cannot be tried
+	err      error  // why nothing more can be
+}
+
+func (c *campaign) run(ctx context.Context, began time.Time) error {
+	points := c.queue()
+	c.total = len(points)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	ahead := make(chan ready)
+	var wait sync.WaitGroup
+	wait.Go(func() {
+		defer close(ahead)
+		for _, q := range points {
+			c.prepare(ctx, &q)
+			select {
+			case ahead <- q:
+			case <-ctx.Done():
+				q.discard()
+				return
+			}
+			if q.err != nil {
+				return
+			}
+		}
+	})
+	defer wait.Wait()
+	defer cancel()
+	done := 0
+	defer func() { c.report.Untried = c.total - done }()
+	for q := range ahead {
+		if c.Time > 0 && done > 0 && c.Now().Sub(began) >= c.Time {
+			q.discard()
+			c.warn(fmt.Sprintf("the time of %v is over: %d of %d points were not tried", c.Time, c.total-done, c.total))
+			return nil
+		}
+		err := c.try(ctx, q)
+		q.discard()
+		if err != nil {
+			return err
+		}
+		done++
+	}
+	return context.Cause(ctx)
+}
+
+// queue is all there is to try, the corpus first, no point twice.
+func (c *campaign) queue() []ready {
+	var list []ready
+	seen := map[string]bool{}
+	for _, f := range c.Replay {
+		if len(c.Points) > 0 && !sameNames(f.Params, c.Points[0].Params) {
+			c.warn(fmt.Sprintf("the failure %s of the corpus has other parameters than the benchmark has now, it is not tried", f.name()))
+			continue
+		}
+		if !seen[f.key()] {
+			seen[f.key()] = true
+			list = append(list, ready{point: f.Point, replayed: true})
+		}
+	}
+	for _, p := range c.Points {
+		if !seen[p.key()] {
+			seen[p.key()] = true
+			list = append(list, ready{point: p})
+		}
+	}
+	return list
+}
+
+func (c *campaign) warn(text string) {
+	if !c.warned[text] {
+		c.warned[text] = true
+		c.report.Warnings = append(c.report.Warnings, text)
+		c.emit(Event{Done: len(c.report.Results), Total: c.total, Warning: text})
+	}
+}
+
+// prepare makes the inputs of a point and asks the reference.
+func (c *campaign) prepare(ctx context.Context, q *ready) {
+	arguments, err := c.Arguments(q.point.Params)
+	if err != nil {
+		q.skip = err.Error()
+		return
+	}
+	if need := memory(arguments); need > float64(c.Memory) {
+		q.skip = fmt.Sprintf("its tensors take %.1f GB, the limit is %.1f GB", need/1e9, float64(c.Memory)/1e9)
+		return
+	}
+	tensors, err := Inputs(arguments, q.point.Inputs, q.point.Seed)
+	if err != nil {
+		q.skip = err.Error()
+		return
+	}
+	q.task = Task{Benchmark: c.Benchmark, Params: q.point.Params, Arguments: arguments, Contents: NewContents(tensors, c.Dir)}
+	// Without a tolerance of its own, the type and whether there is a naive result decide.
+	naive := c.Tolerance.Flash != nil || c.Tolerance == (suite.Tolerance{})
+	q.right, err = c.reference.Compute(ctx, q.task, naive)
+	switch {
+	case errors.Is(err, ErrUnsupported):
+		q.skip = err.Error()
+	case err != nil:
+		q.err = err
+	default:
+		q.err = c.checkRight(*q)
+	}
+}
+
+// checkRight refuses a reference that does not answer what was asked: a kernel must
+// not be called wrong for it.
+func (c *campaign) checkRight(q ready) error {
+	for _, a := range outputs(q.task.Arguments) {
+		want := named(q.right.Want, a.Name)
+		switch {
+		case want == nil:
+			return fmt.Errorf("the reference gives no %q for %s", a.Name, q.point)
+		case !slices.Equal(want.Shape, a.Shape):
+			return fmt.Errorf("the reference gives %q the shape %v for %s, the suite says %v", a.Name, want.Shape, q.point, a.Shape)
+		case c.Tolerance.Flash != nil && named(q.right.Naive, a.Name) == nil:
+			return fmt.Errorf("tolerance.flash needs a naive result of %q, and the reference gives none: add one to the oracle, or use atol and rtol", a.Name)
+		}
+	}
+	return nil
+}
+
+func (q ready) discard() {
+	if q.task.Contents != nil {
+		q.task.Contents.Remove()
+	}
+}
+
+// memory is about what the tensors of a point take: inputs, outputs of two runs, and
+// right and naive results.
+func memory(arguments []tensor.Argument) float64 {
+	sum := 0.0
+	for _, a := range arguments {
+		n := elements(a)
+		switch a.Role {
+		case tensor.In:
+			sum += n * float64(a.DType.Size())
+		case tensor.Out, tensor.InOut:
+			sum += n * float64(8+4*a.DType.Size())
+		case tensor.Value:
+		}
+	}
+	return sum
+}
+
+// elements of an argument, as a float: a shape from a corpus may overflow.
+func elements(a tensor.Argument) float64 {
+	n := 1.0
+	for i, size := range a.Shape {
+		if len(a.Strides) == len(a.Shape) {
+			n += float64(size-1) * float64(a.Strides[i])
+		} else {
+			n *= float64(size)
+		}
+	}
+	return n
+}
+
+// Cost is how much work a config is, for ordering points: the elements of all its
+// tensors or, without any, the product of its sizes.
+func Cost(arguments func(suite.Params) ([]tensor.Argument, error)) func(suite.Params) float64 {
+	return func(p suite.Params) float64 {
+		list, err := arguments(p)
+		if err != nil || len(list) == 0 {
+			return volume(p)
+		}
+		sum := 0.0
+		for _, a := range list {
+			if a.Role != tensor.Value {
+				sum += elements(a)
+			}
+		}
+		return sum
+	}
+}

@@ -1,0 +1,229 @@
+package oracle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/goatnote-inc/pawl/internal/harness"
+	"github.com/goatnote-inc/pawl/internal/suite"
+	"github.com/goatnote-inc/pawl/internal/tensor"
+	"github.com/goatnote-inc/pawl/measure"
+)
+
+// Process is a harness, a launcher or an oracle that is started when it is needed,
+// and again after it broke.
+type Process struct {
+	Start func(ctx context.Context) (*harness.Session, error)
+	Dir   string // for the files it writes; absolute
+
+	session *harness.Session
+	count   int
+}
+
+// open gives the session that is there, or a new one.
+func (p *Process) open(ctx context.Context) (s *harness.Session, fresh bool, err error) {
+	if p.session != nil {
+		return p.session, false, nil
+	}
+	p.session, err = p.Start(ctx)
+	return p.session, true, err
+}
+
+// drop ends the session at once: the next use begins with a fresh process.
+func (p *Process) drop() {
+	if p.session != nil {
+		p.session.Kill()
+		p.session = nil
+	}
+}
+
+// Close ends the process in good order.
+func (p *Process) Close(ctx context.Context) error {
+	if p.session == nil {
+		return nil
+	}
+	err := p.session.Bye(ctx)
+	p.session = nil
+	return err
+}
+
+// file names a file that the process is to write.
+func (p *Process) file() string {
+	p.count++
+	return filepath.Join(p.Dir, fmt.Sprintf("out-%p-%d.safetensors", p, p.count))
+}
+
+// load reads a file that the process wrote, and deletes it. Its size is bounded by
+// what the outputs need; a file of somebody who writes more is refused unread.
+func (p *Process) load(path string, arguments []tensor.Argument, bytesEach func(tensor.Argument) int) ([]tensor.Tensor, error) {
+	defer os.Remove(path)
+	limit := int64(1 << 20) // header
+	for _, a := range outputs(arguments) {
+		t, err := tensor.Tensor{Name: a.Name, DType: a.DType, Shape: a.Shape, Strides: a.Strides}.Span()
+		if err != nil {
+			return nil, fmt.Errorf("argument %q: %w", a.Name, err)
+		}
+		limit += int64(t) * int64(bytesEach(a))
+	}
+	return tensor.Load(path, limit)
+}
+
+// HarnessSubject is a kernel that a harness or pawl's launcher runs.
+type HarnessSubject struct {
+	Process
+	Implementation string
+	// Launch says what the launcher is to start; nil for a harness.
+	Launch func(suite.Params) (*harness.Launch, error)
+
+	prepared string // the config that the session is ready for
+}
+
+// Run prepares the config, if it is another than the last, and asks for a check.
+func (h *HarnessSubject) Run(ctx context.Context, t Task) ([]tensor.Tensor, error) {
+	in, err := t.Contents.File()
+	if err != nil {
+		return nil, err
+	}
+	session, fresh, err := h.open(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("start the kernel's process: %w", err)
+	}
+	if key := t.Benchmark + paramsKey(t.Params); fresh || h.prepared != key {
+		h.prepared = ""
+		if err := h.prepare(ctx, session, t); err != nil {
+			return nil, h.blame(ctx, err)
+		}
+		h.prepared = key
+	}
+	out := h.file()
+	if err := session.Check(ctx, harness.Check{Inputs: in, Outputs: out, Poison: t.Poison}); err != nil {
+		_ = os.Remove(out)
+		return nil, h.blame(ctx, err)
+	}
+	list, err := h.load(out, t.Arguments, func(a tensor.Argument) int { return a.DType.Size() })
+	if err != nil {
+		h.drop()
+		return nil, &Fault{Kind: "no outputs", Message: "its outputs cannot be read: " + err.Error()}
+	}
+	return list, nil
+}
+
+func (h *HarnessSubject) prepare(ctx context.Context, session *harness.Session, t Task) error {
+	p := harness.Prepare{
+		Benchmark: t.Benchmark, Implementation: h.Implementation, Params: t.Params.Map(),
+		Cache: measure.Hot, Timer: session.Welcome.Timers[0], Seed: t.Poison, Arguments: t.Arguments,
+	}
+	if h.Launch != nil {
+		launch, err := h.Launch(t.Params)
+		if err != nil {
+			return fmt.Errorf("%w: %w", ErrUnsupported, err)
+		}
+		p.Launch = launch
+	}
+	_, err := session.Prepare(ctx, p)
+	return err
+}
+
+// blame tells who is at fault. A broken process is dropped, and so is one whose
+// kernel wrote where it must not: nobody knows what else it hit.
+func (h *HarnessSubject) blame(ctx context.Context, err error) error {
+	e, ok := errors.AsType[*harness.Error](err)
+	switch {
+	case ctx.Err() != nil:
+		h.drop()
+		return context.Cause(ctx)
+	case !ok:
+		return err
+	case e.Kind == harness.NotStarted || e.Kind == harness.BadVersion || e.Kind == harness.Refused && e.Code == "no_device":
+		h.drop()
+		return err
+	case e.Kind == harness.Refused && (e.Code == "unsupported" || e.Code == "bad_params" || e.Code == "no_memory"):
+		return fmt.Errorf("%w: %s", ErrUnsupported, strings.TrimSpace(e.Detail+"; "+e.Hint))
+	case e.Broken() || e.Code == harness.CodeIntegrity:
+		h.drop()
+	}
+	kind := string(e.Kind)
+	if e.Kind == harness.Refused {
+		kind = e.Code
+	}
+	return &Fault{Kind: kind, Message: clean(e.Error())}
+}
+
+// CommandReference is an oracle process: a program that computes right results.
+type CommandReference struct{ Process }
+
+// Compute asks the oracle.
+func (c *CommandReference) Compute(ctx context.Context, t Task, naive bool) (Right, error) {
+	in, err := t.Contents.File()
+	if err != nil {
+		return Right{}, err
+	}
+	session, fresh, err := c.open(ctx)
+	if err != nil {
+		return Right{}, fmt.Errorf("start the oracle: %w", err)
+	}
+	if fresh && !session.Welcome.Has(harness.FeatureCompute) {
+		c.drop()
+		return Right{}, fmt.Errorf("the oracle does not compute: it says %q and offers %v; does it end with serve() of pawl_oracle.py?", session.Welcome.SDK, session.Welcome.Features)
+	}
+	out := c.file()
+	defer os.Remove(out)
+	computed, err := session.Compute(ctx, harness.Compute{
+		Benchmark: t.Benchmark, Params: t.Params.Map(), Arguments: t.Arguments, Inputs: in, Outputs: out, Naive: naive,
+	})
+	if err != nil {
+		return Right{}, c.explain(ctx, t, err)
+	}
+	list, err := c.load(out, t.Arguments, func(a tensor.Argument) int { return 8 + a.DType.Size() })
+	if err != nil {
+		return Right{}, fmt.Errorf("the oracle's result for %s: %w", suite.ConfigName(t.Params), err)
+	}
+	return sort(list, computed.Naive), nil
+}
+
+func (c *CommandReference) explain(ctx context.Context, t Task, err error) error {
+	if ctx.Err() != nil {
+		c.drop()
+		return context.Cause(ctx)
+	}
+	e, ok := errors.AsType[*harness.Error](err)
+	if ok && e.Broken() {
+		c.drop()
+	}
+	if ok && e.Kind == harness.Refused && (e.Code == "unsupported" || e.Code == "bad_params" || e.Code == "no_memory") {
+		return fmt.Errorf("%w by the oracle: %s", ErrUnsupported, clean(e.Detail))
+	}
+	return fmt.Errorf("the oracle has no answer for %s: %w", suite.ConfigName(t.Params), err)
+}
+
+// sort tells right results from naive ones, which are named NAME.naive.
+func sort(list []tensor.Tensor, naive bool) Right {
+	var r Right
+	for _, t := range list {
+		name, isNaive := strings.CutSuffix(t.Name, ".naive")
+		switch {
+		case !isNaive:
+			r.Want = append(r.Want, t)
+		case naive:
+			t.Name = name
+			r.Naive = append(r.Naive, t)
+		}
+	}
+	return r
+}
+
+// ImplementationReference takes the result of another implementation for right.
+type ImplementationReference struct{ Subject Subject }
+
+// Compute runs the implementation. Its failing says nothing about the kernel.
+func (i ImplementationReference) Compute(ctx context.Context, t Task, _ bool) (Right, error) {
+	list, err := i.Subject.Run(ctx, t)
+	if fault, ok := errors.AsType[*Fault](err); ok {
+		return Right{}, fmt.Errorf("the implementation that is to say what is right fails itself for %s: %w", suite.ConfigName(t.Params), fault)
+	}
+	return Right{Want: list}, err
+}

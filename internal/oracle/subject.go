@@ -1,0 +1,134 @@
+package oracle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/goatnote-inc/pawl/internal/suite"
+	"github.com/goatnote-inc/pawl/internal/tensor"
+)
+
+// Subject is a kernel under test.
+type Subject interface {
+	// Run runs it once and gives every out and inout argument. An error is a *Fault,
+	// for which the kernel is to blame, or wraps ErrUnsupported, or means that nothing
+	// more can be tested. After any of them the next Run begins afresh.
+	Run(ctx context.Context, t Task) ([]tensor.Tensor, error)
+}
+
+// Reference knows the right result.
+type Reference interface {
+	// Compute gives the right result of every out and inout argument and, if naive is
+	// asked for and it has them, what a plain computation in the argument's own type
+	// gives. An error wraps ErrUnsupported, or means that nothing more can be tested.
+	Compute(ctx context.Context, t Task, naive bool) (Right, error)
+}
+
+// Task is what a subject or a reference is to work on.
+type Task struct {
+	Benchmark string
+	Params    suite.Params
+	Arguments []tensor.Argument
+	Contents  *Contents
+	Poison    uint64 // seed of what stands in the outputs before; of no use to a reference
+}
+
+// Right is the right result.
+type Right struct {
+	Want  []tensor.Tensor
+	Naive []tensor.Tensor // named as those of Want; may be fewer, or none
+}
+
+// ErrUnsupported is a config that a subject or a reference does not do. It is no
+// failure.
+var ErrUnsupported = errors.New("not supported")
+
+// Fault is what a kernel is to blame for, short of a wrong result: it crashed, hung,
+// or wrote where it must not.
+type Fault struct {
+	Kind    string // "crashed", "hung", "integrity", ...
+	Message string
+}
+
+func (f *Fault) Error() string { return f.Message }
+
+// Contents are the inputs of a point, in memory and, once somebody asks, in a file.
+type Contents struct {
+	Tensors []tensor.Tensor
+
+	dir  string
+	once sync.Once
+	path string
+	err  error
+}
+
+// NewContents takes inputs; their file will be in dir.
+func NewContents(tensors []tensor.Tensor, dir string) *Contents {
+	return &Contents{Tensors: tensors, dir: dir}
+}
+
+// File gives the path of a safetensors file with the inputs. Subject and reference,
+// which may ask at the same time, share one.
+func (c *Contents) File() (string, error) {
+	c.once.Do(func() {
+		f, err := os.CreateTemp(c.dir, "in-*.safetensors")
+		if err != nil {
+			c.err = fmt.Errorf("write inputs: %w", err)
+			return
+		}
+		c.path = f.Name()
+		if err := errors.Join(tensor.Format(f, c.Tensors), f.Close()); err != nil {
+			c.err = fmt.Errorf("write inputs to %s: %w", c.path, err)
+		}
+	})
+	return c.path, c.err
+}
+
+// Remove deletes the file, if there is one.
+func (c *Contents) Remove() {
+	c.once.Do(func() { c.err = errors.New("the inputs are gone") })
+	if c.path != "" {
+		_ = os.Remove(c.path)
+	}
+}
+
+// Folder makes a folder for the files of a campaign, in memory where the machine has
+// such a place: tensors are written, read once, and deleted.
+func Folder() (string, error) {
+	parent := ""
+	if info, err := os.Stat("/dev/shm"); err == nil && info.IsDir() {
+		parent = "/dev/shm"
+	}
+	dir, err := os.MkdirTemp(parent, "pawl-fuzz-*")
+	if err != nil && parent != "" {
+		dir, err = os.MkdirTemp("", "pawl-fuzz-*")
+	}
+	if err != nil {
+		return "", fmt.Errorf("make a folder for tensors: %w", err)
+	}
+	return filepath.Clean(dir), nil
+}
+
+// outputs lists the arguments that a kernel writes.
+func outputs(arguments []tensor.Argument) []tensor.Argument {
+	var list []tensor.Argument
+	for _, a := range arguments {
+		if a.Role == tensor.Out || a.Role == tensor.InOut {
+			list = append(list, a)
+		}
+	}
+	return list
+}
+
+func named(list []tensor.Tensor, name string) *tensor.Tensor {
+	for i := range list {
+		if list[i].Name == name {
+			return &list[i]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,236 @@
+package oracle
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/goatnote-inc/pawl/internal/suite"
+	"github.com/goatnote-inc/pawl/internal/tensor"
+)
+
+// try runs the subject on a point, reports it, and makes a failure small. An error
+// ends the campaign.
+func (c *campaign) try(ctx context.Context, q ready) error {
+	result, err := c.judge(ctx, q, c.repeats(q.task.Arguments))
+	if err != nil {
+		return err
+	}
+	if result.Status == Passed {
+		c.lookForWeakness(q)
+	}
+	c.report.add(result)
+	c.emit(Event{Done: len(c.report.Results), Total: c.total, Result: &result})
+	if result.Status != Failed || c.kinds[result.kind()] || len(c.kinds) >= c.MostShrunk {
+		return nil
+	}
+	c.kinds[result.kind()] = true
+	q.discard()
+	return c.shrink(ctx, result)
+}
+
+// judge runs the subject, once or twice, and compares.
+func (c *campaign) judge(ctx context.Context, q ready, twice bool) (Result, error) {
+	result := Result{Point: q.point, Replayed: q.replayed, Status: Skipped, Reason: clean(q.skip)}
+	if q.err != nil || q.skip != "" {
+		return result, q.err
+	}
+	first, err := c.runOnce(ctx, &q.task, &result)
+	if err != nil || first == nil {
+		return result, err
+	}
+	result.Status, result.Reason = Passed, ""
+	result.Comparisons = c.compare(q, first)
+	if c.fail(&result, "") || !twice {
+		return result, nil
+	}
+	second, err := c.runOnce(ctx, &q.task, &result)
+	if err != nil || second == nil {
+		return result, err
+	}
+	c.compareRuns(q, &result, first, second)
+	return result, nil
+}
+
+// runOnce runs the subject. Without outputs the result says why.
+func (c *campaign) runOnce(ctx context.Context, t *Task, result *Result) ([]tensor.Tensor, error) {
+	c.poisons++
+	t.Poison = derive(c.Seed, "poison", c.poisons)
+	began := c.Now()
+	list, err := c.subject.Run(ctx, *t)
+	result.Took += c.Now().Sub(began)
+	if fault, ok := errors.AsType[*Fault](err); ok {
+		result.Status, result.Fault, result.Reason = Failed, fault.Kind, fault.Message
+		return nil, nil
+	}
+	if errors.Is(err, ErrUnsupported) {
+		result.Status, result.Reason = Skipped, clean(err.Error())
+		return nil, nil
+	}
+	return list, err
+}
+
+// compare holds all outputs of a run to the rules.
+func (c *campaign) compare(q ready, got []tensor.Tensor) []Comparison {
+	var list []Comparison
+	for _, a := range outputs(q.task.Arguments) {
+		t := named(got, a.Name)
+		if t == nil {
+			list = append(list, Comparison{Output: a.Name, Failed: RuleShape, Problem: "the kernel gives no such output", Rules: []RuleResult{{Rule: RuleShape}}})
+			continue
+		}
+		sides := Sides{Want: *named(q.right.Want, a.Name), Got: *t, Naive: named(q.right.Naive, a.Name), Poison: &q.task.Poison}
+		if stored(t.DType) != stored(a.DType) {
+			list = append(list, Comparison{Output: a.Name, Failed: RuleShape, Problem: fmt.Sprintf("it is of type %s, the suite says %s", t.DType, a.DType), Rules: []RuleResult{{Rule: RuleShape}}})
+			continue
+		}
+		sides.Got.DType = a.DType // TF32 travels as F32
+		list = append(list, Compare(sides, RulesFor(c.Tolerance, a.DType, sides.Naive != nil)))
+	}
+	return list
+}
+
+func stored(d tensor.DType) tensor.DType {
+	if d == tensor.TF32 {
+		return tensor.F32
+	}
+	return d
+}
+
+// fail makes a result failed if one of its comparisons is.
+func (c *campaign) fail(result *Result, when string) bool {
+	for _, x := range result.Comparisons {
+		if !x.OK {
+			result.Status, result.Reason = Failed, when+x.Sentence()
+			return true
+		}
+	}
+	return false
+}
+
+// repeats decides whether a point is run twice. Small ones always are; of the others
+// as many as cost a quarter of the work, unless every bit is promised.
+func (c *campaign) repeats(arguments []tensor.Argument) bool {
+	const small = 1 << 20
+	n := 0.0
+	for _, a := range arguments {
+		n += elements(a)
+	}
+	c.ran += n
+	switch {
+	case c.Deterministic == "no":
+		return false
+	case c.Deterministic == string(Bitwise) || n <= small || c.ranTwice+n <= c.ran/4:
+		c.ranTwice += n
+		return true
+	}
+	return false
+}
+
+// compareRuns holds two runs on the same inputs against each other.
+func (c *campaign) compareRuns(q ready, result *Result, first, second []tensor.Tensor) {
+	result.Repeated = Bitwise
+	var different []Comparison
+	for i, a := range outputs(q.task.Arguments) {
+		one, two := named(first, a.Name), named(second, a.Name)
+		if two == nil || !bytes.Equal(one.Elements(), two.Elements()) {
+			result.Repeated = Bounded
+			x := result.Comparisons[i]
+			if two != nil {
+				exact := Compare(Sides{Want: *one, Got: *two}, Rules{Close: &Close{Matched: 1}})
+				x.Wrong, x.Worst, x.MaxAbs = max(exact.Wrong, 1), exact.Worst, exact.MaxAbs
+			}
+			x.OK, x.Failed = false, RuleDeterministic
+			x.Rules = append(x.Rules, RuleResult{Rule: RuleDeterministic, Value: float64(x.Wrong)})
+			different = append(different, x)
+		}
+	}
+	if result.Repeated == Bitwise {
+		return
+	}
+	comparisons := result.Comparisons
+	result.Comparisons = c.compare(q, second)
+	if c.fail(result, "in the second of two runs on the same inputs: ") {
+		return
+	}
+	result.Comparisons = comparisons
+	if c.Deterministic == string(Bitwise) {
+		result.Comparisons = different
+		c.fail(result, "")
+	}
+}
+
+// lookForWeakness warns of a point that a wrong kernel would pass, too. Contents that
+// are meant to give the same everywhere are not looked at.
+func (c *campaign) lookForWeakness(q ready) {
+	switch q.point.Inputs {
+	case Normal, Uniform, Large:
+	default:
+		return
+	}
+	const mostConfigs = 64
+	key := paramsKey(q.point.Params)
+	before := c.wants[key]
+	if before == nil && len(c.wants) >= mostConfigs {
+		return
+	}
+	var kept []tensor.Tensor
+	for _, a := range outputs(q.task.Arguments) {
+		want := *named(q.right.Want, a.Name)
+		rules := RulesFor(c.Tolerance, a.DType, false)
+		if why := Weak(want, a.DType, named(before, a.Name), rules); why != "" {
+			c.warn(fmt.Sprintf("weak test: output %q of %s: %s", a.Name, suite.ConfigName(q.point.Params), why))
+		}
+		values := make([]float64, thin(want).Len())
+		thin(want).Read(values, 0)
+		sample := tensor.Tensor{Name: a.Name, DType: a.DType, Shape: []int{len(values)}, Data: make([]byte, len(values)*a.DType.Size())}
+		tensor.Encode(a.DType, sample.Data, values)
+		kept = append(kept, sample)
+	}
+	c.wants[key] = kept
+}
+
+// shrink makes a failure small and keeps it.
+func (c *campaign) shrink(ctx context.Context, first Result) error {
+	c.emit(Event{Done: len(c.report.Results), Total: c.total, Shrinking: &first.Point})
+	failed := map[string]Result{first.key(): first}
+	var broken error
+	fails := func(ctx context.Context, p Point) bool {
+		q := ready{point: p}
+		c.prepare(ctx, &q)
+		defer q.discard()
+		result, err := c.judge(ctx, q, first.Repeated != "")
+		if err != nil {
+			broken = err
+		} else if result.Status == Failed {
+			failed[p.key()] = result
+			return true
+		}
+		return false
+	}
+	shrunk := Shrink(ctx, first.Point, c.Shrink, c.Now, fails)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	found := Found{First: first, Smallest: failed[shrunk.Point.key()], Evaluations: shrunk.Evaluations, Stopped: shrunk.Stopped}
+	again, cancel := context.WithTimeout(ctx, c.Shrink.Time)
+	defer cancel()
+	found.Again = fails(again, shrunk.Point)
+	if broken != nil && !errors.Is(broken, context.DeadlineExceeded) {
+		c.warn(fmt.Sprintf("a smaller failure was not looked for to the end: %v", broken))
+	}
+	if c.Corpus != nil {
+		var err error
+		found.File, err = c.Corpus.Add(Failure{
+			Point: shrunk.Point, Benchmark: c.Benchmark, Rule: found.Smallest.rule(), Message: clean(found.Smallest.Reason),
+			Found: c.Now().UTC().Truncate(1e9), Pawl: c.Version,
+		})
+		if err != nil {
+			c.warn(err.Error())
+		}
+	}
+	c.report.Found = append(c.report.Found, found)
+	c.emit(Event{Done: len(c.report.Results), Total: c.total, Found: &found})
+	return nil
+}
