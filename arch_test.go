@@ -37,7 +37,7 @@ var levels = []struct {
 	5:  {[]string{"internal/trial", "internal/report", "internal/ledger", "internal/preflight"}, "rounds on one device, and what is known before them; saying and keeping what they gave"},
 	6:  {[]string{"internal/sweep", "internal/sweep/artifact"}, "many implementations compared, and what is published of it"},
 	7:  {[]string{"internal/bench"}, "a whole run on this machine"},
-	8:  {[]string{"internal/doctor", "internal/lab"}, "judge the machine by running on it, and the judge by data of which the truth is known"},
+	8:  {[]string{"internal/setup", "internal/doctor", "internal/lab"}, "what the machine lacks; judge it by running on it, and the judge by data of which the truth is known"},
 	9:  {[]string{"internal/cli"}, "wires and prints"},
 	10: {[]string{"cmd/pawl"}, "twenty lines"},
 }
@@ -69,6 +69,8 @@ var siblings = map[string][]string{
 	"internal/build/codeid": {"internal/build/cuda"}, // kernels are one kind of machine code
 
 	"internal/sweep/artifact": {"internal/sweep"},
+
+	"internal/doctor": {"internal/setup"}, // it tells of what is missing in the same words
 }
 
 // testHelpers are packages for tests of other packages; production code must

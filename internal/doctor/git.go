@@ -11,8 +11,8 @@ import (
 
 // git tells whether a base can be checked out beside the working tree.
 func git(ctx context.Context, e *exam) []Finding {
-	if _, found := (search{path: e.Path}).find("git"); !found {
-		return []Finding{warn("git", "not found: pawl bench --base and the commit in the record need it").mend("%s", install("git"))}
+	if _, found := e.search(nil).Find("git"); !found {
+		return []Finding{warn("git", "not found: pawl bench --base and the commit in the record need it").mend("%s", e.install("git"))}
 	}
 	repo, err := build.Open(ctx, e.dir())
 	switch {

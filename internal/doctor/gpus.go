@@ -36,7 +36,7 @@ func driver(_ context.Context, e *exam) []Finding {
 
 // smi tells of the program that people set clocks with; pawl reads the library.
 func (e *exam) smi() Finding {
-	if at, found := (search{path: e.Path}).find("nvidia-smi"); found {
+	if at, found := e.search(nil).Find("nvidia-smi"); found {
 		return ok("nvidia-smi", "%s", at)
 	}
 	return note("nvidia-smi", "not found; pawl does not need it, the fixes below do")

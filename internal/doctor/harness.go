@@ -11,6 +11,7 @@ import (
 
 	"github.com/goatnote-inc/pawl/internal/bench"
 	"github.com/goatnote-inc/pawl/internal/harness"
+	"github.com/goatnote-inc/pawl/internal/shell"
 	"github.com/goatnote-inc/pawl/internal/suite"
 )
 
@@ -22,12 +23,12 @@ func programs(_ context.Context, e *exam) []Finding {
 	var list []Finding
 	told := map[string]bool{}
 	for _, v := range e.variants() {
-		for _, name := range commandPrograms(v.Harness.Command) {
+		for _, name := range shell.Programs(v.Harness.Command) {
 			if !local(name) || told[name] {
 				continue
 			}
 			told[name] = true
-			switch at, runs := e.search(nil).find(name); {
+			switch at, runs := e.search(nil).Find(name); {
 			case runs:
 				list = append(list, ok("program", "%s", name))
 			case at != "" && v.Build.Command == "":
@@ -107,8 +108,8 @@ func (e *exam) built(v suite.Variant) bool {
 		}
 		outputs++
 	}
-	for _, name := range commandPrograms(v.Harness.Command) {
-		if _, runs := e.search(v.Harness.Env).find(name); !runs {
+	for _, name := range shell.Programs(v.Harness.Command) {
+		if _, runs := e.search(v.Harness.Env).Find(name); !runs {
 			return false
 		}
 		if local(name) {

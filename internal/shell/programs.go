@@ -1,49 +1,16 @@
-package doctor
+package shell
 
 import (
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 )
 
-// search is where a shell looks for programs.
-type search struct {
-	dir  string // where it runs
-	path string // its PATH
-}
-
-// find returns the file that a shell would run for a name. A file that is there
-// and may not be run is returned too, with false.
-func (s search) find(name string) (at string, runs bool) {
-	if strings.Contains(name, "/") {
-		return s.executable(name)
-	}
-	for _, folder := range filepath.SplitList(s.path) {
-		if at, runs := s.executable(filepath.Join(folder, name)); runs {
-			return at, true
-		}
-	}
-	return "", false
-}
-
-func (s search) executable(at string) (string, bool) {
-	if !filepath.IsAbs(at) {
-		at = filepath.Join(s.dir, at)
-	}
-	info, err := os.Stat(at)
-	if err != nil || info.IsDir() {
-		return "", false
-	}
-	return at, info.Mode()&0o111 != 0
-}
-
-// commandPrograms names the programs that a command line for sh needs, as far as
+// Programs names the programs that a command line for sh needs, as far as
 // that can be told without running it: none where the shell itself decides, and
 // nothing behind a command that changes where programs are found. A program of the
 // folder counts only at the beginning, because a command before it may make it.
-func commandPrograms(line string) []string {
+func Programs(line string) []string {
 	commands, plain := splitCommand(line)
 	if !plain {
 		return nil

@@ -1,4 +1,4 @@
-package doctor
+package shell
 
 import (
 	"os"
@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestCommandPrograms(t *testing.T) {
+func TestPrograms(t *testing.T) {
 	tests := []struct {
 		line string
 		want []string
@@ -59,14 +59,14 @@ func TestCommandPrograms(t *testing.T) {
 		{"module load cuda && nvcc k.cu", nil},
 	}
 	for _, tt := range tests {
-		if diff := cmp.Diff(tt.want, commandPrograms(tt.line)); diff != "" {
+		if diff := cmp.Diff(tt.want, Programs(tt.line)); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", tt.line, diff)
 		}
 	}
 }
 
 // Commands made of plain words are read to the letter, whatever stands between them.
-func TestCommandProgramsOfPlainWords(t *testing.T) {
+func TestProgramsOfPlainWords(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		word := rapid.StringMatching(`[a-z][a-z0-9_.+-]{4,9}9`) // no word of the shell ends so
 		var line strings.Builder
@@ -87,18 +87,18 @@ func TestCommandProgramsOfPlainWords(t *testing.T) {
 				line.WriteString(rapid.SampledFrom([]string{" ", "\t", " -o ", " 2>"}).Draw(t, "space") + word.Draw(t, "argument"))
 			}
 		}
-		if got := commandPrograms(line.String()); !slices.Equal(got, want) {
+		if got := Programs(line.String()); !slices.Equal(got, want) {
 			t.Fatalf("%q: %q, want %q", line.String(), got, want)
 		}
 	})
 }
 
-func FuzzCommandPrograms(f *testing.F) {
+func FuzzPrograms(f *testing.F) {
 	for _, line := range []string{"make && ./h", "a 'b c' \"d\" \\\n e", "x 2>&1 | y >> z", "(a; b) # c", "f() { x; }", "a=b c <d"} {
 		f.Add(line)
 	}
 	f.Fuzz(func(t *testing.T, line string) {
-		for _, name := range commandPrograms(line) {
+		for _, name := range Programs(line) {
 			if name == "" || strings.ContainsAny(name, unknowable) {
 				t.Errorf("%q needs %q", line, name)
 			}
@@ -117,7 +117,7 @@ func TestSearch(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s := search{dir: dir, path: filepath.Join(dir, "none") + ":" + filepath.Join(dir, "a") + ":b"}
+	s := Search{Dir: dir, Path: filepath.Join(dir, "none") + ":" + filepath.Join(dir, "a") + ":b"}
 	tests := []struct {
 		name, want string
 		runs       bool
@@ -131,8 +131,8 @@ func TestSearch(t *testing.T) {
 		{"./absent", "", false},
 	}
 	for _, tt := range tests {
-		if at, runs := s.find(tt.name); at != tt.want || runs != tt.runs {
-			t.Errorf("find(%q) = %q, %v; want %q, %v", tt.name, at, runs, tt.want, tt.runs)
+		if at, runs := s.Find(tt.name); at != tt.want || runs != tt.runs {
+			t.Errorf("Find(%q) = %q, %v; want %q, %v", tt.name, at, runs, tt.want, tt.runs)
 		}
 	}
 }

@@ -1,0 +1,190 @@
+package setup
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/goatnote-inc/pawl/internal/build"
+	"github.com/goatnote-inc/pawl/measure"
+)
+
+// programs looks for git and for what the suite's commands run.
+func (l *look) programs() {
+	l.add(l.program("git", l.search(), true, "the base is a commit: pawl checks it out and measures against it"))
+	for _, n := range Needs(l.Suite, l.Dir, l.Path) {
+		if l.has(n.Program) {
+			continue
+		}
+		i := l.program(n.Program, n.In, n.Sure || slices.Contains([]string{"nvcc", "hipcc", "cc", "c++"}, n.Program), n.Why)
+		if n.Program == "nvcc" && i.State == Missing {
+			i = l.withoutToolkit(i)
+		}
+		if i.State == Missing && strings.Contains(n.Program, "/") {
+			i.Note = "it is a file of the suite's own: correct the command, or make it"
+		}
+		l.add(i)
+	}
+}
+
+// withoutToolkit says where the CUDA toolkit is, or comes from.
+func (l *look) withoutToolkit(i Item) Item {
+	if at := newest(l.Root, "usr/local/cuda/bin/nvcc", "usr/local/cuda-*/bin/nvcc"); at != "" {
+		i.State, i.At, i.packages = Unset, at, nil
+		i.ByHand = true
+		i.Fix = []Command{{Line: fmt.Sprintf("export PATH=%s:$PATH", filepath.Dir(at))}}
+		i.Note = "it is installed, and not on the search path"
+		return i
+	}
+	i.Note = "about 5 GB; Debian keeps it in non-free and contrib, Ubuntu in multiverse. NVIDIA's own repository has newer ones, which GPUs newer than the system need"
+	return i
+}
+
+// useful looks for what a build goes faster or safer with.
+func (l *look) useful(ctx context.Context) {
+	builds := slices.ContainsFunc(Variants(l.Suite), func(v variant) bool { return v.Build.Needed() })
+	if !builds {
+		return
+	}
+	for _, tool := range []struct{ name, why string }{
+		{"ninja", "CMake and PyTorch build faster with it"},
+		{"ccache", "what was compiled before is not compiled again: the base and the change share most files"},
+	} {
+		if !l.has(tool.name) {
+			l.add(l.program(tool.name, l.search(), false, tool.why))
+		}
+	}
+	l.sandbox(ctx)
+}
+
+// sandbox looks for what builds of strangers' code are kept in.
+func (l *look) sandbox(ctx context.Context) {
+	modes := map[string]bool{}
+	for _, v := range Variants(l.Suite) {
+		modes[v.Build.Sandbox] = true
+	}
+	stranger := build.Stranger(l.Suite.Trust, os.Getenv)
+	required := modes["always"] || stranger != ""
+	if !required && !modes["auto"] {
+		return
+	}
+	why := "builds of code that is not one's own, such as a fork's pull request, run in a sandbox"
+	switch {
+	case stranger != "":
+		why = "builds run in a sandbox: " + stranger
+	case modes["always"]:
+		why = "builds run in a sandbox: the suite says build.sandbox: always"
+	}
+	i := l.program("bwrap", l.search(), required, why)
+	i.Name = "bubblewrap"
+	if i.State == Here {
+		s, err := build.FindSandbox(ctx)
+		if err == nil {
+			i.Version = s.Version(ctx)
+		} else {
+			i.State, i.Note = Unset, err.Error()
+			i.ByHand = true // it changes what every program of the machine may do
+			if _, err := os.Stat("/proc/sys/kernel/apparmor_restrict_unprivileged_userns"); err == nil {
+				i.Fix = []Command{{Line: "sysctl -w kernel.apparmor_restrict_unprivileged_userns=0", Root: true}}
+			}
+		}
+	}
+	l.add(i)
+}
+
+// modules are those of Python that kernels and their oracles are written with, by
+// the name under which pip has them.
+var modules = map[string]string{"torch": "torch", "numpy": "numpy", "scipy": "scipy", "triton": "triton", "cupy": "cupy-cuda12x", "jax": "jax"}
+
+var importLine = regexp.MustCompile(`(?m)^\s*(?:import|from)\s+([A-Za-z_]\w*)`)
+
+// python looks for the modules that the suite's scripts import.
+func (l *look) python(ctx context.Context) {
+	type use struct{ line, what string }
+	var uses []use
+	for _, v := range Variants(l.Suite) {
+		uses = append(uses, use{v.Harness.Command, "harness"})
+		if v.Build.Recipe == "torch" {
+			uses = append(uses, use{"python3", "torch"})
+		}
+	}
+	for _, b := range l.Suite.Benchmarks {
+		if b.Check != nil {
+			uses = append(uses, use{b.Check.Oracle, "oracle"})
+		}
+	}
+	for _, u := range uses {
+		python := interpreter(u.line)
+		if python == "" {
+			continue
+		}
+		if u.what == "torch" {
+			l.module(ctx, python, "torch", "the recipe torch builds against it")
+		}
+		for _, script := range build.Programs(l.Dir, u.line) {
+			text, err := os.ReadFile(filepath.Join(l.Dir, script))
+			if err != nil || len(text) > 1<<20 {
+				continue
+			}
+			for _, m := range importLine.FindAllStringSubmatch(string(text), -1) {
+				l.module(ctx, python, m[1], fmt.Sprintf("%s imports it, which is the suite's %s", script, u.what))
+			}
+		}
+	}
+}
+
+// interpreter is the Python of a command line; empty where there is none.
+func interpreter(line string) string {
+	for word := range strings.FieldsSeq(line) {
+		if strings.HasPrefix(filepath.Base(word), "python") {
+			return word
+		}
+	}
+	return ""
+}
+
+// askModule tells of a module without loading it.
+const askModule = `import sys, importlib.util as u, importlib.metadata as m
+name = sys.argv[1]
+found = u.find_spec(name)
+if not found: sys.exit(1)
+try: print(m.version(name))
+except Exception: print("")`
+
+func (l *look) module(ctx context.Context, python, name, why string) {
+	pip, known := modules[name]
+	if !known || l.has("python: "+name) {
+		return
+	}
+	i := Item{Name: "python: " + name, State: Missing, Required: true, Why: why}
+	at, runs := l.search().Find(python)
+	if runs {
+		ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+		defer cancel()
+		cmd := exec.CommandContext(ctx, at, "-c", askModule, name)
+		cmd.Dir = "/" // a file of that name in the suite's folder is not the module
+		if out, err := cmd.Output(); err == nil {
+			i.State, i.At, i.Version = Here, at, strings.TrimSpace(string(out))
+		}
+	}
+	if i.State == Missing {
+		if p := l.system.Package("import " + name); p != "" && (!runs || strings.HasPrefix(at, "/usr/bin/")) {
+			i.packages = []string{p}
+		} else {
+			i.Fix = []Command{{Line: python + " -m pip install " + pip}}
+		}
+		if name == "torch" {
+			i.Note = "the system's package is for CPUs; for a GPU take it from pip, in a virtual environment"
+		}
+	}
+	l.add(i)
+}
+
+// trusted tells whether only one's own code runs here, as far as the suite says.
+func (l *look) trusted() bool { return l.Suite.Trust == "" || l.Suite.Trust == measure.Trusted }

@@ -1,0 +1,69 @@
+package setup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"syscall"
+	"time"
+)
+
+// RunError is a command that failed. Those after it were not run.
+type RunError struct {
+	Command Command
+	Left    []Command // what was still to be run
+	Err     error
+}
+
+func (e *RunError) Error() string {
+	s := fmt.Sprintf("%s: %v\n  nothing after it was run: mend that, and run pawl setup again; it goes on from there", e.Command.Line, e.Err)
+	if e.Command.Root && errors.Is(e.Err, errNoSudo) {
+		s = fmt.Sprintf("%s: %v\n  run it as root, then pawl setup again", e.Command.Line, e.Err)
+	}
+	return s
+}
+
+func (e *RunError) Unwrap() error { return e.Err }
+
+var errNoSudo = errors.New("there is no sudo here")
+
+// Streams are what commands are given: an administrator's password is typed there.
+type Streams struct {
+	In       io.Reader
+	Out, Err io.Writer
+}
+
+// Run runs commands one by one, tells of each before, and stops at the first that
+// fails.
+func Run(ctx context.Context, commands []Command, s Streams, tell func(Command)) error {
+	for i, c := range commands {
+		tell(c)
+		if err := run(ctx, c, s); err != nil {
+			return &RunError{Command: c, Left: commands[i+1:], Err: err}
+		}
+	}
+	return nil
+}
+
+// run keeps the command in pawl's own process group: one in the background could not
+// ask for a password.
+func run(ctx context.Context, c Command, s Streams) error {
+	if hasSudo(c.Line) {
+		if _, err := exec.LookPath("sudo"); err != nil {
+			return errNoSudo
+		}
+	}
+	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", c.Line)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = s.In, s.Out, s.Err
+	cmd.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive")
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) } // a package manager must not be torn out of its work
+	cmd.WaitDelay = time.Minute
+	err := cmd.Run()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}
