@@ -28,7 +28,7 @@ type Claims struct {
 // Preflight is what the suite says of a config before it is built. What it does not
 // say itself is taken from launch.
 func (b Benchmark) Preflight(p Params) (Preflight, error) {
-	out := Preflight{Shared: -1, Dynamic: -1, Spills: cmp.Or(string(b.gates.Spills), auto), Occupancy: b.gates.Occupancy.value}
+	out := b.gates.plain()
 	if b.doc == nil {
 		return out, nil
 	}
@@ -106,6 +106,14 @@ func (c claim) value(p Params) (float64, *misfit) {
 		return 0, &misfit{c.formula, err}
 	}
 	return v, nil
+}
+
+// Preflight is what is asked of a kernel that is no benchmark's.
+func (s *Suite) Preflight() Preflight { return s.doc.Preflight.plain() }
+
+// plain is what is asked of a kernel of which nothing else is known.
+func (g gatesDoc) plain() Preflight {
+	return Preflight{Shared: -1, Dynamic: -1, Spills: cmp.Or(string(g.Spills), auto), Occupancy: g.Occupancy.value}
 }
 
 // over lays a benchmark's own gates over the suite's.

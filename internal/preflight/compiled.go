@@ -1,0 +1,271 @@
+package preflight
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/measure"
+)
+
+// compiled holds what the compiler made against the hardware and the suite.
+func (l *look) compiled(kernels []measure.Kernel, points []point) {
+	if len(kernels) == 0 {
+		return
+	}
+	kernels = l.forTarget(kernels)
+	for _, k := range kernels {
+		owners := ownersOf(k, points)
+		if len(owners) == 0 {
+			owners = []point{{Preflight: l.Suite.Preflight()}} // nobody's: the suite's own gates hold
+		}
+		for _, p := range owners {
+			l.sharedCompiled(k, p)
+			l.bounded(k, p)
+			l.spilled(k, p)
+			l.occupied(k, p)
+		}
+	}
+	l.unmatched(kernels, points)
+}
+
+// forTarget keeps the kernels that would run on the target, the closest of them.
+func (l *look) forTarget(kernels []measure.Kernel) []measure.Kernel {
+	if !l.Target.Known() {
+		return kernels
+	}
+	order := gpu.ArchNames()
+	best := ""
+	var have []string
+	for _, k := range kernels {
+		a, err := gpu.FindArch(k.Arch)
+		if err != nil || slices.Contains(have, k.Arch) {
+			continue
+		}
+		have = append(have, k.Arch)
+		if runsOn(k.Arch, l.Target.Arch) && slices.Index(order, a.Name) > slices.Index(order, best) {
+			best = a.Name
+		}
+	}
+	g := Gate{Name: Architecture, Arch: l.Target.Arch}
+	switch best {
+	case l.Target.Arch:
+		g.State, g.Text = Pass, "the build has code for "+best
+	case "":
+		g.State = Warn
+		g.Text = fmt.Sprintf("the build has code for %s only, none that runs on %s: it is compiled from PTX when it is loaded, or fails", strings.Join(have, ", "), l.Target.Arch)
+		g.Fix = "compile with -arch=" + l.Target.Arch
+		l.add(g)
+		return kernels
+	default:
+		g.State, g.Text = Pass, fmt.Sprintf("the build has code for %s, which runs on %s", best, l.Target.Arch)
+	}
+	l.add(g)
+	return slices.DeleteFunc(slices.Clone(kernels), func(k measure.Kernel) bool {
+		a, err := gpu.FindArch(k.Arch)
+		return err != nil || a.Name != best
+	})
+}
+
+// ownersOf are the configs whose kernel it is, one of each kind of launch.
+func ownersOf(k measure.Kernel, points []point) []point {
+	var owners []point
+	for _, p := range points {
+		if !p.onDevice() || p.Kernel != "" && !named(p.Kernel, k) {
+			continue
+		}
+		alike := func(o point) bool {
+			return o.Preflight == p.Preflight
+		}
+		if !slices.ContainsFunc(owners, alike) {
+			owners = append(owners, p)
+		}
+	}
+	return owners
+}
+
+func named(glob string, k measure.Kernel) bool {
+	for _, name := range []string{k.Name, k.Symbol} {
+		if ok, err := path.Match(glob, name); glob == name || err == nil && ok && name != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// unmatched tells of a benchmark whose kernel is not in the build: a wrong name, or
+// a template that nobody instantiated.
+func (l *look) unmatched(kernels []measure.Kernel, points []point) {
+	told := map[string]bool{}
+	for _, p := range points {
+		glob := p.Kernel
+		if glob == "" || !p.onDevice() || told[p.benchmark+glob] ||
+			slices.ContainsFunc(kernels, func(k measure.Kernel) bool { return named(glob, k) }) {
+			continue
+		}
+		told[p.benchmark+glob] = true
+		var names []string
+		for _, k := range kernels {
+			if !slices.Contains(names, k.Name) {
+				names = append(names, k.Name)
+			}
+		}
+		g := Gate{Name: Symbols, State: Stop, Benchmark: p.benchmark, Config: p.config, Kernel: glob}
+		g.Text = fmt.Sprintf("no kernel of the build is named %s; it has %s", glob, some(names, 6))
+		g.Fix = "correct the name in the suite; or, of a template, instantiate it: " + instantiation(glob)
+		l.add(g)
+	}
+}
+
+func (l *look) sharedCompiled(k measure.Kernel, p point) {
+	arch, ok := l.Target.archOf(k.Arch)
+	dynamic := max(p.Dynamic, 0)
+	if !ok || k.SharedBytes+dynamic == 0 {
+		return
+	}
+	g := about(SharedMemory, k, p)
+	g.Unit = "bytes"
+	g = shared(g, arch, k.SharedBytes, dynamic, "as compiled")
+	if g.State == Pass && p.Shared >= 0 && p.Kernel != "" && p.Shared != k.SharedBytes {
+		g.State = Warn
+		g.Text = fmt.Sprintf("%d bytes of static shared memory in a block as compiled, and %d by the suite", k.SharedBytes, p.Shared)
+		g.Fix = "correct preflight.shared: before compiling it is all that is known"
+	}
+	l.add(g)
+}
+
+// bounded checks the block against what the kernel is compiled for.
+func (l *look) bounded(k measure.Kernel, p point) {
+	if k.MaxThreads == 0 || p.Threads <= k.MaxThreads {
+		return
+	}
+	g := about(Block, k, p)
+	g.State, g.Number, g.Limit, g.Unit = Stop, float64(p.Threads), float64(k.MaxThreads), "threads"
+	g.Text = fmt.Sprintf("%d threads in a block, and it is compiled for %d at most: the launch would fail", p.Threads, k.MaxThreads)
+	g.Fix = fmt.Sprintf("__launch_bounds__(%d), or a smaller block", p.Threads)
+	l.add(g)
+}
+
+// spillStop is from how many bytes a thread a spill stops a change, when the suite
+// leaves it to pawl. A few bytes cost little; dozens in an inner loop are memory
+// traffic that nobody meant.
+const spillStop = 64
+
+func (l *look) spilled(k measure.Kernel, p point) {
+	g := about(Spills, k, p)
+	g.Unit = "bytes"
+	if k.Spill == nil {
+		g.State = Unknown
+		g.Text = fmt.Sprintf("it has %s of stack, and the log does not tell whether registers are spilled there", size(k.StackBytes+k.LocalBytes))
+		g.Fix = "compile with -Xptxas -v"
+		l.add(g)
+		return
+	}
+	spilled := max(k.Spill.StoreBytes, k.Spill.LoadBytes)
+	g.Number = float64(spilled)
+	g.Text = fmt.Sprintf("%d registers, %s spilled by a thread", k.Registers, size(spilled))
+	switch {
+	case spilled == 0:
+		g.State, g.Text = Pass, fmt.Sprintf("%d registers, nothing spilled", k.Registers)
+	case p.Spills == "allow":
+		g.State = Pass
+		g.Text += ", which the suite allows"
+	case p.Spills == "warn", p.Spills != "stop" && spilled < spillStop:
+		g.State = Warn
+	default:
+		g.State = Stop
+	}
+	if p.Spills == "auto" {
+		g.Limit = spillStop
+	}
+	if g.State != Pass {
+		g.Text = fmt.Sprintf("%d registers, and a thread spills: stores %s, loads %s", k.Registers, size(k.Spill.StoreBytes), size(k.Spill.LoadBytes))
+		g.Fix = l.spillFix(k, p)
+	}
+	l.add(g)
+}
+
+// spillFix tells what keeps the registers few: the most there are, a bound, or the
+// block's size.
+func (l *look) spillFix(k measure.Kernel, p point) string {
+	const fewer = "keep fewer values alive: smaller tiles a thread, less unrolling, values computed again"
+	arch, ok := l.Target.archOf(k.Arch)
+	if !ok {
+		return fewer
+	}
+	most := arch.RegistersPerThread.Value
+	threads := max(p.Threads, k.MaxThreads)
+	if threads > 0 {
+		most = arch.RegisterBudget(threads, 1)
+	}
+	// The compiler leaves the last registers of a budget alone, in steps of eight.
+	if k.Registers+8 <= most {
+		room := fmt.Sprintf("a thread may have %d", most)
+		if threads > 0 {
+			room += fmt.Sprintf(" with %d threads in a block", threads)
+		}
+		return fmt.Sprintf("allow more registers, %s: raise or drop -maxrregcount, or ask for fewer blocks in __launch_bounds__; or %s", room, fewer)
+	}
+	return fewer
+}
+
+func (l *look) occupied(k measure.Kernel, p point) {
+	threads := p.Threads
+	if threads == 0 {
+		threads = k.MaxThreads
+	}
+	arch, ok := l.Target.archOf(k.Arch)
+	g := about(Occupancy, k, p)
+	g.Limit, g.Unit = p.Occupancy, "of the warps"
+	if threads == 0 || !ok {
+		if p.Occupancy > 0 {
+			g.State, g.Text, g.Fix = Unknown, "the threads of a block are not known", "write preflight.threads, or launch.block"
+			l.add(g)
+		}
+		return
+	}
+	if threads > arch.ThreadsPerBlock.Value || k.MaxThreads > 0 && threads > k.MaxThreads ||
+		k.SharedBytes+max(p.Dynamic, 0) > arch.SharedPerBlock.Value {
+		return // said already
+	}
+	o, err := arch.Occupancy(gpu.Launch{
+		Threads: threads, Registers: k.Registers, StaticShared: k.SharedBytes, DynamicShared: max(p.Dynamic, 0), Barriers: k.Barriers,
+	})
+	if err != nil {
+		return
+	}
+	g.Number = o.Occupancy
+	g.Text = fmt.Sprintf("%.0f %%: %d of %d warps, limited by %s", 100*o.Occupancy, o.WarpsPerSM, arch.WarpsPerSM.Value, o.LimitedBy())
+	switch {
+	case o.BlocksPerSM == 0:
+		g.State, g.Text = Stop, "it cannot be launched: "+strings.Join(o.Refused, "; ")
+		g.Fix = raise(o, "a smaller block, fewer registers or less shared memory")
+	case o.Occupancy < p.Occupancy:
+		g.State = Stop
+		g.Text += fmt.Sprintf("; the suite asks for %.0f %%", 100*p.Occupancy)
+		g.Fix = raise(o, "fewer registers or less shared memory")
+	default:
+		g.State = Pass
+	}
+	l.add(g)
+}
+
+func raise(o gpu.Occupancy, otherwise string) string {
+	if len(o.Raises) == 0 {
+		return otherwise
+	}
+	return o.Raises[0].Text
+}
+
+func about(name Name, k measure.Kernel, p point) Gate {
+	return Gate{Name: name, Benchmark: p.benchmark, Config: p.config, Kernel: k.Name, Arch: k.Arch}
+}
+
+func some(names []string, n int) string {
+	if more := len(names) - n; more > 1 {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:n], ", "), more)
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,310 @@
+package preflight
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/build"
+	"github.com/goatnote-inc/pawl/internal/build/codeid"
+	"github.com/goatnote-inc/pawl/internal/build/cuda"
+	"github.com/goatnote-inc/pawl/internal/suite"
+	"github.com/goatnote-inc/pawl/internal/tensor"
+	"github.com/goatnote-inc/pawl/measure"
+)
+
+// Options say what to look at.
+type Options struct {
+	Suite  *suite.Suite
+	Dir    string // the suite's folder, where the candidate is built
+	Case   string // glob over case names; empty for all
+	Target Target
+	UUID   string // of the target, when it is here
+
+	// Build builds one variant in Dir and writes everything that is printed to the
+	// log, also what a cache has kept of it. Nil builds nothing: what is there is looked at.
+	Build func(ctx context.Context, b suite.Build, log io.Writer) (measure.BuildFacts, error)
+	// Log is what the last build printed, for when nothing is built.
+	Log string
+	// Last is the last record of the suite, which tells how long kernels take; nil
+	// for none.
+	Last *measure.Run
+}
+
+// look is one run of all gates.
+type look struct {
+	Options
+	report Report
+	known  map[Gate]bool      // answers without their configs
+	times  map[string]float64 // of cases, in nanoseconds
+}
+
+// Run looks at the candidate, first without building it. What is stopped there is not
+// compiled, and nothing is run but, where the GPU is here, the sanitizer. An error is
+// a failure of the tools; what they find is in the report.
+func Run(ctx context.Context, o Options) (Report, error) {
+	l := &look{Options: o, known: map[Gate]bool{}, times: timesOf(o.Last)}
+	l.report.Target = o.Target
+	points, err := l.points()
+	if err != nil {
+		return l.report, err
+	}
+	for _, p := range points {
+		l.sharedDeclared(p)
+		l.blockDeclared(p)
+		l.claimed(p)
+		l.duration(p)
+	}
+	if l.report.Worst() == Stop {
+		return l.finished(), nil
+	}
+	done := map[string]bool{}
+	for _, v := range l.variants() {
+		if done[v.Build.Key()] {
+			continue
+		}
+		done[v.Build.Key()] = true
+		if err := l.variant(ctx, v, points); err != nil {
+			return l.finished(), err
+		}
+	}
+	return l.finished(), nil
+}
+
+func (l *look) finished() Report {
+	// What was not known before compiling is of no interest once it was compiled.
+	compiled := map[string]bool{}
+	for _, g := range l.report.Gates {
+		if g.Name == SharedMemory && g.Kernel != "" {
+			compiled[g.Benchmark] = true
+		}
+	}
+	l.report.Gates = slices.DeleteFunc(l.report.Gates, func(g Gate) bool {
+		return g.Name == SharedMemory && g.State == Unknown && compiled[g.Benchmark]
+	})
+	order := Names()
+	slices.SortStableFunc(l.report.Gates, func(a, b Gate) int { return slices.Index(order, a.Name) - slices.Index(order, b.Name) })
+	return l.report
+}
+
+// add keeps an answer; the same one for another config is one.
+func (l *look) add(g Gate) {
+	alike := g
+	alike.Config = ""
+	if !l.known[alike] {
+		l.known[alike] = true
+		l.report.Gates = append(l.report.Gates, g)
+	}
+}
+
+func (l *look) wants(c suite.Case) bool {
+	return c.Implementation == suite.Candidate && (l.Case == "" || measure.MatchCase(l.Case, c.Name(), c.Benchmark))
+}
+
+// points are the configs that are asked for.
+func (l *look) points() ([]point, error) {
+	cases := map[string][]suite.Case{}
+	for _, c := range l.Suite.Cases() {
+		if l.wants(c) {
+			cases[c.Benchmark+"/"+c.Config] = append(cases[c.Benchmark+"/"+c.Config], c)
+		}
+	}
+	if len(cases) == 0 && l.Case != "" {
+		return nil, &NoCaseError{l.Case}
+	}
+	var points []point
+	for _, b := range l.Suite.Benchmarks {
+		for _, config := range b.Configs {
+			own := cases[b.Name+"/"+config.Name]
+			if len(own) == 0 {
+				continue
+			}
+			p, err := newPoint(b, config, own)
+			if err != nil {
+				return nil, err
+			}
+			points = append(points, p)
+		}
+	}
+	return points, nil
+}
+
+func newPoint(b suite.Benchmark, config suite.Config, cases []suite.Case) (point, error) {
+	p := point{benchmark: b.Name, config: config.Name}
+	var errs [4]error
+	var arguments []tensor.Argument
+	p.Preflight, errs[0] = b.Preflight(config.Params)
+	p.launch, errs[1] = b.Launch(config.Params)
+	p.claims, errs[2] = b.Claims(config.Params)
+	arguments, errs[3] = b.Arguments(config.Params)
+	for _, c := range cases {
+		p.names = append(p.names, c.Name())
+		p.work = append(p.work, gpu.Work{
+			Flops: c.Flops, Bytes: c.Bytes, DType: computedIn(config.Params, arguments), Cold: c.Cache == measure.Cold,
+		})
+	}
+	return p, errors.Join(errs[:]...)
+}
+
+// computedIn is what a config computes in, as far as the suite tells: by a parameter
+// of that name, or by the first tensor.
+func computedIn(params suite.Params, arguments []tensor.Argument) gpu.DType {
+	for _, name := range []string{"dtype", "type", "precision"} {
+		if v, ok := params.Get(name); ok {
+			if d, err := gpu.ParseDType(fmt.Sprint(v)); err == nil {
+				return d
+			}
+		}
+	}
+	for _, a := range arguments {
+		if d, err := gpu.ParseDType(string(a.DType)); err == nil && a.Role != tensor.Value {
+			return d
+		}
+	}
+	return ""
+}
+
+// NoCaseError says that nothing matches the glob that was asked for.
+type NoCaseError struct{ Glob string }
+
+func (e *NoCaseError) Error() string {
+	return fmt.Sprintf("no case matches %q: pawl validate counts those of the suite", e.Glob)
+}
+
+// variants are those of the candidate that measure a case that is asked for; the
+// suite's own commands where only the harness knows the cases.
+func (l *look) variants() []suite.Variant {
+	var list []suite.Variant
+	for _, v := range l.Suite.Variants() {
+		if v.Implementation == suite.Candidate && slices.ContainsFunc(v.Cases, l.wants) {
+			v.Cases = slices.DeleteFunc(v.Cases, func(c suite.Case) bool { return !l.wants(c) })
+			list = append(list, v)
+		}
+	}
+	if len(list) == 0 {
+		i, _ := l.Suite.Implementation(suite.Candidate)
+		list = []suite.Variant{{Implementation: suite.Candidate, Build: i.Build, Harness: i.Harness}}
+	}
+	return list
+}
+
+// variant builds and looks at what came out.
+func (l *look) variant(ctx context.Context, v suite.Variant, points []point) error {
+	var facts measure.BuildFacts
+	var err error
+	log := l.Log
+	if l.Build != nil {
+		var printed strings.Builder
+		facts, err = l.Build(ctx, v.Build, &printed)
+		log = printed.String()
+	} else {
+		facts.Outputs, err = build.Digests(l.Dir, v.Build.Outputs)
+	}
+	if err != nil {
+		return l.buildFailed(ctx, v.Build.Command, log, err)
+	}
+	var files []string
+	for _, o := range facts.Outputs {
+		files = append(files, filepath.Join(l.Dir, filepath.FromSlash(o.Path)))
+	}
+	kernels, err := cuda.Inspect(ctx, files, log)
+	if err != nil {
+		return err
+	}
+	own := slices.DeleteFunc(slices.Clone(points), func(p point) bool {
+		return len(v.Cases) > 0 && !slices.ContainsFunc(v.Cases, func(c suite.Case) bool { return c.Benchmark == p.benchmark && c.Config == p.config })
+	})
+	l.report.Kernels = append(l.report.Kernels, kernels...)
+	l.compiled(kernels, own)
+	l.libraries(ctx, files)
+	code, err := codeid.Of(ctx, files)
+	if err != nil {
+		return err
+	}
+	l.report.Code = append(l.report.Code, code...)
+	if len(kernels) > 0 && l.report.Worst() != Stop {
+		l.sanitize(ctx, v)
+	}
+	return nil
+}
+
+// buildFailed explains a build that failed by what its log says; what is not
+// explained is shown. A build that could not be tried is an error.
+func (l *look) buildFailed(ctx context.Context, command, log string, err error) error {
+	failed, ok := errors.AsType[*build.Error](err)
+	if !ok || ctx.Err() != nil {
+		return err
+	}
+	overflows := cuda.ReadPtxas(log).Overflows
+	for _, o := range overflows {
+		o.Arch = cmp.Or(o.Arch, l.Target.Arch, archIn(command))
+		l.overflow(ctx, o)
+	}
+	missing := ReadLink(log)
+	l.explainLink(ctx, missing, "the link fails")
+	if len(overflows)+len(missing) == 0 {
+		l.add(Gate{Name: BuildGate, State: Stop, Text: failed.Error(), Fix: "repair the build; pawl build shows it again"})
+	}
+	return nil
+}
+
+var archWord = regexp.MustCompile(`\b(?:sm|compute)_[0-9]+`)
+
+// archIn is the architecture that a command names, if it is one: without -v the
+// assembler does not say for which it failed.
+func archIn(command string) string {
+	names := map[string]bool{}
+	for _, word := range archWord.FindAllString(command, 100) {
+		if a, err := gpu.FindArch(word); err == nil {
+			names[a.Name] = true
+		}
+	}
+	if len(names) != 1 {
+		return ""
+	}
+	return slices.Collect(maps.Keys(names))[0]
+}
+
+// overflow is static shared memory that the assembler refuses.
+func (l *look) overflow(ctx context.Context, o cuda.Overflow) {
+	g := Gate{Name: SharedMemory, Kernel: cuda.Short(cuda.Demangle(ctx, []string{o.Symbol})[0]), Arch: o.Arch, Unit: "bytes"}
+	if arch, ok := l.Target.archOf(o.Arch); ok {
+		l.add(shared(g, arch, o.Bytes, 0, "by the compiler"))
+		return
+	}
+	g.State, g.Number, g.Limit = Stop, float64(o.Bytes), float64(o.Limit)
+	g.Text = fmt.Sprintf("%s of static shared memory in a block, by the compiler; the limit is %s", size(o.Bytes), size(o.Limit))
+	g.Fix = "make it dynamic: extern __shared__, and cudaFuncAttributeMaxDynamicSharedMemorySize before the launch; or a smaller tile"
+	l.add(g)
+}
+
+// libraries finds what shared libraries lack: they would fail when they are loaded.
+func (l *look) libraries(ctx context.Context, files []string) {
+	for _, file := range files {
+		if !strings.Contains(filepath.Base(file), ".so") {
+			continue
+		}
+		name := filepath.Base(file)
+		missing, err := undefined(file)
+		switch {
+		case err != nil:
+			l.add(Gate{Name: Symbols, State: Unknown, Kernel: name, Text: "it is not known whether it can be loaded: " + err.Error()})
+		case len(missing) == 0:
+			l.add(Gate{Name: Symbols, State: Pass, Kernel: name, Text: "everything it needs is there"})
+		default:
+			var list []Unresolved
+			for _, m := range missing[:min(len(missing), maxUnresolved)] {
+				list = append(list, Unresolved{Symbol: m})
+			}
+			l.explainLink(ctx, list, name+" cannot be loaded")
+		}
+	}
+}

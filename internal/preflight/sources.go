@@ -1,0 +1,112 @@
+package preflight
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Bounds of the search in sources. It helps to explain, and may give up.
+const (
+	maxSources    = 2000
+	maxSourceSize = 1 << 20
+)
+
+// sources are the files of a suite in which a function may be declared.
+type sources struct {
+	dir   string
+	files []string // read once, when first asked
+	read  bool
+}
+
+func newSources(dir string) *sources { return &sources{dir: dir} }
+
+// sighting is where a function stands.
+type sighting struct {
+	file    string // relative to the suite; empty for nowhere
+	line    int
+	defined bool // with its body
+}
+
+func (s sighting) place() string { return fmt.Sprintf("%s:%d", s.file, s.line) }
+
+func (s sighting) as() string {
+	if s.defined {
+		return "defined"
+	}
+	return "declared"
+}
+
+var sourceEndings = []string{".cu", ".cuh", ".c", ".cc", ".cpp", ".cxx", ".h", ".hh", ".hpp", ".hxx", ".inl"}
+
+// find looks for the declaration of a function; its definition is better.
+func (s *sources) find(name string) sighting {
+	if name == "" {
+		return sighting{}
+	}
+	declaration, err := regexp.Compile(`^\s*(?:[\w:<>,*&\[\]()]+[\s*&]+)+` + regexp.QuoteMeta(name) + `\s*\(`)
+	if err != nil {
+		return sighting{}
+	}
+	var best sighting
+	for _, file := range s.list() {
+		text, err := os.ReadFile(filepath.Join(s.dir, file))
+		if err != nil {
+			continue
+		}
+		lines := strings.Split(string(text), "\n")
+		for i, line := range lines {
+			if !strings.Contains(line, name) || !declaration.MatchString(line) || strings.HasPrefix(strings.TrimSpace(line), "return ") {
+				continue
+			}
+			found := sighting{file, i + 1, hasBody(lines[i:])}
+			if best.file == "" || found.defined && !best.defined {
+				best = found
+			}
+		}
+	}
+	return best
+}
+
+// hasBody tells whether a brace opens before the declaration ends.
+func hasBody(lines []string) bool {
+	for _, line := range lines[:min(len(lines), 12)] {
+		if i := strings.IndexAny(line, "{;"); i >= 0 {
+			return line[i] == '{'
+		}
+	}
+	return false
+}
+
+func (s *sources) list() []string {
+	if s.read {
+		return s.files
+	}
+	s.read = true
+	_ = filepath.WalkDir(s.dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return nil //nolint:nilerr // what cannot be read explains nothing
+		}
+		if d.IsDir() {
+			if name := d.Name(); path != s.dir && (strings.HasPrefix(name, ".") || name == "results" || name == "node_modules") {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		info, err := d.Info()
+		if err == nil && info.Mode().IsRegular() && info.Size() <= maxSourceSize && slices.Contains(sourceEndings, filepath.Ext(path)) {
+			if rel, err := filepath.Rel(s.dir, path); err == nil {
+				s.files = append(s.files, rel)
+			}
+		}
+		if len(s.files) == maxSources {
+			return fs.SkipAll
+		}
+		return nil
+	})
+	return s.files
+}

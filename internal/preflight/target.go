@@ -1,0 +1,96 @@
+package preflight
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/goatnote-inc/pawl/gpu"
+)
+
+// Target is the GPU that kernels are looked at for. The zero Target is none: then a
+// compiled kernel is held against the architecture it was compiled for.
+type Target struct {
+	Arch string `json:"arch,omitempty"` // "sm_89"
+	Card string `json:"card,omitempty"` // empty where only the architecture is known
+	Here bool   `json:"here,omitempty"` // it is in this machine
+
+	arch *gpu.Arch
+	card *gpu.Card
+}
+
+// TargetArch is an architecture as compilers spell it.
+func TargetArch(name string) (Target, error) {
+	arch, err := gpu.FindArch(name)
+	if err != nil {
+		return Target{}, err
+	}
+	return Target{Arch: arch.Name, arch: &arch}, nil
+}
+
+// TargetCard is a card by its name, or the beginning of it.
+func TargetCard(name string) (Target, error) {
+	cards := gpu.FindCards(name)
+	switch len(cards) {
+	case 0:
+		return Target{}, fmt.Errorf("pawl knows no card %.60q: pawl gpu lists those it knows", name)
+	case 1:
+	default:
+		var names []string
+		for _, c := range cards {
+			names = append(names, c.Name)
+		}
+		return Target{}, fmt.Errorf("%q is several cards: name one of %q", name, names)
+	}
+	t, err := TargetArch(cards[0].Arch)
+	t.Card, t.card = cards[0].Name, &cards[0]
+	return t, err
+}
+
+// TargetDevice is a GPU of this machine; the zero Target for a CPU.
+func TargetDevice(id gpu.Identity) (Target, error) {
+	if id.Kind != gpu.NVIDIA {
+		return Target{}, nil
+	}
+	t, err := TargetArch(id.ComputeCapability)
+	if err != nil {
+		return t, fmt.Errorf("%s: %w", id.Name, err)
+	}
+	t.Here = true
+	if card, ok := gpu.CardOf(id); ok {
+		t.Card, t.card = card.Name, &card
+	}
+	return t, nil
+}
+
+// Known tells whether there is a target.
+func (t Target) Known() bool { return t.arch != nil }
+
+func (t Target) String() string {
+	if t.Card != "" {
+		return t.Card + " (" + t.Arch + ")"
+	}
+	return t.Arch
+}
+
+// archOf is what a compiled kernel is held against: the target if it runs there, or
+// else what it was compiled for.
+func (t Target) archOf(compiled string) (gpu.Arch, bool) {
+	if t.Known() && runsOn(compiled, t.Arch) {
+		return *t.arch, true
+	}
+	a, err := gpu.FindArch(compiled)
+	return a, err == nil
+}
+
+// runsOn tells whether machine code for one architecture runs on another: within a
+// major version, on the same or a later minor one.
+func runsOn(compiled, on string) bool {
+	a, errA := gpu.FindArch(compiled)
+	b, errB := gpu.FindArch(on)
+	if errA != nil || errB != nil {
+		return false
+	}
+	major := func(cc string) string { return cc[:len(cc)-2] }
+	order := gpu.ArchNames()
+	return major(a.ComputeCapability) == major(b.ComputeCapability) && slices.Index(order, a.Name) <= slices.Index(order, b.Name)
+}

@@ -1,0 +1,128 @@
+package preflight
+
+import (
+	"cmp"
+	"debug/elf"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// maxLibraries bounds the libraries that one may need.
+const maxLibraries = 500
+
+// undefined lists what a shared library needs and no library that it names has. A
+// program cannot be linked so; a library can, and fails when it is loaded. Where one
+// of the libraries is not found nothing can be said: that is the error.
+func undefined(path string) ([]string, error) {
+	f, err := elf.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	defer f.Close()
+	if f.Type != elf.ET_DYN {
+		return nil, nil
+	}
+	symbols, err := f.DynamicSymbols()
+	if err != nil {
+		return nil, nil //nolint:nilerr // a library without symbols needs none
+	}
+	wanted := map[string]bool{}
+	for _, s := range symbols {
+		if s.Section == elf.SHN_UNDEF && elf.ST_BIND(s.Info) == elf.STB_GLOBAL && s.Name != "" && !givenByHost(s.Name) {
+			wanted[s.Name] = true
+		}
+	}
+	if len(wanted) == 0 {
+		return nil, nil
+	}
+	if err := provide(f, path, wanted); err != nil {
+		return nil, err
+	}
+	var missing []string
+	for name := range wanted {
+		missing = append(missing, name)
+	}
+	slices.Sort(missing)
+	return missing, nil
+}
+
+// givenByHost tells of names that a Python extension takes from its interpreter,
+// which it does not name.
+func givenByHost(name string) bool {
+	return strings.HasPrefix(name, "Py") || strings.HasPrefix(name, "_Py")
+}
+
+// provide crosses out what the libraries have, and those that they need.
+func provide(f *elf.File, path string, wanted map[string]bool) error {
+	queue := needs(f, path, nil)
+	for i := 0; i < len(queue) && len(wanted) > 0; i++ {
+		if i == maxLibraries {
+			return fmt.Errorf("%s needs more than %d libraries", path, maxLibraries)
+		}
+		file := queue[i].find()
+		if file == "" {
+			return fmt.Errorf("%s needs %s, which is not found here", filepath.Base(path), queue[i].name)
+		}
+		lib, err := elf.Open(file)
+		if err != nil {
+			return fmt.Errorf("read %s: %w", file, err)
+		}
+		symbols, _ := lib.DynamicSymbols()
+		for _, s := range symbols {
+			if s.Section != elf.SHN_UNDEF {
+				delete(wanted, s.Name)
+			}
+		}
+		queue = append(queue, needs(lib, file, queue)...)
+		_ = lib.Close()
+	}
+	return nil
+}
+
+// need is a library and the folders in which the loader looks for it first.
+type need struct {
+	name string
+	dirs []string
+}
+
+func needs(f *elf.File, path string, known []need) []need {
+	names, _ := f.ImportedLibraries()
+	run, _ := f.DynString(elf.DT_RUNPATH)
+	old, _ := f.DynString(elf.DT_RPATH)
+	var dirs []string
+	for _, list := range slices.Concat(run, old) {
+		for dir := range strings.SplitSeq(list, ":") {
+			dirs = append(dirs, strings.NewReplacer("$ORIGIN", filepath.Dir(path), "${ORIGIN}", filepath.Dir(path)).Replace(dir))
+		}
+	}
+	var list []need
+	for _, name := range names {
+		if !slices.ContainsFunc(slices.Concat(known, list), func(n need) bool { return n.name == name }) {
+			list = append(list, need{name, dirs})
+		}
+	}
+	return list
+}
+
+// systemDirs are where loaders look without being told.
+var systemDirs = []string{
+	"/lib64", "/usr/lib64", "/lib", "/usr/lib", "/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu",
+	"/lib/aarch64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/local/lib", "/usr/local/cuda/lib64",
+}
+
+func (n need) find() string {
+	if strings.Contains(n.name, "/") {
+		return n.name
+	}
+	env := filepath.SplitList(os.Getenv("LD_LIBRARY_PATH"))
+	for _, dir := range slices.Concat(n.dirs, env, systemDirs) {
+		path := filepath.Join(cmp.Or(dir, "."), n.name)
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+			return path
+		}
+	}
+	return ""
+}
