@@ -30,6 +30,7 @@ type RuleName string
 // The rules, in the order in which they are reported.
 const (
 	RuleShape     RuleName = "shape"     // the output is missing, or is of another type or shape
+	RuleGaps      RuleName = "gaps"      // nothing is written between elements that are apart
 	RuleUnwritten RuleName = "unwritten" // every element is written
 	RuleNaN       RuleName = "nan"       // NaN where the reference has it, and nowhere else
 	RuleInfinity  RuleName = "infinity"  // the same, with the sign
@@ -61,7 +62,8 @@ type Sides struct {
 	Want  tensor.Tensor  // F64 or F32
 	Got   tensor.Tensor  // in the output's type
 	Naive *tensor.Tensor // the same computation done plainly in the output's type
-	// Poison is the seed of what stood in the output before; nil if it is not known.
+	// Poison is the seed of what stood in the whole storage of the output before; nil
+	// if that is not known, or if it is read as well.
 	Poison *uint64
 }
 
@@ -78,6 +80,9 @@ func Compare(s Sides, r Rules) Comparison {
 	c.MaxAbs, c.MaxRel, c.MaxULP = w.maxAbs, w.maxRel, w.maxULP
 	c.Worst = w.worst(s)
 
+	if s.Poison != nil && !s.Got.Plain() {
+		c.add(RuleGaps, float64(w.gaps()), 0)
+	}
 	c.add(RuleUnwritten, float64(w.unwritten), 0)
 	c.add(RuleNaN, float64(w.misplacedNaN), 0)
 	c.add(RuleInfinity, float64(w.misplacedInf), 0)
@@ -157,6 +162,8 @@ func (c Comparison) Sentence() string {
 		return fmt.Sprintf("%s: right, off by %.3g at most (%.0f ULP)", c.Output, c.MaxAbs, c.MaxULP)
 	case RuleShape:
 		return fmt.Sprintf("%s: %s", c.Output, c.Problem)
+	case RuleGaps:
+		return fmt.Sprintf("%s: %.0f places between its elements were written, its strides leave them out", c.Output, rule.Value)
 	case RuleUnwritten:
 		return fmt.Sprintf("%s: %s was never written (%d of %d were not)", c.Output, at, c.Unwritten, c.Elements)
 	case RuleNaN:

@@ -137,6 +137,23 @@ func TestUnwrittenIsNamed(t *testing.T) {
 	}
 }
 
+func TestGapsStayAsTheyWere(t *testing.T) {
+	seed := uint64(3)
+	got := tensor.Tensor{Name: "out", DType: tensor.F16, Shape: []int{2, 2}, Strides: []int{3, 1}, Data: tensor.Poison(seed, 2*6)}
+	got.Write(0, []float64{1, 2, 3, 4})
+	want := tensor.Tensor{Name: "out", DType: tensor.F64, Shape: []int{2, 2}, Data: of(tensor.F64, 1, 2, 3, 4).Data}
+	if c := Compare(Sides{Want: want, Got: got, Poison: &seed}, within(0, 0)); !c.OK {
+		t.Error(c.Sentence())
+	}
+	tensor.Encode(tensor.F16, got.Data[2*2:], []float64{9})
+	if c := Compare(Sides{Want: want, Got: got, Poison: &seed}, within(0, 0)); c.Failed != RuleGaps || !strings.Contains(c.Sentence(), "1 places between its elements") {
+		t.Error(c.Sentence())
+	}
+	if c := Compare(Sides{Want: want, Got: got}, within(0, 0)); !c.OK {
+		t.Errorf("what stood in the gaps is not known: %s", c.Sentence())
+	}
+}
+
 func TestShapesMustAgree(t *testing.T) {
 	got := of(tensor.F32, 1, 2)
 	got.Shape = []int{2, 1}

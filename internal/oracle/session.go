@@ -21,22 +21,36 @@ type Process struct {
 	Dir   string // for the files it writes; absolute
 
 	session *harness.Session
+	end     context.CancelFunc // of the session's context
 	count   int
 }
 
-// open gives the session that is there, or a new one.
+// open gives the session that is there, or a new one. A session outlives the request
+// that started it, which may be one of a search that ends by its time: its context is
+// cancelled with the request's only while it starts.
 func (p *Process) open(ctx context.Context) (s *harness.Session, fresh bool, err error) {
 	if p.session != nil {
 		return p.session, false, nil
 	}
-	p.session, err = p.Start(ctx)
-	return p.session, true, err
+	life, end := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, end)
+	defer stop()
+	if s, err = p.Start(life); err != nil {
+		end()
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		return nil, true, err
+	}
+	p.session, p.end = s, end
+	return s, true, nil
 }
 
 // drop ends the session at once: the next use begins with a fresh process.
 func (p *Process) drop() {
 	if p.session != nil {
 		p.session.Kill()
+		p.end()
 		p.session = nil
 	}
 }
@@ -47,6 +61,7 @@ func (p *Process) Close(ctx context.Context) error {
 		return nil
 	}
 	err := p.session.Bye(ctx)
+	p.end()
 	p.session = nil
 	return err
 }

@@ -80,7 +80,10 @@ func (c *campaign) compare(q ready, got []tensor.Tensor) []Comparison {
 			list = append(list, Comparison{Output: a.Name, Failed: RuleShape, Problem: "the kernel gives no such output", Rules: []RuleResult{{Rule: RuleShape}}})
 			continue
 		}
-		sides := Sides{Want: *named(q.right.Want, a.Name), Got: *t, Naive: named(q.right.Naive, a.Name), Poison: &q.task.Poison}
+		sides := Sides{Want: *named(q.right.Want, a.Name), Got: *t, Naive: named(q.right.Naive, a.Name)}
+		if a.Role == tensor.Out {
+			sides.Poison = &q.task.Poison
+		}
 		if stored(t.DType) != stored(a.DType) {
 			list = append(list, Comparison{Output: a.Name, Failed: RuleShape, Problem: fmt.Sprintf("it is of type %s, the suite says %s", t.DType, a.DType), Rules: []RuleResult{{Rule: RuleShape}}})
 			continue

@@ -159,12 +159,31 @@ func (w *walk) isPoison(at int) bool {
 	if w.Poison == nil {
 		return false
 	}
+	return w.holdsPoison(w.Got.Place(at))
+}
+
+func (w *walk) holdsPoison(place int) bool {
 	if w.poison == nil {
 		w.poison = tensor.Poison(*w.Poison, len(w.Got.Data))
 	}
 	size := w.dtype.Size()
-	place := w.Got.Place(at) * size
-	return bytes.Equal(w.Got.Data[place:place+size], w.poison[place:place+size])
+	return bytes.Equal(w.Got.Data[place*size:(place+1)*size], w.poison[place*size:(place+1)*size])
+}
+
+// gaps counts the places of the storage that no element has and that were written.
+func (w *walk) gaps() int {
+	n := len(w.Got.Data) / w.dtype.Size()
+	used := make([]bool, n)
+	for at := range w.Got.Len() {
+		used[w.Got.Place(at)] = true
+	}
+	written := 0
+	for place := range n {
+		if !used[place] && !w.holdsPoison(place) {
+			written++
+		}
+	}
+	return written
 }
 
 // worst is the element to show: the first that was never written, the first NaN or
