@@ -3,6 +3,7 @@ package bench
 import (
 	"github.com/goatnote-inc/pawl/gpu"
 	"github.com/goatnote-inc/pawl/internal/device"
+	"github.com/goatnote-inc/pawl/internal/oracle"
 	"github.com/goatnote-inc/pawl/internal/trial"
 	"github.com/goatnote-inc/pawl/measure"
 )
@@ -22,6 +23,7 @@ type (
 	Built struct {
 		Side    string
 		Seconds float64
+		Cached  bool // it was kept from an earlier build
 	}
 	// Identical tells that there is nothing to measure.
 	Identical struct{ Digest string }
@@ -48,6 +50,17 @@ type (
 	Measuring struct{ trial.Event }
 	// Confirming tells that a gain is measured once more, with fresh rounds.
 	Confirming struct{ Cases []string }
+	// FuzzPlanned tells what is going to be tried, before anything is spent.
+	FuzzPlanned struct {
+		Benchmark        string
+		Points, Replayed int
+		Seconds          float64 // about
+	}
+	// Fuzzing passes on what happens in the search for wrong results.
+	Fuzzing struct {
+		Benchmark string
+		oracle.Event
+	}
 	// Saved tells where the record is.
 	Saved struct {
 		Path string
@@ -67,3 +80,6 @@ func (Calibrated) benchEvent() {}
 func (Noticed) benchEvent()    {}
 func (Measuring) benchEvent()  {}
 func (Saved) benchEvent()      {}
+
+func (FuzzPlanned) benchEvent() {}
+func (Fuzzing) benchEvent()     {}

@@ -84,8 +84,8 @@ func Forecast(ctx context.Context, o Options) (Plan, error) {
 		}
 	}
 	for _, v := range o.Suite.Variants() {
-		if !slices.Contains(p.Builds, v.Build.Command) && v.Build.Command != "" {
-			p.Builds = append(p.Builds, v.Build.Command)
+		if b := v.Build.String(); b != "" && !slices.Contains(p.Builds, b) {
+			p.Builds = append(p.Builds, b)
 		}
 	}
 	p.estimate(o)

@@ -26,6 +26,7 @@ type Options struct {
 	Samples int    // in each round; 0 for the suite's
 	Budget  time.Duration
 	Seed    uint64
+	BuildOptions
 
 	Trust    measure.Trust // empty for the suite's
 	Accepted string        // the word of a person, for what needs one

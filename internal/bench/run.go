@@ -91,6 +91,9 @@ type run struct {
 	missing    []suite.Case        // of the base, that the candidate has not
 	secret     *rand.Rand          // what no side can foresee
 
+	workshop *workshop // what the builds share
+	narrow   bool      // build only what the cases that are asked for need
+
 	undo []func(context.Context) error
 }
 

@@ -66,13 +66,9 @@ func (r *run) prepare(ctx context.Context) error {
 		if s.impl.Commit == "" && repoErr == nil {
 			s.impl.Commit, s.impl.Dirty = head, dirty
 		}
-		switch err := r.build(ctx, s); {
-		case err != nil && s.name == BaselineSide && ctx.Err() == nil:
-			r.without(s.impl.Commit, err)
-			s.name = ""
-		case err != nil:
-			return &trial.SideError{Side: s.name, Err: err}
-		}
+	}
+	if err := r.buildAll(ctx, names); err != nil {
+		return err
 	}
 	r.sides = slices.DeleteFunc(names, func(s side) bool { return s.name == "" })
 	return nil
@@ -138,73 +134,6 @@ func relativeTo(root, dir string) (string, error) {
 		return "", err
 	}
 	return filepath.Rel(root, dir)
-}
-
-// build builds every variant of a side and says what it consists of.
-func (r *run) build(ctx context.Context, s *side) error {
-	log, err := r.log(s.name + ".build.log")
-	if err != nil {
-		return err
-	}
-	defer log.Close()
-	s.impl.Name = s.name
-	var commands, files, starts []string
-	done := map[string]bool{}
-	for _, v := range r.variants(s.from) {
-		starts = append(starts, fmt.Sprintf("%q %q", v.Harness.Command, environ(v.Harness.Env)))
-		commands = append(commands, v.Build.Command, v.Harness.Command)
-		files = append(files, v.Harness.Files...)
-		s.scripted = s.scripted || build.Scripted(s.dir, v.Harness.Command)
-		if done[v.Build.Key()] {
-			continue
-		}
-		done[v.Build.Key()] = true
-		if err := r.buildVariant(ctx, s, v.Build, log); err != nil {
-			return err
-		}
-	}
-	s.known = len(s.impl.Build.Outputs)+len(files) > 0
-	for _, c := range commands {
-		files = append(files, build.Programs(s.dir, c)...)
-	}
-	if s.impl.Harness.Files, err = build.Digests(s.dir, files); err != nil {
-		return err
-	}
-	s.impl.Harness.Command = commands[1]
-	s.impl.Toolchain = build.Toolchain(ctx, s.dir, commands...)
-	s.impl.Digest = build.Combine(r.Suite.Digest, s.impl, starts)
-	return nil
-}
-
-func (r *run) buildVariant(ctx context.Context, s *side, b suite.Build, log io.Writer) error {
-	var sandbox *build.Sandbox
-	if b.Command != "" {
-		r.Emit(Building{Side: s.name, Command: b.Command})
-		var err error
-		// A base too: its sources are one's own, but the command is the change's.
-		if sandbox, err = build.Confine(ctx, b.Sandbox, r.trust(), os.Getenv); err != nil {
-			return err
-		}
-	}
-	facts, err := build.Run(ctx, build.Recipe{
-		Command: b.Command, Dir: s.dir, Env: environ(b.Env), Outputs: b.Outputs, Timeout: b.Timeout, Sandbox: sandbox,
-	}, log)
-	if err != nil {
-		return err
-	}
-	if b.Command != "" {
-		r.Emit(Built{Side: s.name, Seconds: facts.Seconds})
-	}
-	if s.impl.Build.Command == "" {
-		s.impl.Build.Command = facts.Command
-	}
-	s.impl.Build.Seconds += facts.Seconds
-	for _, o := range facts.Outputs {
-		if !slices.Contains(s.impl.Build.Outputs, o) {
-			s.impl.Build.Outputs = append(s.impl.Build.Outputs, o)
-		}
-	}
-	return nil
 }
 
 // variants are what has to be built and started for an implementation. Before

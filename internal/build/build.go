@@ -91,12 +91,13 @@ func Make(ctx context.Context, r Recipe, log io.Writer) (Result, error) {
 	}
 	res.Facts.Outputs, res.Facts.Cached = outputs, res.Cached
 	if len(r.Outputs) > 0 && len(outputs) == 0 {
-		return res, &Error{Command: r.title(), Dir: r.Dir, Reason: fmt.Sprintf("it succeeded, but none of its outputs is there: %s", strings.Join(r.Outputs, ", "))}
+		return res, &Error{Command: r.Name(), Dir: r.Dir, Reason: fmt.Sprintf("it succeeded, but none of its outputs is there: %s", strings.Join(r.Outputs, ", "))}
 	}
 	return res, nil
 }
 
-func (r Recipe) title() string {
+// Name is what a person is told of a build, in a line.
+func (r Recipe) Name() string {
 	if r.Title != "" {
 		return r.Title
 	}
@@ -108,7 +109,7 @@ func (r Recipe) title() string {
 func (r Recipe) complete() error {
 	for _, t := range r.Tools {
 		if lookTool(r.Env, t) == "" {
-			return &MissingError{Tool: t, Why: fmt.Sprintf("%s needs it", r.title())}
+			return &MissingError{Tool: t, Why: fmt.Sprintf("%s needs it", r.Name())}
 		}
 	}
 	if r.Scratch == "" {
@@ -142,7 +143,7 @@ func (r Recipe) make(ctx context.Context, res *Result, log io.Writer) error {
 	for _, key := range []string{res.Key, placed(res.Key, before.root)} {
 		if e, printed, ok := r.Cache.restore(key, r.Dir); ok {
 			res.Cached, res.Key, res.Log = true, key, string(printed)
-			fmt.Fprintf(log, "# from the cache, built in %.1f s: %s\n", e.Seconds, r.title())
+			fmt.Fprintf(log, "# from the cache, built in %.1f s: %s\n", e.Seconds, r.Name())
 			_, err := log.Write(printed)
 			return err
 		}
@@ -264,16 +265,16 @@ func (r Recipe) execute(ctx context.Context, res *Result, log io.Writer) error {
 	reason := err.Error()
 	if ctx.Err() != nil {
 		if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			return fmt.Errorf("build %q was stopped: %w", shorten(r.title()), context.Cause(ctx))
+			return fmt.Errorf("build %q was stopped: %w", shorten(r.Name()), context.Cause(ctx))
 		}
 		reason = context.Cause(ctx).Error()
 	}
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok && (exit.ExitCode() == 127 || strings.Contains(res.Log, "Error 127")) {
 		if m := notFound.FindStringSubmatch(res.Log); m != nil {
-			return &MissingError{Tool: m[1] + m[2], Why: fmt.Sprintf("%q calls it", shorten(r.title()))}
+			return &MissingError{Tool: m[1] + m[2], Why: fmt.Sprintf("%q calls it", shorten(r.Name()))}
 		}
 	}
-	e := &Error{Command: r.title(), Dir: r.Dir, Reason: reason, Output: lastLines(res.Log, 20)}
+	e := &Error{Command: r.Name(), Dir: r.Dir, Reason: reason, Output: lastLines(res.Log, 20)}
 	if d, ok := FirstError(res.Log); ok {
 		e.First = &d
 	}

@@ -19,7 +19,7 @@ func jsonEvent(e bench.Event) string {
 	case bench.Building:
 		name, fields["side"], fields["command"] = "building", e.Side, e.Command
 	case bench.Built:
-		name, fields["side"], fields["seconds"] = "built", e.Side, e.Seconds
+		name, fields["side"], fields["seconds"], fields["cached"] = "built", e.Side, e.Seconds, e.Cached
 	case bench.Identical:
 		name, fields["digest"] = "identical", e.Digest
 	case bench.Confirming:

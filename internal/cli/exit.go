@@ -79,8 +79,16 @@ func exitCode(ctx context.Context, err error) int {
 	if errors.Is(context.Cause(ctx), errInterrupted) {
 		return exitInterrupted
 	}
-	if _, ok := errors.AsType[*build.SandboxError](err); ok {
+	var (
+		sandbox *build.SandboxError
+		missing *build.MissingError
+		spec    *build.SpecError
+	)
+	switch {
+	case errors.As(err, &sandbox), errors.As(err, &missing):
 		return exitCannot // the machine's fault, whichever side was to be built
+	case errors.As(err, &spec):
+		return exitUsage
 	}
 	if e, ok := errors.AsType[*trial.SideError](err); ok {
 		if e.Side == suite.Candidate {

@@ -97,6 +97,9 @@ func (p *progress) describe(e bench.Event) string {
 	case bench.Building:
 		return fmt.Sprintf("building %s: %s", e.Side, e.Command)
 	case bench.Built:
+		if e.Cached {
+			return fmt.Sprintf("took %s from the cache: nothing that it is made of has changed", e.Side)
+		}
 		return fmt.Sprintf("built %s in %.1f s", e.Side, e.Seconds)
 	case bench.Identical:
 		return "identical: both sides are the same to the byte, nothing to measure (--force-measure does it anyway)"

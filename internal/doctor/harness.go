@@ -31,10 +31,10 @@ func programs(_ context.Context, e *exam) []Finding {
 			switch at, runs := e.search(nil).Find(name); {
 			case runs:
 				list = append(list, ok("program", "%s", name))
-			case at != "" && v.Build.Command == "":
+			case at != "" && !v.Build.Needed():
 				list = append(list, missing("program", "%s may not be run", name).mend("chmod +x %s", at))
-			case v.Build.Command != "":
-				list = append(list, note("program", "%s is not built yet: pawl bench builds it with %q", name, v.Build.Command))
+			case v.Build.Needed():
+				list = append(list, note("program", "%s is not built yet: pawl bench builds it with %q", name, v.Build.String()))
 			default:
 				list = append(list, missing("program", "%s is not there, and the suite does not say how to build it", name).
 					mend("correct harness.command, or write build.command into the suite"))
@@ -64,7 +64,7 @@ func (e *exam) meet(ctx context.Context) {
 			continue // one of each is enough, as for pawl bench
 		}
 		met[v.Implementation], met[v.Harness.Key()] = true, true
-		m := meeting{implementation: v.Implementation, command: v.Harness.Command, builds: v.Build.Command != ""}
+		m := meeting{implementation: v.Implementation, command: v.Harness.Command, builds: v.Build.Needed()}
 		if m.skipped = e.notNow(v); m.skipped == "" {
 			e.greet(ctx, v, &m)
 		}
@@ -116,7 +116,7 @@ func (e *exam) built(v suite.Variant) bool {
 			outputs++
 		}
 	}
-	return v.Build.Command == "" || outputs > 0
+	return !v.Build.Needed() || outputs > 0
 }
 
 func (e *exam) greet(ctx context.Context, v suite.Variant, m *meeting) {

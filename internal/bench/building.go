@@ -1,0 +1,333 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/build"
+	"github.com/goatnote-inc/pawl/internal/suite"
+	"github.com/goatnote-inc/pawl/internal/trial"
+	"github.com/goatnote-inc/pawl/measure"
+)
+
+// BuildOptions are those of every run that builds.
+type BuildOptions struct {
+	NoCache bool   // build everything, whatever was kept
+	Arch    string // architecture to build for, "sm_89"; empty for the device's
+}
+
+// buildAll builds the sides. Those of different folders are built beside each other,
+// as many at a time as the machine carries; those of one folder in their order.
+func (r *run) buildAll(ctx context.Context, sides []side) error {
+	lanes := map[string][]int{}
+	for i, s := range sides {
+		lanes[s.dir] = append(lanes[s.dir], i)
+	}
+	r.workshop = newWorkshop(r, len(lanes))
+	emit := r.Emit
+	defer func() { r.Emit = emit }()
+	var mu sync.Mutex
+	r.Emit = func(e Event) {
+		mu.Lock()
+		defer mu.Unlock()
+		emit(e)
+	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	errs := make([]error, len(sides))
+	var wg sync.WaitGroup
+	for _, lane := range lanes {
+		wg.Go(func() {
+			for _, i := range lane {
+				if errs[i] = r.build(ctx, &sides[i]); errs[i] != nil && sides[i].name == suite.Candidate {
+					stop() // nothing else matters then
+				}
+			}
+		})
+	}
+	wg.Wait()
+	for i := range sides { // the candidate is the first
+		s := &sides[i]
+		switch err := errs[i]; {
+		case err != nil && s.name == BaselineSide && ctx.Err() == nil:
+			r.without(s.impl.Commit, err)
+			s.name = ""
+		case err != nil:
+			return &trial.SideError{Side: s.name, Err: err}
+		}
+	}
+	return nil
+}
+
+// workshop is what the builds of a run share.
+type workshop struct {
+	slots chan struct{} // one for each build at work
+	jobs  int           // compilers of each, where the suite does not say
+	cache *build.Cache  // nil for none
+
+	mu     sync.Mutex
+	builds []Build
+}
+
+func newWorkshop(r *run, lanes int) *workshop {
+	candidate, _ := r.Suite.Implementation(suite.Candidate)
+	capacity := build.Capacity(candidate.Build.Memory)
+	w := &workshop{slots: make(chan struct{}, capacity), jobs: max(1, capacity/max(lanes, 1))}
+	if !r.NoCache {
+		w.cache, _ = build.DefaultCache() // without a home there is none
+	}
+	return w
+}
+
+// Build is what came of one build.
+type Build struct {
+	Side    string               `json:"side"`
+	What    string               `json:"what"`
+	Cached  bool                 `json:"cached"`
+	Seconds float64              `json:"seconds"`
+	Outputs []measure.FileDigest `json:"outputs"`
+	Ccache  build.Ccache         `json:"ccache"`
+	Key     string               `json:"key,omitempty"`
+	Note    string               `json:"note,omitempty"`
+	Log     string               `json:"log,omitempty"`
+}
+
+// build builds every variant of a side and says what it consists of.
+func (r *run) build(ctx context.Context, s *side) error {
+	if r.workshop == nil {
+		r.workshop = newWorkshop(r, 1)
+	}
+	log, err := r.log(s.name + ".build.log")
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	s.impl.Name = s.name
+	var commands, files, starts []string
+	var recipes []build.Recipe
+	done := map[string]bool{}
+	for _, v := range r.toBuild(s.from) {
+		starts = append(starts, fmt.Sprintf("%q %q", v.Harness.Command, environ(v.Harness.Env)))
+		recipe, err := r.recipe(ctx, *s, v.Build)
+		if err != nil {
+			return err
+		}
+		commands = append(commands, recipe.Command, v.Harness.Command)
+		files = append(files, v.Harness.Files...)
+		s.scripted = s.scripted || build.Scripted(s.dir, v.Harness.Command)
+		if !done[v.Build.Key()] {
+			done[v.Build.Key()] = true
+			recipes = append(recipes, recipe)
+		}
+	}
+	if err := r.make(ctx, s, recipes, log); err != nil {
+		return err
+	}
+	s.known = len(s.impl.Build.Outputs)+len(files) > 0
+	for _, c := range commands {
+		files = append(files, build.Programs(s.dir, c)...)
+	}
+	if s.impl.Harness.Files, err = build.Digests(s.dir, files); err != nil {
+		return err
+	}
+	s.impl.Harness.Command = commands[1]
+	s.impl.Toolchain = build.Toolchain(ctx, s.dir, commands...)
+	s.impl.Digest = build.Combine(r.Suite.Digest, s.impl, starts)
+	return nil
+}
+
+// buildVariant builds one variant of a side.
+func (r *run) buildVariant(ctx context.Context, s *side, b suite.Build, log io.Writer) error {
+	if r.workshop == nil {
+		r.workshop = newWorkshop(r, 1)
+	}
+	recipe, err := r.recipe(ctx, *s, b)
+	if err != nil {
+		return err
+	}
+	return r.make(ctx, s, []build.Recipe{recipe}, log)
+}
+
+// toBuild are the variants of an implementation that are built: all of them, or
+// those of the cases that were asked for.
+func (r *run) toBuild(implementation string) []suite.Variant {
+	all := r.variants(implementation)
+	if !r.narrow {
+		return all
+	}
+	var list []suite.Variant
+	for _, v := range all {
+		if len(v.Cases) == 0 || slices.ContainsFunc(v.Cases, func(c suite.Case) bool { return r.wants(c.Name(), c.Benchmark) }) {
+			list = append(list, v)
+		}
+	}
+	if len(list) == 0 {
+		return all
+	}
+	return list
+}
+
+// recipe makes a build of the suite one of this side, on this machine.
+func (r *run) recipe(ctx context.Context, s side, b suite.Build) (build.Recipe, error) {
+	recipe, err := build.Compose(b, build.Place{Dir: s.dir, Arch: r.arch()})
+	if err != nil || recipe.Command == "" {
+		return recipe, err
+	}
+	// A base too: its sources are one's own, but the command is the change's.
+	if recipe.Sandbox, err = build.Confine(ctx, b.Sandbox, r.trust(), os.Getenv); err != nil {
+		return recipe, err
+	}
+	if recipe.Jobs == 0 {
+		recipe.Jobs = r.workshop.jobs
+	}
+	if b.Cache {
+		recipe.Cache = r.workshop.cache
+	}
+	recipe.Ignore = r.makes(s.dir)
+	return recipe, nil
+}
+
+// makes are the files below a folder that pawl and all builds of the suite make:
+// they are no sources of any of them.
+func (r *run) makes(dir string) []string {
+	list := []string{".pawl"}
+	if results, err := filepath.Rel(dir, filepath.Dir(r.Out)); err == nil && filepath.IsLocal(results) && results != "." {
+		list = append(list, filepath.ToSlash(results))
+	}
+	for _, v := range r.Suite.Variants() {
+		list = append(list, v.Build.Outputs...)
+		if v.Build.Recipe == "nvcc" || v.Build.Recipe == "torch" {
+			list = append(list, v.Build.Target)
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// arch is what the device's code is compiled for; empty when that is not known.
+func (r *run) arch() string {
+	if r.Arch != "" {
+		return r.Arch
+	}
+	if r.device == nil || r.device.Identity().Kind != gpu.NVIDIA {
+		return ""
+	}
+	if cc := r.device.Identity().ComputeCapability; cc != "" {
+		return "sm_" + strings.ReplaceAll(cc, ".", "")
+	}
+	return ""
+}
+
+// make builds the recipes of a side: beside each other where each has a place of
+// its own for what is made on the way, else one after the other.
+func (r *run) make(ctx context.Context, s *side, recipes []build.Recipe, log io.Writer) error {
+	apart := len(recipes) > 1 && !slices.ContainsFunc(recipes, func(x build.Recipe) bool { return x.Scratch == "" })
+	kept := ""
+	if f, ok := log.(*os.File); ok {
+		kept = f.Name()
+	}
+	results, errs := make([]build.Result, len(recipes)), make([]error, len(recipes))
+	if apart {
+		var wg sync.WaitGroup
+		for i, recipe := range recipes {
+			wg.Go(func() { results[i], errs[i] = r.makeOne(ctx, s.name, recipe, io.Discard) })
+		}
+		wg.Wait()
+	} else {
+		for i, recipe := range recipes {
+			if results[i], errs[i] = r.makeOne(ctx, s.name, recipe, log); errs[i] != nil {
+				break
+			}
+		}
+	}
+	for i, res := range results {
+		if apart { // their logs would be one in the other otherwise
+			fmt.Fprintf(log, "# %s\n%s", recipes[i].Name(), res.Log)
+		}
+		if err := errs[i]; err != nil {
+			if e, ok := errors.AsType[*build.Error](err); ok {
+				e.Log = kept
+			}
+			return err
+		}
+		r.account(s, recipes[i], res, kept)
+	}
+	return nil
+}
+
+// makeOne builds as soon as there is room for it.
+func (r *run) makeOne(ctx context.Context, side string, recipe build.Recipe, log io.Writer) (build.Result, error) {
+	select {
+	case r.workshop.slots <- struct{}{}:
+		defer func() { <-r.workshop.slots }()
+	case <-ctx.Done():
+		return build.Result{}, fmt.Errorf("build %q was not begun: %w", recipe.Name(), context.Cause(ctx))
+	}
+	if recipe.Command != "" {
+		r.Emit(Building{Side: side, Command: recipe.Name()})
+	}
+	res, err := build.Make(ctx, recipe, log)
+	if err == nil && recipe.Command != "" {
+		r.Emit(Built{Side: side, Seconds: res.Facts.Seconds, Cached: res.Cached})
+	}
+	return res, err
+}
+
+// account keeps what a build gave with its side.
+func (r *run) account(s *side, recipe build.Recipe, res build.Result, log string) {
+	facts, all := res.Facts, &s.impl.Build
+	if all.Command == "" {
+		all.Command, all.Cached = facts.Command, facts.Cached
+	}
+	all.Cached = all.Cached && facts.Cached
+	all.Seconds += facts.Seconds
+	for _, o := range facts.Outputs {
+		if !slices.Contains(all.Outputs, o) {
+			all.Outputs = append(all.Outputs, o)
+		}
+	}
+	if recipe.Command == "" {
+		return
+	}
+	w := r.workshop
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.builds = append(w.builds, Build{
+		Side: s.name, What: recipe.Name(), Cached: res.Cached, Seconds: facts.Seconds, Outputs: facts.Outputs,
+		Ccache: res.Ccache, Key: res.Key, Note: res.Note, Log: log,
+	})
+}
+
+// BuildOnly builds what a run would build, and measures nothing. With an error come
+// the builds that were done.
+func BuildOnly(ctx context.Context, o Options) (builds []Build, err error) {
+	if o.Emit == nil {
+		o.Emit = func(Event) {}
+	}
+	r := &run{Options: o, narrow: true}
+	if err := o.check(); err != nil {
+		return nil, &UsageError{err}
+	}
+	defer func() { err = errors.Join(r.explainBase(err), r.cleanUp(ctx)) }()
+	if !o.Suite.NeedsHarness() && !o.plain() && !slices.ContainsFunc(o.Suite.Cases(), func(c suite.Case) bool { return o.wants(c.Name(), c.Benchmark) }) {
+		return nil, o.noCase()
+	}
+	if o.Arch == "" { // a build needs no device; one that is here says what to build for
+		if err := r.chooseDevice(ctx); err != nil && ctx.Err() != nil {
+			return nil, err
+		}
+	}
+	err = r.prepare(ctx)
+	if r.workshop != nil {
+		builds = r.workshop.builds
+	}
+	return builds, err
+}

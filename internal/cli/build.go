@@ -1,0 +1,156 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/goatnote-inc/pawl/internal/bench"
+	"github.com/goatnote-inc/pawl/internal/build"
+	"github.com/goatnote-inc/pawl/internal/report"
+)
+
+type buildFlags struct {
+	*globals
+	suite, cases, base, arch string
+	noCache, clean, json     bool
+}
+
+func newBuild(g *globals) *cobra.Command {
+	f := buildFlags{globals: g}
+	cmd := &cobra.Command{
+		Use:   "build",
+		Short: "Build what the suite needs, once",
+		Long: `Builds the working tree, and with --base a commit beside it, as bench and run do
+before they measure. A build of which nothing has changed is taken from the cache:
+sources, flags, environment, tools and architecture are looked at.
+
+Exit code: 1 the candidate does not build, 2 the base or a reference does not, 3 a tool
+is missing, 4 the suite is wrong.`,
+		Example: `  pawl build
+  pawl build --base main
+  pawl build --case 'attention/*'   # only the variants of these cases
+  pawl build --arch sm_90           # for another device than the one here
+  pawl build --clean                # empty the cache`,
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context()) },
+	}
+	fl := cmd.Flags()
+	fl.StringVarP(&f.suite, "suite", "f", "", "suite `file` (default pawl.yaml)")
+	fl.StringVar(&f.cases, "case", "", "build only what cases need whose name, or benchmark, matches this `glob`")
+	fl.StringVar(&f.base, "base", "", "build this `commit` too")
+	fl.StringVar(&f.arch, "arch", "", "`architecture` to build for, such as sm_89 (default: the device's)")
+	fl.BoolVar(&f.noCache, "no-cache", false, "build everything, whatever was kept")
+	fl.BoolVar(&f.clean, "clean", false, "empty the cache of finished builds, and build nothing")
+	fl.BoolVar(&f.json, "json", false, "what was built as JSON on stdout, events as JSON lines on stderr")
+	return cmd
+}
+
+var archFlag = regexp.MustCompile(`^(sm_[0-9]{2,3}[af]?)?$`)
+
+func (f *buildFlags) run(ctx context.Context) error {
+	if f.clean {
+		return f.empty(ctx)
+	}
+	if !archFlag.MatchString(f.arch) {
+		return usageError{fmt.Errorf("--arch %q: take an architecture such as sm_89", f.arch)}
+	}
+	s, path, err := loadSuite(f.suite)
+	if err != nil {
+		return err
+	}
+	dir := filepath.Dir(path)
+	progress := newProgress(f.globals, f.json)
+	builds, err := bench.BuildOnly(ctx, bench.Options{
+		Suite: s, Dir: dir, Path: filepath.Base(path), Case: f.cases, Base: f.base, Out: filepath.Join(dir, "results", "current.json"),
+		BuildOptions: bench.BuildOptions{NoCache: f.noCache, Arch: f.arch}, Emit: progress.event,
+	})
+	progress.close()
+	return errors.Join(err, f.show(builds, err))
+}
+
+// empty empties the cache, after saying how much it holds.
+func (f *buildFlags) empty(ctx context.Context) error {
+	cache, err := build.DefaultCache()
+	if err != nil {
+		return err
+	}
+	n, bytes := cache.Size()
+	if f.json {
+		return errors.Join(f.encode(map[string]any{"dir": cache.Dir, "builds": n, "bytes": bytes}), cache.Clean(ctx))
+	}
+	fmt.Fprintf(f.Out, "the cache holds %s, %s, in %s\n", report.Plural(n, "build"), bytesText(bytes), cache.Dir)
+	if err := cache.Clean(ctx); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(f.Out, "it is empty now")
+	return err
+}
+
+func (f *buildFlags) encode(doc any) error {
+	e := json.NewEncoder(f.Out)
+	e.SetIndent("", "  ")
+	return e.Encode(doc)
+}
+
+// show says what there is now, also when something failed.
+func (f *buildFlags) show(builds []bench.Build, failed error) error {
+	if f.json {
+		doc := map[string]any{"builds": append([]bench.Build{}, builds...)}
+		if failed != nil {
+			doc["error"] = failed.Error()
+		}
+		return f.encode(doc)
+	}
+	if len(builds) == 0 && failed == nil {
+		_, err := fmt.Fprintln(f.Out, "the suite builds nothing: it has no build.command and no build.recipe")
+		return err
+	}
+	width := 0
+	for _, b := range builds {
+		width = max(width, len(b.Side))
+	}
+	style := f.style()
+	for _, b := range builds {
+		how := fmt.Sprintf("built in %.1f s", b.Seconds)
+		if b.Cached {
+			how = style.Good("from the cache")
+		}
+		if c := b.Ccache; c.Hits+c.Misses > 0 {
+			how += fmt.Sprintf(", ccache had %d of %d", c.Hits, c.Hits+c.Misses)
+		}
+		fmt.Fprintf(f.Out, "%-*s  %s: %s\n", width, b.Side, line(b.What), how)
+		for _, o := range b.Outputs {
+			fmt.Fprintf(f.Out, "%*s  %s\n", width, "", style.Faint(o.Path+"  "+o.Digest[:min(len(o.Digest), len("sha256:")+12)]))
+		}
+		if b.Note != "" {
+			fmt.Fprintf(f.Out, "%*s  %s\n", width, "", style.Warn("note: ")+b.Note)
+		}
+	}
+	return nil
+}
+
+// line is the first of a text.
+func line(text string) string {
+	first, _, more := strings.Cut(text, "\n")
+	if more {
+		first += " ..."
+	}
+	return first
+}
+
+func bytesText(n int64) string {
+	switch {
+	case n < 1e6:
+		return fmt.Sprintf("%d kB", (n+999)/1000)
+	case n < 1e9:
+		return fmt.Sprintf("%.1f MB", float64(n)/1e6)
+	default:
+		return fmt.Sprintf("%.1f GB", float64(n)/1e9)
+	}
+}
