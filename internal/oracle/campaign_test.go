@@ -38,6 +38,7 @@ func formula(t testing.TB, output, source string) suite.Formula {
 }
 
 func reference(t testing.TB) ExpressionReference {
+	t.Helper()
 	return ExpressionReference{[]suite.Formula{formula(t, "out", "3 * x + S")}}
 }
 
@@ -170,7 +171,7 @@ func TestCampaignOutcomes(t *testing.T) {
 		},
 		{
 			name: "crash", status: Failed, reason: "boom", fault: "crashed",
-			mistake: func(Task, []float64, int) error { return &Fault{"crashed", "boom"} },
+			mistake: func(Task, []float64, int) error { return &FaultError{"crashed", "boom"} },
 		},
 		{
 			name: "unsupported", status: Skipped, reason: "not supported: odd sizes",
@@ -224,7 +225,7 @@ func TestCampaignOutcomes(t *testing.T) {
 func TestEachKindIsShrunkOnce(t *testing.T) {
 	k := &kernel{mistake: func(_ Task, out []float64, _ int) error {
 		if len(out) == 30 {
-			return &Fault{"hung", "no answer"}
+			return &FaultError{"hung", "no answer"}
 		}
 		out[0]++
 		return nil
@@ -282,7 +283,7 @@ func TestReferencesMustAnswer(t *testing.T) {
 		{"an error", answer{err: errors.New("no such module")}, suite.Tolerance{}, "no such module"},
 		{"nothing", answer{}, suite.Tolerance{}, `gives no "out"`},
 		{"another shape", answer{right: Right{Want: []tensor.Tensor{of(tensor.F64, 1, 2)}}}, suite.Tolerance{}, "the shape [2] for S3"},
-		{"no naive result", answer{right: Right{Want: []tensor.Tensor{of(tensor.F64, 1, 2, 3)}}}, suite.Tolerance{Flash: number(2)}, "tolerance.flash needs a naive result"},
+		{"no naive result", answer{right: Right{Want: []tensor.Tensor{of(tensor.F64, 1, 2, 3)}}}, suite.Tolerance{Flash: new(2.0)}, "tolerance.flash needs a naive result"},
 	} {
 		p := plan(sizes(Normal, 3)...)
 		p.Tolerance = tt.tolerance

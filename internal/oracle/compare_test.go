@@ -24,8 +24,6 @@ func of(d tensor.DType, values ...float64) tensor.Tensor {
 	return t
 }
 
-func number(x float64) *float64 { return &x }
-
 func within(atol, rtol float64) Rules {
 	return Rules{Close: &Close{Atol: atol, Rtol: rtol, Matched: 1}}
 }
@@ -70,13 +68,13 @@ func TestCompare(t *testing.T) {
 		{"integers are exact", tensor.I32, []float64{1, 2}, []float64{1, 3}, RulesFor(suite.Tolerance{}, tensor.I32, true), RuleClose, 1, 1},
 		{"the ends of a type", tensor.U8, []float64{255, 0}, []float64{255, 0}, within(0, 0), "", 0, 0},
 		{"nothing", tensor.F32, nil, nil, within(0, 0), "", 0, 0},
-		{"all infinities", tensor.F32, []float64{inf}, []float64{inf}, Rules{Cosine: number(1e-5)}, "", 0, 0},
+		{"all infinities", tensor.F32, []float64{inf}, []float64{inf}, Rules{Cosine: new(1e-5)}, "", 0, 0},
 
-		{"direction", tensor.F32, []float64{1, 0}, []float64{1, 0.001}, Rules{Cosine: number(1e-5)}, "", 0, 1},
-		{"another direction", tensor.F32, []float64{1, 0}, []float64{1, 0.1}, Rules{Cosine: number(1e-5)}, RuleCosine, 0, 1},
-		{"another length", tensor.F32, []float64{1, 2}, []float64{2, 4}, Rules{Cosine: number(1e-5)}, RuleCosine, 0, 1},
-		{"noise around zero has no direction", tensor.F32, []float64{0, 0}, []float64{1e-6, -1e-6}, Rules{Cosine: number(1e-9)}, "", 0, 0},
-		{"all rules must hold", tensor.F32, []float64{1, 0}, []float64{1, 0.1}, Rules{Close: &Close{Atol: 1, Matched: 1}, Cosine: number(1e-5)}, RuleCosine, 0, 1},
+		{"direction", tensor.F32, []float64{1, 0}, []float64{1, 0.001}, Rules{Cosine: new(1e-5)}, "", 0, 1},
+		{"another direction", tensor.F32, []float64{1, 0}, []float64{1, 0.1}, Rules{Cosine: new(1e-5)}, RuleCosine, 0, 1},
+		{"another length", tensor.F32, []float64{1, 2}, []float64{2, 4}, Rules{Cosine: new(1e-5)}, RuleCosine, 0, 1},
+		{"noise around zero has no direction", tensor.F32, []float64{0, 0}, []float64{1e-6, -1e-6}, Rules{Cosine: new(1e-9)}, "", 0, 0},
+		{"all rules must hold", tensor.F32, []float64{1, 0}, []float64{1, 0.1}, Rules{Close: &Close{Atol: 1, Matched: 1}, Cosine: new(1e-5)}, RuleCosine, 0, 1},
 	} {
 		c := Compare(Sides{Want: of(tensor.F64, tt.want...), Got: of(tt.d, tt.got...)}, tt.rules)
 		if c.Failed != tt.failed || c.OK != (tt.failed == "") || c.Wrong != tt.wrong || c.Worst.Position != tt.at {
@@ -96,7 +94,7 @@ func TestFlashRule(t *testing.T) {
 		got float64
 		ok  bool
 	}{{1.0199, true}, {1.0201, false}, {0.9801, true}, {0.9799, false}} {
-		c := Compare(Sides{Want: of(tensor.F64, want...), Got: of(tensor.F32, 1, 1, tt.got, 1), Naive: &naive}, Rules{Flash: number(2)})
+		c := Compare(Sides{Want: of(tensor.F64, want...), Got: of(tensor.F32, 1, 1, tt.got, 1), Naive: &naive}, Rules{Flash: new(2.0)})
 		if c.OK != tt.ok {
 			t.Errorf("%v: %s", tt.got, c.Sentence())
 		}
@@ -104,12 +102,12 @@ func TestFlashRule(t *testing.T) {
 	// With a naive result without error, one step of the type is left.
 	exact := of(tensor.F16, want...)
 	for got, ok := range map[float64]bool{1 + 0x1p-10: true, 1 + 0x1p-9: false} {
-		c := Compare(Sides{Want: of(tensor.F64, want...), Got: of(tensor.F16, got, 1, 1, 1), Naive: &exact}, Rules{Flash: number(2)})
+		c := Compare(Sides{Want: of(tensor.F64, want...), Got: of(tensor.F16, got, 1, 1, 1), Naive: &exact}, Rules{Flash: new(2.0)})
 		if c.OK != ok {
 			t.Errorf("%v: %s", got, c.Sentence())
 		}
 	}
-	c := Compare(Sides{Want: of(tensor.F64, want...), Got: of(tensor.F32, want...)}, Rules{Flash: number(2)})
+	c := Compare(Sides{Want: of(tensor.F64, want...), Got: of(tensor.F32, want...)}, Rules{Flash: new(2.0)})
 	if c.OK || !strings.Contains(c.Problem, "needs the result of a naive computation") {
 		t.Errorf("without a naive result: %+v", c)
 	}
@@ -213,15 +211,15 @@ func TestDefaultRules(t *testing.T) {
 		}
 	}
 	// What is written is all that holds.
-	r := RulesFor(suite.Tolerance{Atol: number(2e-3), Rtol: number(1e-3)}, tensor.F16, true)
+	r := RulesFor(suite.Tolerance{Atol: new(2e-3), Rtol: new(1e-3)}, tensor.F16, true)
 	if r.Flash != nil || r.Cosine != nil || *r.Close != (Close{Atol: 2e-3, Rtol: 1e-3, Matched: 1}) {
 		t.Errorf("atol and rtol: %+v %+v", r, r.Close)
 	}
-	r = RulesFor(suite.Tolerance{Matched: number(0.9)}, tensor.BF16, true)
+	r = RulesFor(suite.Tolerance{Matched: new(0.9)}, tensor.BF16, true)
 	if *r.Close != (Close{Atol: 1e-5, Rtol: 1.6e-2, Matched: 0.9}) {
 		t.Errorf("matched alone: %+v", r.Close)
 	}
-	r = RulesFor(suite.Tolerance{Flash: number(3)}, tensor.F16, false)
+	r = RulesFor(suite.Tolerance{Flash: new(3.0)}, tensor.F16, false)
 	if r.Close != nil || *r.Flash != 3 {
 		t.Errorf("flash alone: %+v", r)
 	}
@@ -239,7 +237,7 @@ func TestDefaultRulesTellTypesApart(t *testing.T) {
 		{tensor.E4M3, tensor.E5M2},
 	} {
 		for _, scale := range []float64{1, 0.01, 300} {
-			values := make([]float64, 20000)
+			values := make([]float64, 4000)
 			x, err := Fill(tensor.Argument{Name: "x", DType: tensor.F64, Shape: []int{len(values)}}, "normal", 5)
 			if err != nil {
 				t.Fatal(err)
@@ -291,7 +289,7 @@ func TestWeak(t *testing.T) {
 	if got := Weak(of(tensor.F64, varied...), tensor.F16, &same, r); !strings.Contains(got, "ignores its inputs") {
 		t.Errorf("same result: %q", got)
 	}
-	if got := Weak(of(tensor.F64, varied...), tensor.F16, &same, Rules{Flash: number(2), Cosine: number(1e-5)}); !strings.Contains(got, "ignores its inputs") {
+	if got := Weak(of(tensor.F64, varied...), tensor.F16, &same, Rules{Flash: new(2.0), Cosine: new(1e-5)}); !strings.Contains(got, "ignores its inputs") {
 		t.Errorf("same result, other rules: %q", got)
 	}
 }

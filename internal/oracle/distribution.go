@@ -78,6 +78,7 @@ func large(d tensor.DType) quantile {
 		low, high = -6, 2 // 448 is soon reached
 	case tensor.E5M2:
 		low = -8
+	default:
 	}
 	return func(u float64) float64 {
 		return signed(u, func(v float64) float64 { return math.Exp2(low + v*(high-low)) })

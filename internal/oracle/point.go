@@ -69,7 +69,7 @@ func (s Space) Points(seed uint64, cost func(suite.Params) float64) []Point {
 	if s.Most > 0 {
 		most = min(s.Most, most)
 	}
-	g := rand.New(rand.NewChaCha8(sha256.Sum256(fmt.Appendf(nil, "pawl points %d", seed)))) //nolint:gosec // not a secret of its own
+	g := rand.New(rand.NewChaCha8(sha256.Sum256(fmt.Appendf(nil, "pawl points %d", seed))))
 	declared := make([]suite.Params, len(s.Configs))
 	for i, c := range s.Configs {
 		declared[i] = c.Params

@@ -174,8 +174,8 @@ func TestProcesses(t *testing.T) {
 			var starts, oracles int
 			subject := &HarnessSubject{Process: process(t, tt.subject, &starts), Implementation: "candidate"}
 			reference := &CommandReference{process(t, tt.oracle, &oracles)}
-			defer subject.Close(context.Background())   //nolint:usetesting // the test's own is over by then
-			defer reference.Close(context.Background()) //nolint:usetesting // the test's own is over by then
+			defer subject.Close(context.Background())
+			defer reference.Close(context.Background())
 			p := plan(sizes(Normal, 5, 40, 50)...)
 			p.Dir, p.MostShrunk = t.TempDir(), -1
 			r, err := Run(t.Context(), p, subject, reference, quiet)
@@ -204,7 +204,7 @@ func TestProcessesShrink(t *testing.T) {
 		subject := &HarnessSubject{Process: process(t, mode, &starts), Implementation: "candidate"}
 		reference := &CommandReference{process(t, "oracle", &oracles)}
 		p := plan(sizes(Normal, 300)...)
-		p.Dir, p.Tolerance = t.TempDir(), suite.Tolerance{Atol: number(1e-3)}
+		p.Dir, p.Tolerance = t.TempDir(), suite.Tolerance{Atol: new(1e-3)}
 		r, err := Run(t.Context(), p, subject, reference, quiet)
 		if err != nil || len(r.Found) != 1 || get(r.Found[0].Smallest.Point, "S") != want || !r.Found[0].Again || oracles != 1 {
 			t.Errorf("%s: %+v, %v, %d oracles", mode, r.Found, err, oracles)
@@ -235,7 +235,7 @@ func TestImplementationReference(t *testing.T) {
 	if err != nil || r.Passed != 2 {
 		t.Errorf("%+v, %v", r, err)
 	}
-	broken := &kernel{mistake: func(Task, []float64, int) error { return &Fault{"crashed", "boom"} }}
+	broken := &kernel{mistake: func(Task, []float64, int) error { return &FaultError{"crashed", "boom"} }}
 	_, err = Run(t.Context(), plan(sizes(Normal, 3)...), &kernel{}, ImplementationReference{broken}, quiet)
 	if err == nil || !strings.Contains(err.Error(), "fails itself for S3: boom") {
 		t.Errorf("%v", err)

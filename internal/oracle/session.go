@@ -122,7 +122,7 @@ func (h *HarnessSubject) Run(ctx context.Context, t Task) ([]tensor.Tensor, erro
 	list, err := h.load(out, t.Arguments, func(a tensor.Argument) int { return a.DType.Size() })
 	if err != nil {
 		h.drop()
-		return nil, &Fault{Kind: "no outputs", Message: "its outputs cannot be read: " + err.Error()}
+		return nil, &FaultError{Kind: "no outputs", Message: "its outputs cannot be read: " + err.Error()}
 	}
 	return list, nil
 }
@@ -165,7 +165,7 @@ func (h *HarnessSubject) blame(ctx context.Context, err error) error {
 	if e.Kind == harness.Refused {
 		kind = e.Code
 	}
-	return &Fault{Kind: kind, Message: clean(e.Error())}
+	return &FaultError{Kind: kind, Message: clean(e.Error())}
 }
 
 // CommandReference is an oracle process: a program that computes right results.
@@ -237,7 +237,7 @@ type ImplementationReference struct{ Subject Subject }
 // Compute runs the implementation. Its failing says nothing about the kernel.
 func (i ImplementationReference) Compute(ctx context.Context, t Task, _ bool) (Right, error) {
 	list, err := i.Subject.Run(ctx, t)
-	if fault, ok := errors.AsType[*Fault](err); ok {
+	if fault, ok := errors.AsType[*FaultError](err); ok {
 		return Right{}, fmt.Errorf("the implementation that is to say what is right fails itself for %s: %w", suite.ConfigName(t.Params), fault)
 	}
 	return Right{Want: list}, err

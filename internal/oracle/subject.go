@@ -14,7 +14,7 @@ import (
 
 // Subject is a kernel under test.
 type Subject interface {
-	// Run runs it once and gives every out and inout argument. An error is a *Fault,
+	// Run runs it once and gives every out and inout argument. An error is a *FaultError,
 	// for which the kernel is to blame, or wraps ErrUnsupported, or means that nothing
 	// more can be tested. After any of them the next Run begins afresh.
 	Run(ctx context.Context, t Task) ([]tensor.Tensor, error)
@@ -47,14 +47,14 @@ type Right struct {
 // failure.
 var ErrUnsupported = errors.New("not supported")
 
-// Fault is what a kernel is to blame for, short of a wrong result: it crashed, hung,
+// FaultError is what a kernel is to blame for, short of a wrong result: it crashed, hung,
 // or wrote where it must not.
-type Fault struct {
+type FaultError struct {
 	Kind    string // "crashed", "hung", "integrity", ...
 	Message string
 }
 
-func (f *Fault) Error() string { return f.Message }
+func (f *FaultError) Error() string { return f.Message }
 
 // Contents are the inputs of a point, in memory and, once somebody asks, in a file.
 type Contents struct {

@@ -60,7 +60,7 @@ func (c *campaign) runOnce(ctx context.Context, t *Task, result *Result) ([]tens
 	began := c.Now()
 	list, err := c.subject.Run(ctx, *t)
 	result.Took += c.Now().Sub(began)
-	if fault, ok := errors.AsType[*Fault](err); ok {
+	if fault, ok := errors.AsType[*FaultError](err); ok {
 		result.Status, result.Fault, result.Reason = Failed, fault.Kind, fault.Message
 		return nil, nil
 	}

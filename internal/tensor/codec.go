@@ -94,7 +94,7 @@ func decodeIntegers(d DType, dst []float64, src []byte) {
 		for i := range dst {
 			dst[i] = float64(int8(src[i]))
 		}
-	case U8, Bool:
+	default: // U8 and Bool
 		for i := range dst {
 			dst[i] = float64(src[i])
 		}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 )
 
 // Tensor is elements in a storage. It is a view: copying it does not copy the data.
@@ -55,11 +56,11 @@ func (t Tensor) dense() bool {
 		return true
 	}
 	want := 1
-	for i := len(t.Shape) - 1; i >= 0; i-- {
-		if t.Shape[i] != 1 && t.Strides[i] != want {
+	for i, size := range slices.Backward(t.Shape) {
+		if size != 1 && t.Strides[i] != want {
 			return false
 		}
-		want *= t.Shape[i]
+		want *= size
 	}
 	return true
 }
@@ -90,14 +91,15 @@ func (t Tensor) Span() (int, error) {
 		return 0, fmt.Errorf("its offset is %d", t.Offset)
 	}
 	count, last := 1, t.Offset
-	overflows := false
 	for i, size := range t.Shape {
 		if size < 0 {
 			return 0, fmt.Errorf("dimension %d has size %d", i, size)
 		}
-		if count, overflows = times(count, size); overflows {
+		n, overflows := times(count, size)
+		if overflows {
 			return 0, errTooLarge
 		}
+		count = n
 		if len(t.Strides) == 0 {
 			continue
 		}
@@ -180,9 +182,9 @@ func (t Tensor) Place(position int) int {
 // Index is a position of the row-major order in coordinates.
 func (t Tensor) Index(position int) []int {
 	index := make([]int, len(t.Shape))
-	for i := len(t.Shape) - 1; i >= 0; i-- {
-		index[i] = position % t.Shape[i]
-		position /= t.Shape[i]
+	for i, size := range slices.Backward(t.Shape) {
+		index[i] = position % size
+		position /= size
 	}
 	return index
 }

@@ -1,6 +1,7 @@
 package tensor
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -55,9 +56,9 @@ func TestReadFollowsStrides(t *testing.T) {
 		}
 		for position := range n {
 			at, rest := x.Offset, position
-			for i := len(x.Shape) - 1; i >= 0; i-- {
-				at += rest % x.Shape[i] * strides[i]
-				rest /= x.Shape[i]
+			for i, size := range slices.Backward(x.Shape) {
+				at += rest % size * strides[i]
+				rest /= size
 			}
 			var want [1]float64
 			Decode(x.DType, want[:], x.Data[at*x.DType.Size():])
