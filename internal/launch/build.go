@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -94,10 +95,22 @@ func sourceFiles(kind string, arguments [][]tensor.Argument) (map[string][]byte,
 			return nil, err
 		}
 	}
-	if kind == Host {
+	switch kind {
+	case Host:
 		files["stubs.h"], err = stubs(arguments)
+	case CUDA:
+		files["device_ptx.h"] = []byte("static const char own_ptx[] =\n" + cString(files["device.ptx"]) + ";\n")
 	}
 	return files, err
+}
+
+// cString spells text as a string of C, a line of it a line.
+func cString(text []byte) string {
+	var b strings.Builder
+	for line := range strings.Lines(string(text)) {
+		b.WriteString("    " + strconv.QuoteToASCII(line) + "\n")
+	}
+	return strings.TrimSuffix(b.String(), "\n")
 }
 
 // digest names a launcher by what it is made of.
@@ -132,7 +145,7 @@ func compiler(ctx context.Context) (path, version string, err error) {
 func compile(ctx context.Context, compiler, define, dir string) error {
 	ctx, cancel := context.WithTimeout(ctx, compileLimit)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, compiler, "-std=gnu11", "-O2", define, "-o", "launcher", "launcher.c", "-ldl")
+	cmd := exec.CommandContext(ctx, compiler, "-std=gnu11", "-O3", define, "-o", "launcher", "launcher.c", "-ldl")
 	cmd.Dir = dir
 	out, err := cmd.CombinedOutput()
 	if err != nil {

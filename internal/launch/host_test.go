@@ -27,11 +27,11 @@ func TestHonestHostKernels(t *testing.T) {
 		"honest", "honest_twice", "honest_memory", "honest_backwards", "honest_math", "honest_threads", "honest_pool",
 		"honest_constructor", "honest_prints", "slow",
 	} {
-		for _, n := range []int{1, 3, 1000, 70_001} {
+		for _, n := range []int{1, 3, 30_001} {
 			if err := host(t, s, kernel, scale(n)); err != nil {
 				t.Fatalf("%s of %d: %v", kernel, n, err)
 			}
-			m, kept, err := keep(t, s, 12, 3)
+			m, kept, err := keep(t, s, 6, 3)
 			if err != nil {
 				t.Fatalf("%s of %d: %v", kernel, n, err)
 			}
@@ -147,10 +147,13 @@ func TestCaughtHostKernels(t *testing.T) {
 func TestWrongHostKernels(t *testing.T) {
 	s := start(t, launch.Host, time.Minute)
 	for _, kernel := range []string{"wrong", "keeps_by_shape", "keeps_by_pointer", "keeps_last_output", "honest_at_first"} {
-		if err := host(t, s, kernel, scale(40_000)); err != nil {
+		if err := host(t, s, kernel, scale(20_000)); err != nil {
 			t.Fatalf("%s: %v", kernel, err)
 		}
-		_, kept, err := keep(t, s, 800, 40)
+		_, kept, err := keep(t, s, 600, 40)
+		if e, ok := errors.AsType[*harness.Error](err); ok && e.Code == harness.CodeIntegrity {
+			continue // what it copied was poison
+		}
 		if err != nil {
 			t.Fatalf("%s: %v", kernel, err)
 		}

@@ -19,9 +19,10 @@ static void device_reserve(size_t inputs, size_t others); /* the most that all s
 static void device_alloc(memory *m, size_t bytes, int input);
 static void device_free(memory *m);
 static void device_write(memory *m, size_t at, const void *from, size_t bytes);
-static const unsigned char *device_look(memory *m, size_t at, size_t bytes); /* valid until the next look or edit */
-static unsigned char *device_edit(memory *m, size_t at, size_t bytes);       /* where to write them ... */
-static void device_commit(memory *m, size_t at, size_t bytes);               /* ... before this */
+static void device_poison(memory *m, size_t at, size_t bytes, uint64_t seed);
+static const unsigned char *device_look(memory *m, size_t at, size_t bytes); /* valid until the next look */
+static print device_print(memory *m, size_t at, size_t bytes, uint64_t seed);
+static int device_same(memory *m, size_t at, size_t bytes, const unsigned char *as);
 
 typedef struct slot {
   memory m;
@@ -37,7 +38,7 @@ typedef struct set {
 static struct {
   set all[MOST_SETS];
   int count, most;
-  unsigned char band[BAND];
+  unsigned char band[BAND] __attribute__((aligned(64)));
 } sets;
 
 static size_t round_up(size_t n, size_t to) { return (n + to - 1) / to * to; }
@@ -86,6 +87,7 @@ static void make_sets(void) {
     if (is_tensor(&arguments.all[i])) *(arguments.all[i].role == ROLE_IN ? &inputs : &others) += slot_bytes(&arguments.all[i]);
   const size_t each = inputs + others;
   sets.most = each == 0 ? MOST_SETS : BUDGET / each < 2 ? 2 : BUDGET / each > MOST_SETS ? MOST_SETS : (int)(BUDGET / each);
+  print_key = pawl_random(&random_bits);
   poison(sets.band, pawl_random(&random_bits), BAND);
   device_reserve(inputs * (size_t)sets.most, others * (size_t)sets.most);
   while (sets.count < sets.most && sets.count < FEW_SETS) add_set();
@@ -105,12 +107,10 @@ static void redraw(const argument *a, slot *s) {
 
 /* Puts poison, or what an inout begins with, between two bands. */
 static void place_output(const argument *a, slot *s, uint64_t seed) {
-  unsigned char *const at = device_edit(&s->m, s->window - BAND, a->bytes + 2 * BAND);
-  memcpy(at, sets.band, BAND);
-  if (a->role == ROLE_OUT) poison(at + BAND, seed, a->bytes);
-  else memcpy(at + BAND, s->mirror + s->window, a->bytes);
-  memcpy(at + BAND + a->bytes, sets.band, BAND);
-  device_commit(&s->m, s->window - BAND, a->bytes + 2 * BAND);
+  device_write(&s->m, s->window - BAND, sets.band, BAND);
+  if (a->role == ROLE_OUT) device_poison(&s->m, s->window, a->bytes, seed);
+  else device_write(&s->m, s->window, s->mirror + s->window, a->bytes);
+  device_write(&s->m, s->window + a->bytes, sets.band, BAND);
 }
 
 static void place_set(set *s, uint64_t seed, int fresh) {
@@ -133,21 +133,20 @@ static void place_inouts(set *s) {
 
 #define integrity(...) pawl_fail_as("integrity", __VA_ARGS__)
 
-/* Looks at an output: its bands, then what is in it. The pointer is valid until the next look. */
-static const unsigned char *look_at_output(const argument *a, slot *s, uint64_t seed, print *p) {
-  const unsigned char *const at = device_look(&s->m, s->window - BAND, a->bytes + 2 * BAND);
-  const unsigned char *const after = at + BAND + a->bytes;
+/* Looks at an output: its bands, then what is in it. */
+static print look_at_output(const argument *a, slot *s, uint64_t seed) {
+  const unsigned char *at = device_look(&s->m, s->window - BAND, BAND);
   size_t i;
   if (memcmp(at, sets.band, BAND) != 0) {
     for (i = BAND; at[i - 1] == sets.band[i - 1];) i--;
     integrity("the kernel wrote before the beginning of %s, %zu bytes from it", a->name, BAND - i + 1);
   }
-  if (memcmp(after, sets.band, BAND) != 0) {
-    for (i = 0; after[i] == sets.band[i];) i++;
+  at = device_look(&s->m, s->window + a->bytes, BAND);
+  if (memcmp(at, sets.band, BAND) != 0) {
+    for (i = 0; at[i] == sets.band[i];) i++;
     integrity("the kernel wrote behind the end of %s, %zu bytes from it", a->name, i + 1);
   }
-  *p = take_print(at + BAND, a->bytes, seed);
-  return at + BAND;
+  return device_print(&s->m, s->window, a->bytes, seed);
 }
 
 /* At return: every output is remembered, and must have been written. One word of 64 bits in 65536 may look like poison
@@ -158,7 +157,7 @@ static void look_at_set(set *s, uint64_t seed, int all_written) {
     const argument *const a = &arguments.all[i];
     if (!is_written(a)) continue;
     print *const p = &s->slots[i].print;
-    look_at_output(a, &s->slots[i], seed, p);
+    *p = look_at_output(a, &s->slots[i], seed);
     if (all_written && a->role == ROLE_OUT && a->dense && p->unwritten > p->words >> 16)
       integrity("%zu of %zu words of %s were not written when the kernel returned", p->unwritten, p->words, a->name);
   }
@@ -170,7 +169,7 @@ static void look_at_inputs(set *s) {
     const argument *const a = &arguments.all[i];
     if (a->role != ROLE_IN) continue;
     const size_t at = s->slots[i].window - BAND, bytes = a->bytes + 2 * BAND;
-    if (memcmp(device_look(&s->slots[i].m, at, bytes), s->slots[i].mirror + at, bytes) != 0)
+    if (!device_same(&s->slots[i].m, at, bytes, s->slots[i].mirror + at))
       integrity("the kernel changed its input %s, or what lies around it", a->name);
   }
 }
@@ -181,10 +180,8 @@ static void look_again(set *s, uint64_t seed) {
   look_at_inputs(s);
   for (i = 0; i < arguments.count; i++) {
     const argument *const a = &arguments.all[i];
-    print now;
-    if (!is_written(a)) continue;
-    look_at_output(a, &s->slots[i], seed, &now);
-    if (now.hash != s->slots[i].print.hash) integrity("%s changed after the kernel had returned", a->name);
+    if (is_written(a) && look_at_output(a, &s->slots[i], seed).hash != s->slots[i].print.hash)
+      integrity("%s changed after the kernel had returned", a->name);
   }
 }
 
@@ -195,7 +192,7 @@ static void look_at_everything(void) {
     for (i = 0; i < arguments.count; i++) {
       const argument *const a = &arguments.all[i];
       slot *const s = &sets.all[k].slots[i];
-      if (a->role == ROLE_IN && memcmp(device_look(&s->m, 0, slot_bytes(a)), s->mirror, slot_bytes(a)) != 0)
+      if (a->role == ROLE_IN && !device_same(&s->m, 0, slot_bytes(a), s->mirror))
         integrity("the kernel changed its input %s, or what lies around it", a->name);
     }
 }

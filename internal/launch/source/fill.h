@@ -79,21 +79,32 @@ static void fill(const argument *a, pawl_rng *rng, void *to, size_t count) {
   }
 }
 
+/* Poison and fingerprints go over every byte of every output: they must run at the speed of memory. */
+#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
+#define WIDE __attribute__((target_clones("arch=skylake-avx512", "avx2", "default")))
+#else
+#define WIDE
+#endif
+
+#define POISON_BITS UINT64_C(0x7ff07ff07ff07ff0)
+
 /* The poison of the harness protocol: word i is a NaN in every type of floating point. */
-static uint64_t poison_word(uint64_t seed, uint64_t i) {
-  pawl_rng rng = {seed + i * UINT64_C(0x9e3779b97f4a7c15)};
-  return UINT64_C(0x7ff07ff07ff07ff0) | (pawl_random(&rng) & UINT64_C(0x800f800f800f800f));
+static inline __attribute__((always_inline)) uint64_t poison_word(uint64_t seed, uint64_t i) {
+  uint64_t z = seed + (i + 1) * UINT64_C(0x9e3779b97f4a7c15);
+  z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+  z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+  return POISON_BITS | ((z ^ (z >> 31)) & UINT64_C(0x800f800f800f800f));
 }
 
-static void poison(void *to, uint64_t seed, size_t bytes) {
-  unsigned char *at = (unsigned char *)to;
-  uint64_t i;
-  for (i = 0; i < bytes / 8; i++) {
-    const uint64_t word = poison_word(seed, i);
-    memcpy(at + 8 * i, &word, 8);
-  }
-  const uint64_t word = poison_word(seed, i);
-  memcpy(at + 8 * i, &word, bytes % 8);
+WIDE static void poison_words(uint64_t *to, uint64_t seed, size_t words) {
+  size_t i;
+  for (i = 0; i < words; i++) to[i] = poison_word(seed, i);
+}
+
+static void poison(void *to, uint64_t seed, size_t bytes) { /* to is aligned to 8 */
+  const uint64_t last = poison_word(seed, bytes / 8);
+  poison_words((uint64_t *)to, seed, bytes / 8);
+  memcpy((unsigned char *)to + bytes / 8 * 8, &last, bytes % 8);
 }
 
 typedef struct print { /* what is remembered of an output */
@@ -101,24 +112,42 @@ typedef struct print { /* what is remembered of an output */
   size_t words, unwritten; /* of 64 bits; how many are still poison */
 } print;
 
-/* Fingerprints an output in one pass, four sums side by side so that it runs at the speed of memory. */
-static print take_print(const void *from, size_t bytes, uint64_t seed) {
-  const unsigned char *at = (const unsigned char *)from;
-  uint64_t sum[4] = {1, 2, 3, 4}, i, word;
+static uint64_t print_key; /* secret: who knows it could change an output unseen */
+
+typedef struct sums {
+  uint64_t plain, mixed, suspects; /* words that could be poison */
+} sums;
+
+static inline __attribute__((always_inline)) void add_word(sums *s, uint64_t word, uint64_t i, uint64_t key) {
+  const uint64_t x = word ^ (key + i * UINT64_C(0x9fb21c651e98df25));
+  s->plain += x;
+  s->mixed += (x & 0xffffffff) * (x >> 32);
+  s->suspects += (word & POISON_BITS) == POISON_BITS;
+}
+
+WIDE static void add_words(const uint64_t *from, size_t words, uint64_t key, sums *to) {
+  sums s = {0, 0, 0};
+  size_t i;
+  for (i = 0; i < words; i++) add_word(&s, from[i], i, key);
+  *to = s;
+}
+
+static uint64_t sums_hash(uint64_t plain, uint64_t mixed) { return plain ^ mixed * UINT64_C(0xd6e8feb86659fd93); }
+
+static print take_print(const void *from, size_t bytes, uint64_t seed) { /* from is aligned to 8 */
+  const uint64_t *const at = (const uint64_t *)from;
+  const size_t words = bytes / 8;
   print p = {0, (bytes + 7) / 8, 0};
-  for (i = 0; i < bytes / 8; i++) {
-    memcpy(&word, at + 8 * i, 8);
-    if ((word & UINT64_C(0x7ff07ff07ff07ff0)) == UINT64_C(0x7ff07ff07ff07ff0)) p.unwritten += word == poison_word(seed, i);
-    sum[i % 4] = (sum[i % 4] ^ word) * UINT64_C(0x9fb21c651e98df25);
-    sum[i % 4] ^= sum[i % 4] >> 29;
-  }
+  uint64_t last = 0;
+  sums s;
+  size_t i;
+  add_words(at, words, print_key, &s);
   if (bytes % 8) {
-    uint64_t mask = ~(uint64_t)0 >> (64 - 8 * (bytes % 8));
-    word = 0;
-    memcpy(&word, at + 8 * i, bytes % 8);
-    p.unwritten += word == (poison_word(seed, i) & mask);
-    sum[0] = (sum[0] ^ word) * UINT64_C(0x9fb21c651e98df25);
+    memcpy(&last, at + words, bytes % 8);
+    add_word(&s, last, words, print_key);
+    p.unwritten += last == (poison_word(seed, words) & ~(uint64_t)0 >> (64 - 8 * (bytes % 8)));
   }
-  for (i = 0; i < 4; i++) p.hash = (p.hash ^ sum[i]) * UINT64_C(0xd6e8feb86659fd93) + 1;
+  p.hash = sums_hash(s.plain, s.mixed);
+  for (i = 0; s.suspects && i < words; i++) p.unwritten += at[i] == poison_word(seed, i); /* seldom: NaNs are rare */
   return p;
 }

@@ -80,10 +80,12 @@ static void device_alloc(memory *m, size_t bytes, int input) {
 }
 
 static void device_free(memory *m) { m->in = NULL; }
-static unsigned char *device_edit(memory *m, size_t at, size_t bytes) { return (void)bytes, ((area *)m->in)->at + m->from + at; }
-static const unsigned char *device_look(memory *m, size_t at, size_t bytes) { return device_edit(m, at, bytes); }
-static void device_commit(memory *m, size_t at, size_t bytes) { (void)m, (void)at, (void)bytes; }
-static void device_write(memory *m, size_t at, const void *from, size_t bytes) { memcpy(device_edit(m, at, bytes), from, bytes); }
+static unsigned char *place(memory *m, size_t at) { return ((area *)m->in)->at + m->from + at; }
+static void device_write(memory *m, size_t at, const void *from, size_t bytes) { memcpy(place(m, at), from, bytes); }
+static const unsigned char *device_look(memory *m, size_t at, size_t bytes) { return (void)bytes, place(m, at); }
+static void device_poison(memory *m, size_t at, size_t bytes, uint64_t seed) { poison(place(m, at), seed, bytes); }
+static print device_print(memory *m, size_t at, size_t bytes, uint64_t seed) { return take_print(place(m, at), bytes, seed); }
+static int device_same(memory *m, size_t at, size_t bytes, const unsigned char *as) { return memcmp(place(m, at), as, bytes) == 0; }
 
 /* ---- the file ---- */
 
@@ -258,17 +260,23 @@ static void device_unload(void) {
 
 /* ---- running ---- */
 
-static void device_run(set *const *of, int count, pawli_reading *r) {
-  uint64_t nonce = pawl_random(&random_bits);
+/* Tells the guest which sets to run, and waits until it says it has. */
+static void device_queue(set *const *of, int count) {
+  const uint64_t nonce = pawl_random(&random_bits);
   int i, k;
   for (i = 0; i < count; i++)
     for (k = 0; k < arguments.count; k++) guest.told->at[i][k] = of[i]->slots[k].m.from + of[i]->slots[k].window;
   guest.told->run_count = count;
   guest_is_silent();
+  guest_continue();
+  if (write(guest.go, &nonce, sizeof nonce) != sizeof nonce) kill(guest.pid, SIGKILL); /* it closed its end: the wait says so */
+  guest_wait(nonce);
+}
+
+static void device_run(set *const *of, int count, pawli_reading *r) {
   const double cpu = pawli_clock(guest.cpu_clock);
   const double wall = pawli_clock(CLOCK_MONOTONIC_RAW);
-  guest_continue();
-  if (write(guest.go, &nonce, sizeof nonce) == sizeof nonce) guest_wait(nonce);
+  device_queue(of, count);
   r->by[PAWLI_TIMER_WALL] = pawli_clock(CLOCK_MONOTONIC_RAW) - wall;
   r->by[PAWLI_TIMER_CPU] = pawli_clock(guest.cpu_clock) - cpu;
 }
@@ -305,7 +313,7 @@ static void device_chill(set *const *of, int count) {
   int i, k;
   for (i = 0; i < count; i++)
     for (k = 0; k < arguments.count; k++)
-      if (is_tensor(&arguments.all[k])) chill(device_edit(&of[i]->slots[k].m, of[i]->slots[k].window, 1), arguments.all[k].bytes);
+      if (is_tensor(&arguments.all[k])) chill(place(&of[i]->slots[k].m, of[i]->slots[k].window), arguments.all[k].bytes);
 }
 
 /* What it costs to start and stop an empty sample: it is part of every sample, so it is said. */

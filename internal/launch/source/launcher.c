@@ -64,8 +64,8 @@ static int is_prepared;
 
 static void release(void) {
   is_prepared = 0;
-  device_unload();
   free_sets();
+  device_unload();
   forget_kept();
 }
 

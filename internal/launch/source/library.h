@@ -51,9 +51,6 @@ static unsigned char *transit_room(size_t bytes) {
   return transit.bytes;
 }
 
-static void device_write(memory *m, size_t at, const void *from, size_t bytes);
-static unsigned char *device_edit(memory *m, size_t at, size_t bytes) { return (void)m, (void)at, transit_room(bytes); }
-static void device_commit(memory *m, size_t at, size_t bytes) { device_write(m, at, transit.bytes, bytes); }
 static void device_reserve(size_t inputs, size_t others) { (void)inputs, (void)others; }
 static int device_main(int argc, char **argv) { return (void)argc, (void)argv, -1; }
 static int device_alive(void) { return 1; }

@@ -226,6 +226,20 @@ static const unsigned char *device_look(memory *m, size_t at, size_t bytes) {
   return to;
 }
 
+static void device_poison(memory *m, size_t at, size_t bytes, uint64_t seed) {
+  unsigned char *const from = transit_room(bytes);
+  poison(from, seed, bytes);
+  device_write(m, at, from, bytes);
+}
+
+static print device_print(memory *m, size_t at, size_t bytes, uint64_t seed) {
+  return take_print(device_look(m, at, bytes), bytes, seed);
+}
+
+static int device_same(memory *m, size_t at, size_t bytes, const unsigned char *as) {
+  return memcmp(device_look(m, at, bytes), as, bytes) == 0;
+}
+
 /* ---- running ---- */
 
 /* A window as a buffer of its own, made anew when it has moved. */
@@ -264,18 +278,30 @@ static double event_ns(handle event) {
   return end > start ? (double)(end - start) : 0;
 }
 
-static void device_run(set *const *of, int count, pawli_reading *r) {
+static void make_views(set *const *of, int count) {
   int i, k;
-  forget_events();
   for (i = 0; i < count; i++)
     for (k = 0; k < arguments.count; k++)
       if (is_tensor(&arguments.all[k])) make_view(&of[i]->slots[k], &arguments.all[k]);
+}
+
+static void device_queue(set *const *of, int count) {
+  int i;
+  make_views(of, count);
+  for (i = 0; i < count; i++) start_run(of[i], NULL);
+}
+
+static void device_run(set *const *of, int count, pawli_reading *r) {
+  const int by_events = pawli.timer == PAWLI_TIMER_DEVICE;
+  int i;
+  forget_events();
+  make_views(of, count);
   const double wall = pawli_clock(CLOCK_MONOTONIC_RAW);
-  for (i = 0; i < count; i++) start_run(of[i], pawli.timer == PAWLI_TIMER_DEVICE ? &device.events[i] : NULL);
+  for (i = 0; i < count; i++) start_run(of[i], by_events ? &device.events[i] : NULL);
   must(cl.finish(device.queue), "running the kernel");
   r->by[PAWLI_TIMER_WALL] = pawli_clock(CLOCK_MONOTONIC_RAW) - wall;
   r->by[PAWLI_TIMER_DEVICE] = 0;
-  for (i = 0; i < count && pawli.timer == PAWLI_TIMER_DEVICE; i++) r->by[PAWLI_TIMER_DEVICE] += event_ns(device.events[i]);
+  for (i = 0; i < count && by_events; i++) r->by[PAWLI_TIMER_DEVICE] += event_ns(device.events[i]);
 }
 
 static void device_hold(void) {}

@@ -4,6 +4,7 @@
 #define SAMPLE_NS 200e3 /* ... to samples of about this, so that starting and stopping them is little of it */
 
 static void device_run(set *const *of, int count, pawli_reading *r); /* returns when the runs say they are done */
+static void device_queue(set *const *of, int count);                 /* the same without clocks, and may return earlier */
 static void device_hold(void);                                       /* nothing runs until the next run */
 static void device_settle(void);                                     /* waits for whatever may still be going on */
 static void device_chill(set *const *of, int count);                 /* empties the caches before a cold sample */
@@ -49,7 +50,6 @@ static void look_later(sample *s) {
 /* Runs for a clock outside this process: as in a sample, but one batch after the other and nothing else in between. */
 static void run_back_to_back(double iterations) {
   static sample s;
-  pawli_reading r;
   int i, at = 0;
   choose_sets(&s, iterations < sets.count ? (int)iterations : sets.count);
   s.seed = pawl_random(&random_bits);
@@ -57,11 +57,11 @@ static void run_back_to_back(double iterations) {
   while (iterations > 0) {
     int runs = iterations < pawli.batch ? (int)iterations : pawli.batch;
     if (at + runs > s.count) at = 0;
-    device_run(s.of + at, runs, &r);
+    device_queue(s.of + at, runs);
     at += runs;
     iterations -= runs;
   }
-  device_hold();
+  device_settle();
   for (i = 0; i < s.count; i++) look_at_set(s.of[i], s.seed, 0);
   look_later(&s);
 }
@@ -150,9 +150,8 @@ static void keep_sample(sample *s, int place, double number) {
   for (i = 0; i < arguments.count; i++) {
     const argument *const a = &arguments.all[i];
     slot *const from = &one->slots[i];
-    print p;
     if (is_read(a)) copy_to(&k->bytes[i][0], from->mirror + from->window, a->bytes);
-    if (is_written(a)) copy_to(&k->bytes[i][1], look_at_output(a, from, s->seed, &p), a->bytes);
+    if (is_written(a)) copy_to(&k->bytes[i][1], device_look(&from->m, from->window, a->bytes), a->bytes);
   }
 }
 

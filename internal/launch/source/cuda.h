@@ -1,0 +1,302 @@
+/* CUDA kernels: a cubin, PTX or fatbin, loaded and launched through the driver API. Poison and fingerprints are made on
+   the device (device.cu), since every output would else cross the bus twice a sample.
+
+   Not yet run on a GPU: here it has run against a stand-in for the driver (testdata/driver.c). */
+
+#include "library.h"
+
+#define DEVICE_KIND "cuda"
+#define DEVICE_FIRST_TIMER PAWLI_TIMER_DEVICE
+#define DEVICE_LAST_TIMER PAWLI_TIMER_WALL
+#define DEVICE_REDRAWS 4          /* windows a sample that surely get new elements: each is a transfer */
+#define HOLD_CYCLES 500000000LL   /* how long launches are held back at most: about a third of a second */
+#define MOST_HELD 512             /* launches that surely fit the queue behind the kernel that holds them */
+
+#include "device_ptx.h" /* own_ptx: device.ptx as a string */
+
+typedef void *handle;
+typedef uint64_t address;
+
+enum { /* names and numbers of the CUDA driver API that are used here */
+  ATTRIBUTE_L2_BYTES = 38, ATTRIBUTE_SHARED_OPT_IN = 97, FUNCTION_SHARED_BYTES = 1, FUNCTION_MOST_DYNAMIC_SHARED = 8,
+  HOST_ALLOC_MAPPED = 2, ERROR_OUT_OF_MEMORY = 2, ERROR_NO_DEVICE = 100
+};
+
+static struct {
+  int (*init)(unsigned);
+  int (*error_name)(int, const char **);
+  int (*error_string)(int, const char **);
+  int (*driver_version)(int *);
+  int (*device_count)(int *);
+  int (*device_get)(int *, int);
+  int (*device_name)(char *, int, int);
+  int (*device_uuid)(unsigned char *, int);
+  int (*device_attribute)(int *, int, int);
+  int (*context_create)(handle *, unsigned, int);
+  int (*context_destroy)(handle);
+  int (*context_synchronize)(void);
+  int (*stream_create)(handle *, unsigned);
+  int (*stream_synchronize)(handle);
+  int (*event_create)(handle *, unsigned);
+  int (*event_record)(handle, handle);
+  int (*event_elapsed)(float *, handle, handle);
+  int (*module_load)(handle *, const void *);
+  int (*module_unload)(handle);
+  int (*module_function)(handle *, handle, const char *);
+  int (*function_attribute)(int *, int, handle);
+  int (*function_set)(handle, int, int);
+  int (*launch)(handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, handle, void **, void **);
+  int (*alloc)(address *, size_t);
+  int (*release)(address);
+  int (*to_device)(address, const void *, size_t);
+  int (*to_host)(void *, address, size_t);
+  int (*set_bytes)(address, unsigned char, size_t);
+  int (*host_alloc)(void **, size_t, unsigned);
+  int (*host_address)(address *, void *, unsigned);
+} cu;
+
+static struct {
+  int number, l2_bytes, shared_most;
+  handle context, stream, start, stop, own, module, kernel, poison, print, hold;
+  address sums, swept, go_on_device;
+  volatile int *go; /* mapped: go, gave up */
+} device;
+
+/* A context in which a kernel failed is lost with all that is in it. */
+static void must(int error, const char *doing) {
+  const char *name = "?", *text = "?", *code = "failed";
+  if (error == 0) return;
+  if (cu.error_name) cu.error_name(error, &name), cu.error_string(error, &text);
+  if (error == ERROR_OUT_OF_MEMORY) code = "no_memory";
+  if (error == ERROR_NO_DEVICE) code = "no_device";
+  pawl_fail_as(code, "%s: %s (%s)", doing, text, name);
+}
+
+static void open_driver(void) {
+  static const char *const names[] = {"libcuda.so.1", NULL};
+  static const entry entries[] = {
+      {(void **)&cu.init, "cuInit"}, {(void **)&cu.error_name, "cuGetErrorName"}, {(void **)&cu.error_string, "cuGetErrorString"},
+      {(void **)&cu.driver_version, "cuDriverGetVersion"}, {(void **)&cu.device_count, "cuDeviceGetCount"},
+      {(void **)&cu.device_get, "cuDeviceGet"}, {(void **)&cu.device_name, "cuDeviceGetName"},
+      {(void **)&cu.device_uuid, "cuDeviceGetUuid"}, {(void **)&cu.device_attribute, "cuDeviceGetAttribute"},
+      {(void **)&cu.context_create, "cuCtxCreate_v2"}, {(void **)&cu.context_destroy, "cuCtxDestroy_v2"},
+      {(void **)&cu.context_synchronize, "cuCtxSynchronize"}, {(void **)&cu.stream_create, "cuStreamCreate"},
+      {(void **)&cu.stream_synchronize, "cuStreamSynchronize"}, {(void **)&cu.event_create, "cuEventCreate"},
+      {(void **)&cu.event_record, "cuEventRecord"}, {(void **)&cu.event_elapsed, "cuEventElapsedTime"},
+      {(void **)&cu.module_load, "cuModuleLoadData"}, {(void **)&cu.module_unload, "cuModuleUnload"},
+      {(void **)&cu.module_function, "cuModuleGetFunction"}, {(void **)&cu.function_attribute, "cuFuncGetAttribute"},
+      {(void **)&cu.function_set, "cuFuncSetAttribute"}, {(void **)&cu.launch, "cuLaunchKernel"},
+      {(void **)&cu.alloc, "cuMemAlloc_v2"}, {(void **)&cu.release, "cuMemFree_v2"},
+      {(void **)&cu.to_device, "cuMemcpyHtoD_v2"}, {(void **)&cu.to_host, "cuMemcpyDtoH_v2"},
+      {(void **)&cu.set_bytes, "cuMemsetD8_v2"}, {(void **)&cu.host_alloc, "cuMemHostAlloc"},
+      {(void **)&cu.host_address, "cuMemHostGetDevicePointer_v2"},
+  };
+  open_library(names, entries, sizeof entries / sizeof *entries, "CUDA driver (libcuda.so.1)");
+}
+
+/* Chooses the device pawl names by its UUID, else the first. */
+static void choose_device(const char *asked) {
+  char uuid[80] = "";
+  int count = 0, i, k;
+  must(cu.device_count(&count), "looking for a CUDA device");
+  if (!count) pawl_fail_as("no_device", "CUDA sees no device");
+  if (asked) text_member(asked, "uuid", uuid, sizeof uuid);
+  must(cu.device_get(&device.number, 0), "choosing a device");
+  if (strncmp(uuid, "GPU-", 4) != 0) return; /* a MIG slice is chosen by CUDA_VISIBLE_DEVICES alone */
+  for (i = 0; i < count; i++) {
+    unsigned char bytes[16];
+    char name[64] = "GPU";
+    must(cu.device_get(&device.number, i), "choosing a device");
+    must(cu.device_uuid(bytes, device.number), "asking for a device's UUID");
+    for (k = 0; k < 16; k++)
+      snprintf(name + strlen(name), sizeof name - strlen(name), "%s%02x", k == 0 || k == 4 || k == 6 || k == 8 || k == 10 ? "-" : "", bytes[k]);
+    if (strcmp(name, uuid) == 0) return;
+  }
+  pawl_fail_as("no_device", "CUDA does not see the device %s; it sees %d other(s)", uuid, count);
+}
+
+static void make_context(void) {
+  void *mapped = NULL;
+  if (device.context) return;
+  must(cu.context_create(&device.context, 0, device.number), "creating a context");
+  must(cu.stream_create(&device.stream, 1), "creating a stream");
+  must(cu.event_create(&device.start, 0), "creating an event");
+  must(cu.event_create(&device.stop, 0), "creating an event");
+  must(cu.host_alloc(&mapped, 64, HOST_ALLOC_MAPPED), "mapping host memory");
+  device.go = (volatile int *)mapped;
+  must(cu.host_address(&device.go_on_device, mapped, 0), "mapping host memory");
+  must(cu.alloc(&device.sums, 3 * sizeof(uint64_t)), "allocating memory");
+  must(cu.module_load(&device.own, own_ptx), "loading the launcher's own kernels");
+  must(cu.module_function(&device.poison, device.own, "pawl_poison"), "pawl_poison");
+  must(cu.module_function(&device.print, device.own, "pawl_print"), "pawl_print");
+  must(cu.module_function(&device.hold, device.own, "pawl_hold"), "pawl_hold");
+}
+
+static void device_open(const char *asked) {
+  int version = 0;
+  open_driver();
+  setenv("CUDA_MODULE_LOADING", "EAGER", 1); /* else the first run of a kernel loads it */
+  must(cu.init(0), "starting CUDA");
+  choose_device(asked);
+  must(cu.driver_version(&version), "asking for the driver's version");
+  must(cu.device_name(pawli.device_name, (int)sizeof pawli.device_name, device.number), "asking for the device's name");
+  must(cu.device_attribute(&device.l2_bytes, ATTRIBUTE_L2_BYTES, device.number), "asking for the size of the cache");
+  must(cu.device_attribute(&device.shared_most, ATTRIBUTE_SHARED_OPT_IN, device.number), "asking for shared memory");
+  snprintf(pawli.runtime, sizeof pawli.runtime, "CUDA %d.%d", version / 1000, version % 1000 / 10);
+  pawli.device_quantum_ns = 500; /* as documented for event times */
+}
+
+static double device_quantum(pawli_timer timer) {
+  return timer == PAWLI_TIMER_DEVICE ? pawli.device_quantum_ns : pawli_step_ns(CLOCK_MONOTONIC_RAW);
+}
+
+/* ---- the kernel ---- */
+
+static void device_calibration(void) {
+  static const argument out = {.name = "out", .role = ROLE_OUT, .type = F32, .rank = 1, .shape = {128 * 128}, .strides = {1},
+                               .dense = 1, .count = 128 * 128, .bytes = 128 * 128 * 4};
+  arguments.all[arguments.count++] = out;
+  launching.grid[0] = launching.block[0] = 128;
+  launching.grid[1] = launching.grid[2] = launching.block[1] = launching.block[2] = 1;
+}
+
+/* A kernel that asks for more shared memory than there is would not run at all, which is fast. */
+static void set_shared(void) {
+  int fixed = 0;
+  must(cu.function_attribute(&fixed, FUNCTION_SHARED_BYTES, device.kernel), "asking for the kernel's shared memory");
+  if (fixed + launching.shared > device.shared_most)
+    pawl_fail("%s needs %lld bytes of shared memory, %d of them its own; the device allows %d", launching.kernel,
+              fixed + launching.shared, fixed, device.shared_most);
+  if (launching.shared) must(cu.function_set(device.kernel, FUNCTION_MOST_DYNAMIC_SHARED, (int)launching.shared), "allowing shared memory");
+}
+
+static void device_load(void) {
+  size_t length = 0;
+  make_context();
+  if (launching.calibration) {
+    must(cu.module_function(&device.kernel, device.own, "pawl_chain"), "pawl_chain");
+    return;
+  }
+  const char *const image = read_kernel_file(&length);
+  if (length < 16) pawl_fail("cannot launch %s: it is empty", launching.file);
+  must(cu.module_load(&device.module, image), launching.file);
+  must(cu.module_function(&device.kernel, device.module, launching.kernel), launching.kernel);
+  set_shared();
+}
+
+/* The context goes with the case: what a kernel did to it is gone with it. */
+static void device_unload(void) {
+  if (!device.context) return;
+  device.go[0] = 1;
+  cu.context_destroy(device.context);
+  device.context = device.module = device.kernel = device.own = NULL;
+  device.swept = 0;
+}
+
+/* ---- memory ---- */
+
+static void device_alloc(memory *m, size_t bytes, int input) {
+  (void)input;
+  must(cu.alloc(&m->from, bytes), "allocating a buffer");
+}
+
+static void device_free(memory *m) { m->from = 0; /* went with the context */ }
+
+static void device_write(memory *m, size_t at, const void *from, size_t bytes) {
+  must(cu.to_device(m->from + at, from, bytes), "writing a buffer");
+}
+
+static const unsigned char *device_look(memory *m, size_t at, size_t bytes) {
+  unsigned char *const to = transit_room(bytes);
+  must(cu.to_host(to, m->from + at, bytes), "reading a buffer");
+  return to;
+}
+
+static void launch_own(handle function, size_t words, void **parameters, const char *doing) {
+  const size_t blocks = (words + 255) / 256;
+  must(cu.launch(function, (unsigned)(blocks < 1024 ? blocks : 1024), 1, 1, 256, 1, 1, 0, device.stream, parameters, NULL), doing);
+}
+
+static void device_poison(memory *m, size_t at, size_t bytes, uint64_t seed) {
+  address to = m->from + at;
+  uint64_t count = bytes;
+  void *parameters[] = {&to, &count, &seed};
+  launch_own(device.poison, (bytes + 7) / 8, parameters, "poisoning an output");
+}
+
+static print device_print(memory *m, size_t at, size_t bytes, uint64_t seed) {
+  address from = m->from + at;
+  uint64_t count = bytes, key = print_key, sums[3];
+  void *parameters[] = {&from, &count, &seed, &key, &device.sums};
+  print p = {0, (bytes + 7) / 8, 0};
+  must(cu.set_bytes(device.sums, 0, sizeof sums), "looking at a buffer");
+  must(cu.context_synchronize(), "looking at a buffer");
+  launch_own(device.print, p.words, parameters, "looking at a buffer");
+  must(cu.stream_synchronize(device.stream), "looking at a buffer");
+  must(cu.to_host(sums, device.sums, sizeof sums), "looking at a buffer");
+  p.hash = sums_hash(sums[0], sums[1]);
+  p.unwritten = sums[2];
+  return p;
+}
+
+static int device_same(memory *m, size_t at, size_t bytes, const unsigned char *as) {
+  return device_print(m, at, bytes, 0).hash == take_print(as, bytes, 0).hash;
+}
+
+/* ---- running ---- */
+
+static void start_run(set *of) {
+  void *parameters[MOST_ARGUMENTS + 1] = {NULL};
+  address at[MOST_ARGUMENTS];
+  int i;
+  for (i = 0; i < arguments.count; i++) {
+    at[i] = of->slots[i].m.from + of->slots[i].window;
+    parameters[i] = is_tensor(&arguments.all[i]) ? (void *)&at[i] : (void *)&arguments.all[i].value;
+  }
+  must(cu.launch(device.kernel, (unsigned)launching.grid[0], (unsigned)launching.grid[1], (unsigned)launching.grid[2],
+                 (unsigned)launching.block[0], (unsigned)launching.block[1], (unsigned)launching.block[2],
+                 (unsigned)launching.shared, device.stream, parameters, NULL), "launching the kernel");
+}
+
+/* Launches wait behind a kernel of ours until all are queued: the time the host needs to launch is not in the sample. */
+static void hold_back(int count) {
+  long long cycles = HOLD_CYCLES;
+  void *parameters[] = {&device.go_on_device, &cycles};
+  device.go[0] = device.go[1] = 0;
+  if (pawli.timer == PAWLI_TIMER_DEVICE && count <= MOST_HELD)
+    must(cu.launch(device.hold, 1, 1, 1, 1, 1, 1, 0, device.stream, parameters, NULL), "holding launches back");
+}
+
+static void device_queue(set *const *of, int count) {
+  int i;
+  for (i = 0; i < count; i++) start_run(of[i]);
+}
+
+static void device_run(set *const *of, int count, pawli_reading *r) {
+  float ms = 0;
+  must(cu.context_synchronize(), "waiting for the device");
+  hold_back(count);
+  const double wall = pawli_clock(CLOCK_MONOTONIC_RAW);
+  must(cu.event_record(device.start, device.stream), "recording an event");
+  device_queue(of, count);
+  must(cu.event_record(device.stop, device.stream), "recording an event");
+  device.go[0] = 1;
+  must(cu.stream_synchronize(device.stream), "running the kernel");
+  r->by[PAWLI_TIMER_WALL] = pawli_clock(CLOCK_MONOTONIC_RAW) - wall;
+  must(cu.event_elapsed(&ms, device.start, device.stop), "reading the events");
+  r->by[PAWLI_TIMER_DEVICE] = ms * 1e6;
+}
+
+static void device_hold(void) {}
+static void device_settle(void) { must(cu.context_synchronize(), "waiting for the device"); }
+
+/* Fills the cache with something else. */
+static void device_chill(set *const *of, int count) {
+  const size_t bytes = 2 * (size_t)(device.l2_bytes > 0 ? device.l2_bytes : 64 << 20);
+  (void)of, (void)count;
+  if (!device.swept) must(cu.alloc(&device.swept, bytes), "allocating memory to sweep the cache");
+  must(cu.set_bytes(device.swept, 1, bytes), "sweeping the cache");
+  must(cu.context_synchronize(), "sweeping the cache");
+}
+
+static void device_begin(void) {}

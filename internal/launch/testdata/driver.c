@@ -1,0 +1,131 @@
+/* A stand-in for the CUDA driver, so that the launcher's CUDA part can run where there is no GPU: memory of the device is
+   memory of the process, and a kernel is a C function that does the work of the whole grid. A module is a text that
+   names a shared object: "stand-in module: /path/to/kernels.so". The launcher's own kernels are here. */
+#include <dlfcn.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+typedef uint64_t address;
+typedef struct kernel {
+  void (*call)(void **parameters, const unsigned *grid, const unsigned *block);
+  int shared;
+} kernel;
+typedef struct module {
+  void *library;
+} module;
+
+static int lost; /* a kernel failed: everything after it does too */
+
+static uint64_t poison_word(uint64_t seed, uint64_t i) {
+  uint64_t z = seed + (i + 1) * UINT64_C(0x9e3779b97f4a7c15);
+  z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+  z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+  return UINT64_C(0x7ff07ff07ff07ff0) | ((z ^ (z >> 31)) & UINT64_C(0x800f800f800f800f));
+}
+
+static void own_poison(void **p, const unsigned *grid, const unsigned *block) {
+  unsigned char *to = *(unsigned char **)p[0];
+  const uint64_t bytes = *(uint64_t *)p[1], seed = *(uint64_t *)p[2];
+  (void)grid, (void)block;
+  for (uint64_t i = 0; i < bytes; i++) to[i] = (unsigned char)(poison_word(seed, i / 8) >> 8 * (i % 8));
+}
+
+static void own_print(void **p, const unsigned *grid, const unsigned *block) {
+  const unsigned char *from = *(unsigned char **)p[0];
+  const uint64_t bytes = *(uint64_t *)p[1], seed = *(uint64_t *)p[2], key = *(uint64_t *)p[3];
+  uint64_t *sums = *(uint64_t **)p[4];
+  (void)grid, (void)block;
+  for (uint64_t i = 0; i < (bytes + 7) / 8; i++) {
+    uint64_t w = 0, want = poison_word(seed, i);
+    const size_t n = 8 * i + 8 <= bytes ? 8 : bytes % 8;
+    memcpy(&w, from + 8 * i, n);
+    if (n < 8) want &= ~(uint64_t)0 >> (64 - 8 * n);
+    const uint64_t x = w ^ (key + i * UINT64_C(0x9fb21c651e98df25));
+    sums[0] += x;
+    sums[1] += (x & 0xffffffff) * (x >> 32);
+    sums[2] += w == want;
+  }
+}
+
+static void own_hold(void **p, const unsigned *grid, const unsigned *block) { (void)p, (void)grid, (void)block; }
+
+static void own_chain(void **p, const unsigned *grid, const unsigned *block) {
+  float *out = *(float **)p[0];
+  for (unsigned i = 0; i < grid[0] * block[0]; i++) {
+    float x = (float)(i % block[0]) * 1e-3f;
+    for (int k = 0; k < 4; k++) x = x * 0.999f + 0.001f;
+    out[i] = x;
+  }
+}
+
+int cuInit(unsigned flags) { return (int)flags; }
+int cuGetErrorName(int e, const char **s) { return *s = e == 700 ? "CUDA_ERROR_ILLEGAL_ADDRESS" : "CUDA_ERROR_OTHER", 0; }
+int cuGetErrorString(int e, const char **s) { return *s = e == 700 ? "an illegal memory access was encountered" : "an error", 0; }
+int cuDriverGetVersion(int *v) { return *v = 12040, 0; }
+int cuDeviceGetCount(int *n) { return *n = 1, 0; }
+int cuDeviceGet(int *d, int i) { return *d = i, 0; }
+int cuDeviceGetName(char *s, int n, int d) { return (void)d, snprintf(s, (size_t)n, "Stand-in"), 0; }
+int cuDeviceGetUuid(unsigned char *u, int d) { return (void)d, memset(u, 0xab, 16), 0; }
+int cuDeviceGetAttribute(int *v, int what, int d) { return (void)d, *v = what == 97 ? 101376 : 1 << 20, 0; }
+int cuCtxCreate_v2(void **c, unsigned f, int d) { return (void)f, (void)d, lost = 0, *c = malloc(1), 0; }
+int cuCtxDestroy_v2(void *c) { return free(c), 0; }
+int cuCtxSynchronize(void) { return lost; }
+int cuStreamCreate(void **s, unsigned f) { return (void)f, *s = NULL, 0; }
+int cuStreamSynchronize(void *s) { return (void)s, lost; }
+int cuEventCreate(void **e, unsigned f) { return (void)f, *e = calloc(1, sizeof(struct timespec)), 0; }
+int cuEventRecord(void *e, void *s) { return (void)s, clock_gettime(CLOCK_MONOTONIC, (struct timespec *)e); }
+int cuEventElapsedTime(float *ms, void *a, void *b) {
+  const struct timespec *x = a, *y = b;
+  *ms = (float)((double)(y->tv_sec - x->tv_sec) * 1e3 + (double)(y->tv_nsec - x->tv_nsec) / 1e6);
+  return lost;
+}
+
+int cuModuleLoadData(void **to, const void *image) {
+  static const char mine[] = "stand-in module: ";
+  module *m = calloc(1, sizeof *m);
+  *to = m;
+  if (strncmp(image, "// Made from device.cu", 22) == 0) return 0;
+  if (strncmp(image, mine, sizeof mine - 1) != 0) return 200;
+  m->library = dlopen((const char *)image + sizeof mine - 1, RTLD_NOW);
+  return m->library ? 0 : 200;
+}
+int cuModuleUnload(void *m) { return (void)m, 0; }
+
+int cuModuleGetFunction(void **to, void *from, const char *name) {
+  kernel *k = calloc(1, sizeof *k);
+  module *m = from;
+  *to = k;
+  if (m->library) *(void **)&k->call = dlsym(m->library, name);
+  else if (strcmp(name, "pawl_poison") == 0) k->call = own_poison;
+  else if (strcmp(name, "pawl_print") == 0) k->call = own_print;
+  else if (strcmp(name, "pawl_hold") == 0) k->call = own_hold;
+  else if (strcmp(name, "pawl_chain") == 0) k->call = own_chain;
+  return k->call ? 0 : 500;
+}
+int cuFuncGetAttribute(int *v, int what, void *f) { return (void)what, (void)f, *v = 1024, 0; }
+int cuFuncSetAttribute(void *f, int what, int v) { return (void)what, ((kernel *)f)->shared = v, 0; }
+
+int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared,
+                   void *stream, void **parameters, void **extra) {
+  const unsigned grid[3] = {gx, gy, gz}, block[3] = {bx, by, bz};
+  (void)stream, (void)extra;
+  if (lost) return lost;
+  if (bx * by * bz > 1024) return 1;
+  if (shared > 49152 && (int)shared > ((kernel *)f)->shared) return 1;
+  ((kernel *)f)->call(parameters, grid, block);
+  return 0;
+}
+
+/* A kernel calls this to fail as one does that reads a wrong address. */
+void stand_in_fail(void) { lost = 700; }
+
+int cuMemAlloc_v2(address *to, size_t bytes) { return *to = (address)(uintptr_t)aligned_alloc(256, (bytes + 255) / 256 * 256), *to ? 0 : 2; }
+int cuMemFree_v2(address a) { return free((void *)(uintptr_t)a), 0; }
+int cuMemcpyHtoD_v2(address to, const void *from, size_t n) { return memcpy((void *)(uintptr_t)to, from, n), lost; }
+int cuMemcpyDtoH_v2(void *to, address from, size_t n) { return memcpy(to, (void *)(uintptr_t)from, n), lost; }
+int cuMemsetD8_v2(address to, unsigned char v, size_t n) { return memset((void *)(uintptr_t)to, v, n), lost; }
+int cuMemHostAlloc(void **to, size_t n, unsigned f) { return (void)f, *to = calloc(1, n), 0; }
+int cuMemHostGetDevicePointer_v2(address *to, void *from, unsigned f) { return (void)f, *to = (address)(uintptr_t)from, 0; }
