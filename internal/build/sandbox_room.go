@@ -110,7 +110,14 @@ func (r *room) fill(files []string, scratch string, most int64) error {
 		return err
 	}
 	defer to.Close()
+	folders := map[string]bool{".": true}
 	for _, file := range files {
+		if folder := filepath.Dir(file); !folders[folder] {
+			if err := to.MkdirAll(folder, 0o755); err != nil {
+				return err
+			}
+			folders[folder] = true
+		}
 		n, err := copyEntry(from, to, file, most)
 		if err != nil {
 			return err
@@ -226,9 +233,6 @@ func copyEntry(from, to *os.Root, name string, most int64) (int64, error) {
 		return 0, nil // deleted, and git not told yet
 	}
 	if err != nil {
-		return 0, err
-	}
-	if err := to.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		return 0, err
 	}
 	switch {

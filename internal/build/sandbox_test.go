@@ -378,3 +378,28 @@ func TestPowerlessSandbox(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// What the sandbox costs: a build that does nothing, on a thousand files.
+func BenchmarkSandbox(b *testing.B) {
+	s, err := FindSandbox(b.Context())
+	if err != nil {
+		b.Skip(err)
+	}
+	for _, files := range []int{1, 1000} {
+		dir := b.TempDir()
+		for i := range files {
+			if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("k%d.c", i)), make([]byte, 10_000), 0o644); err != nil {
+				b.Fatal(err)
+			}
+		}
+		for name, sandbox := range map[string]*Sandbox{"with": s, "without": nil} {
+			b.Run(fmt.Sprintf("%s/%d files", name, files), func(b *testing.B) {
+				for b.Loop() {
+					if _, err := Run(b.Context(), Recipe{Command: "echo > out", Dir: dir, Outputs: []string{"out"}, Sandbox: sandbox}, nil); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+}

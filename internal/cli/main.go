@@ -166,7 +166,7 @@ var commandGroups = []struct {
 	id, title string
 	commands  []func(*globals) *cobra.Command
 }{
-	{"start", "Start:", []func(*globals) *cobra.Command{newInit, newDoctor, newValidate, newSchema}},
+	{"start", "Start:", []func(*globals) *cobra.Command{newInit, newDoctor, newSetup, newValidate, newSchema}},
 	{"measure", "Measure:", []func(*globals) *cobra.Command{newBuild, newBench, newSweep, newImport, newReport}},
 	{"decide", "Decide:", []func(*globals) *cobra.Command{newRun, newCompare, newBaseline}},
 	{"explain", "Explain:", []func(*globals) *cobra.Command{newGPU, newOccupancy}},

@@ -159,7 +159,7 @@ func (l *look) commands() []Command {
 			rest = append(rest, i.Fix...)
 		}
 	}
-	var list []Command
+	list := []Command{}
 	if len(names) > 0 {
 		slices.Sort(names)
 		if c := l.system.refresh(); c.Line != "" {

@@ -1,0 +1,225 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/goatnote-inc/pawl/internal/report"
+	"github.com/goatnote-inc/pawl/internal/setup"
+)
+
+type setupFlags struct {
+	*globals
+	suite     string
+	yes, json bool
+	machine   setup.Options // for tests; this machine otherwise
+}
+
+func newSetup(g *globals) *cobra.Command {
+	f := setupFlags{globals: g}
+	cmd := &cobra.Command{
+		Use:   "setup",
+		Short: "What the suite needs here, and the commands that bring it",
+		Long: `Looks for what the suite needs and has use for: git, compilers, ninja, ccache, the
+sandbox for strangers' builds, the CUDA toolkit, the driver and its settings, ncu and
+its permission, modules of Python. Of each it says whether it is here, why it is needed
+and the exact command that brings it.
+
+It changes nothing that it has not shown first. On a terminal it asks before it runs the
+commands; elsewhere it only prints them. With --yes it runs them one by one, each shown,
+and stops at the first that fails. What loosens the protection of the machine it only
+tells of.
+
+It exits with 0 when everything is here that the suite cannot do without, and with 3
+when something is missing.`,
+		Example: `  pawl setup            # what is missing, and what would be done; asks on a terminal
+  pawl setup --yes      # do it
+  pawl setup --json | jq -r '.commands[].line'`,
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context()) },
+	}
+	cmd.Flags().StringVarP(&f.suite, "suite", "f", "", "suite `file` (default pawl.yaml)")
+	cmd.Flags().BoolVar(&f.yes, "yes", false, "run the commands without asking, each shown first")
+	cmd.Flags().BoolVar(&f.json, "json", false, "the plan as JSON on stdout")
+	return cmd
+}
+
+func (f *setupFlags) run(ctx context.Context) error {
+	s, path, err := loadSuite(f.suite)
+	if err != nil {
+		return err
+	}
+	o := f.machine
+	o.Suite, o.Dir = s, filepath.Dir(path)
+	plan, err := setup.Look(ctx, o)
+	if err != nil {
+		return err
+	}
+	if !f.json {
+		if err := writePlan(f.Out, f.style(), plan); err != nil {
+			return err
+		}
+	}
+	var ran []setup.Command
+	if len(plan.Commands) > 0 && f.agreed() {
+		if ran, err = f.carryOut(ctx, plan); err == nil {
+			plan, err = setup.Look(ctx, o)
+		}
+	}
+	return errors.Join(err, f.answer(plan, ran, err))
+}
+
+// agreed tells whether the commands, which were shown, may be run.
+func (f *setupFlags) agreed() bool {
+	if f.yes {
+		return true
+	}
+	in, isFile := f.In.(*os.File)
+	if f.json || !isFile || f.ErrScreen == nil || !term.IsTerminal(int(in.Fd())) {
+		return false
+	}
+	fmt.Fprint(f.Err, "run these commands? [y/N] ")
+	line, _ := bufio.NewReader(io.LimitReader(in, 100)).ReadString('\n')
+	word := strings.ToLower(strings.TrimSpace(line))
+	return word == "y" || word == "yes"
+}
+
+// carryOut runs the commands of the plan and tells which were run.
+func (f *setupFlags) carryOut(ctx context.Context, plan setup.Plan) ([]setup.Command, error) {
+	var ran []setup.Command
+	err := setup.Run(ctx, plan.Commands, setup.Streams{In: f.In, Out: f.Err, Err: f.Err}, func(c setup.Command) {
+		fmt.Fprintln(f.Err, f.errStyle().Bold("$ "+c.Line))
+		ran = append(ran, c)
+	})
+	return ran, err
+}
+
+// answer ends the command: with the document for programs, and the exit code.
+func (f *setupFlags) answer(plan setup.Plan, ran []setup.Command, failed error) error {
+	if f.json {
+		e := json.NewEncoder(f.Out)
+		e.SetIndent("", "  ")
+		e.SetEscapeHTML(false)
+		err := e.Encode(struct {
+			Ready bool `json:"ready"`
+			setup.Plan
+			Ran []setup.Command `json:"ran,omitempty"`
+		}{plan.Ready(), plan, ran})
+		if err != nil {
+			return err
+		}
+	}
+	if failed != nil {
+		return nil // it has been said
+	}
+	if !f.json && (len(ran) > 0 || plan.Ready()) {
+		if _, err := fmt.Fprintln(f.Out, planConclusion(f.style(), plan)); err != nil {
+			return err
+		}
+	}
+	if plan.Ready() {
+		return nil
+	}
+	if f.json || len(ran) > 0 {
+		return codeError{exitCannot, errSaid}
+	}
+	return codeError{exitCannot, errors.New(firstMissing(plan))}
+}
+
+func firstMissing(plan setup.Plan) string {
+	for _, i := range plan.Items {
+		if i.Required && i.State != setup.Here {
+			text := fmt.Sprintf("%s is %s, and the suite does not run without it", i.Name, i.State)
+			if len(plan.Commands) > 0 {
+				text += "\n  pawl setup --yes runs the commands above"
+			}
+			return text
+		}
+	}
+	return ""
+}
+
+func planConclusion(style report.Style, plan setup.Plan) string {
+	if !plan.Ready() {
+		return style.Bad("not ready: ") + firstMissing(setup.Plan{Items: plan.Items})
+	}
+	text := style.Good("ready: ") + "everything is here that the suite needs"
+	left := 0
+	for _, i := range plan.Items {
+		if i.State != setup.Here {
+			left++
+		}
+	}
+	if left > 0 {
+		text += ", but for " + report.Plural(left, "thing") + " that it has use for"
+	}
+	return text
+}
+
+// writePlan shows every thing with its state, and last what would be run.
+func writePlan(w io.Writer, style report.Style, plan setup.Plan) error {
+	var b strings.Builder
+	name := 0
+	for _, i := range plan.Items {
+		name = max(name, len(i.Name))
+	}
+	const state = len(setup.Missing)
+	indent := strings.Repeat(" ", state+2+name+2)
+	for _, i := range plan.Items {
+		colour := style.Good
+		switch {
+		case i.State == setup.Here:
+		case i.Required:
+			colour = style.Bad
+		default:
+			colour = style.Warn
+		}
+		text := i.Why
+		if i.State == setup.Here {
+			text = strings.TrimSpace(strings.Join([]string{i.At, i.Version}, " "))
+		} else if !i.Required {
+			text += " (optional)"
+		}
+		fmt.Fprintf(&b, "%s%s  %-*s  %s\n", colour(string(i.State)), strings.Repeat(" ", state-len(i.State)), name, i.Name, printableLine(text))
+		if i.State == setup.Here {
+			continue
+		}
+		for _, c := range i.Fix {
+			label := "fix: "
+			if i.ByHand {
+				label = "by hand: "
+			}
+			fmt.Fprintf(&b, "%s%s\n", indent, style.Faint(label)+c.Line)
+		}
+		if i.Note != "" {
+			fmt.Fprintf(&b, "%s%s\n", indent, style.Faint(printableLine(i.Note)))
+		}
+	}
+	if len(plan.Commands) > 0 {
+		b.WriteString("\n" + style.Bold("what would be run, in this order") + "\n")
+		for _, c := range plan.Commands {
+			fmt.Fprintf(&b, "  %s%s\n", c.Line, map[bool]string{true: style.Faint("   # as root")}[c.Root && !strings.HasPrefix(c.Line, "sudo ")])
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// printableLine keeps what a tool calls itself from doing anything to a terminal.
+func printableLine(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return ' '
+		}
+		return r
+	}, text)
+}
