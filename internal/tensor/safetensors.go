@@ -35,7 +35,7 @@ func typeOf(name string) (DType, error) {
 		}
 	}
 	if strings.Contains(strings.ToLower(name), "fnuz") {
-		return "", fmt.Errorf("type %.20q is refused: fnuz types have another bias and another NaN, read as F8_E4M3 or F8_E5M2 they would silently be half as large; convert them to one of those", name)
+		return "", fmt.Errorf("type %.20q is refused: fnuz types have another bias and another NaN, read as F8_E4M3 or F8_E5M2 they would silently be twice as large; convert them to one of those", name)
 	}
 	return "", fmt.Errorf("type %.20q is none that pawl reads", name)
 }
