@@ -77,6 +77,7 @@ func (g Gate) Subject() string {
 // Report is what all gates said.
 type Report struct {
 	Target  Target           `json:"target,omitzero"`
+	Built   bool             `json:"built"` // or stopped before that
 	Gates   []Gate           `json:"gates"`
 	Kernels []measure.Kernel `json:"kernels,omitempty"`
 	// Code identifies the machine code that was looked at, for the record.

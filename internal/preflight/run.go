@@ -66,6 +66,7 @@ func Run(ctx context.Context, o Options) (Report, error) {
 	if l.report.Worst() == Stop {
 		return l.finished(), nil
 	}
+	l.report.Built = true
 	done := map[string]bool{}
 	for _, v := range l.variants() {
 		if done[v.Build.Key()] {
@@ -206,10 +207,10 @@ func (l *look) variant(ctx context.Context, v suite.Variant, points []point) err
 		facts, err = l.Build(ctx, v.Build, &printed)
 		log = printed.String()
 	} else {
-		facts.Outputs, err = build.Digests(l.Dir, v.Build.Outputs)
+		facts.Outputs, err = l.built(v.Build)
 	}
 	if err != nil {
-		return l.buildFailed(ctx, v.Build.Command, log, err)
+		return l.buildFailed(ctx, log, err)
 	}
 	var files []string
 	for _, o := range facts.Outputs {
@@ -236,16 +237,25 @@ func (l *look) variant(ctx context.Context, v suite.Variant, points []point) err
 	return nil
 }
 
+// built are the outputs of a build that are there.
+func (l *look) built(b suite.Build) ([]measure.FileDigest, error) {
+	recipe, err := build.Compose(b, build.Place{Dir: l.Dir, Arch: l.Target.Arch})
+	if err != nil {
+		return nil, err
+	}
+	return build.Digests(l.Dir, recipe.Outputs)
+}
+
 // buildFailed explains a build that failed by what its log says; what is not
 // explained is shown. A build that could not be tried is an error.
-func (l *look) buildFailed(ctx context.Context, command, log string, err error) error {
+func (l *look) buildFailed(ctx context.Context, log string, err error) error {
 	failed, ok := errors.AsType[*build.Error](err)
 	if !ok || ctx.Err() != nil {
 		return err
 	}
 	overflows := cuda.ReadPtxas(log).Overflows
 	for _, o := range overflows {
-		o.Arch = cmp.Or(o.Arch, l.Target.Arch, archIn(command))
+		o.Arch = cmp.Or(o.Arch, l.Target.Arch, archIn(failed.Command))
 		l.overflow(ctx, o)
 	}
 	missing := ReadLink(log)

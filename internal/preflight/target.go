@@ -3,6 +3,7 @@ package preflight
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/goatnote-inc/pawl/gpu"
 )
@@ -39,7 +40,7 @@ func TargetCard(name string) (Target, error) {
 		for _, c := range cards {
 			names = append(names, c.Name)
 		}
-		return Target{}, fmt.Errorf("%q is several cards: name one of %q", name, names)
+		return Target{}, fmt.Errorf("%q is several cards: name one of %s", name, strings.Join(names, ", "))
 	}
 	t, err := TargetArch(cards[0].Arch)
 	t.Card, t.card = cards[0].Name, &cards[0]

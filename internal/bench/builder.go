@@ -1,0 +1,32 @@
+package bench
+
+import (
+	"context"
+	"io"
+
+	"github.com/goatnote-inc/pawl/internal/build"
+	"github.com/goatnote-inc/pawl/internal/suite"
+	"github.com/goatnote-inc/pawl/measure"
+)
+
+// Builder builds variants of the candidate one at a time, as a run does and from the
+// same cache, for whoever looks at them before they run.
+func Builder(o Options) func(ctx context.Context, b suite.Build, log io.Writer) (measure.BuildFacts, error) {
+	r := &run{Options: o}
+	r.workshop = newWorkshop(r, 1)
+	s := side{name: suite.Candidate, from: suite.Candidate, dir: o.Dir}
+	return func(ctx context.Context, b suite.Build, log io.Writer) (measure.BuildFacts, error) {
+		recipe, err := r.recipe(ctx, s, b)
+		if err != nil {
+			return measure.BuildFacts{}, err
+		}
+		if recipe.Command != "" {
+			r.Emit(Building{Side: s.name, Command: recipe.Name()})
+		}
+		res, err := build.Make(ctx, recipe, log)
+		if err == nil && recipe.Command != "" {
+			r.Emit(Built{Side: s.name, Seconds: res.Facts.Seconds, Cached: res.Cached})
+		}
+		return res.Facts, err
+	}
+}
