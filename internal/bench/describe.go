@@ -86,7 +86,9 @@ func (r *run) choose(w harness.Welcome) error {
 	for _, s := range r.sides {
 		for _, c := range r.Suite.Cases() {
 			if c.Implementation == s.from && r.wants(c.Name(), c.Benchmark) {
-				r.add(s, c, w.Timers)
+				if err := r.add(s, c, w.Timers); err != nil {
+					return err
+				}
 			}
 		}
 	}
@@ -105,7 +107,7 @@ func (r *run) choose(w harness.Welcome) error {
 	return nil
 }
 
-func (r *run) add(s side, c suite.Case, timers []measure.Timer) {
+func (r *run) add(s side, c suite.Case, timers []measure.Timer) error {
 	key := c.CaseKey
 	key.Implementation = s.name
 	if key.Cache == measure.Hot {
@@ -117,16 +119,33 @@ func (r *run) add(s side, c suite.Case, timers []measure.Timer) {
 	if r.Samples > 0 {
 		c.Samples = r.Samples
 	}
-	r.cases[s.name] = append(r.cases[s.name], trial.Case{
+	if r.trust() == measure.SelfTimed {
+		c.Samples = trial.ScoreSamples
+	}
+	measured := trial.Case{
 		Key: key, Params: c.Params.Map(), Implementation: c.Implementation,
 		Timer: c.Timer, Samples: c.Samples, Warmup: c.Warmup, Bytes: c.Bytes,
-	})
+	}
+	var err error
+	if r.checked() {
+		measured.Launch, measured.Arguments, err = r.launchOf(s.dir, c)
+	} else {
+		measured.Arguments, err = r.benchmark(c.Benchmark).Arguments(c.Params)
+	}
+	if err != nil {
+		return err
+	}
+	r.cases[s.name] = append(r.cases[s.name], measured)
+	if r.trust() == measure.SelfTimed {
+		c.Timer = measure.TimerOutside
+	}
 	declared := measure.Case{
 		CaseKey: key, Params: c.Params.Map(), Unit: "ns", Better: measure.Lower,
 		Gate: c.Gate, Timer: c.Timer, Flops: c.Flops, Bytes: c.Bytes,
 	}
 	r.declared = append(r.declared, declared)
 	r.declareMetrics(c, declared)
+	return nil
 }
 
 // environment is what the machine is, beyond the testbed.

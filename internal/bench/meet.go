@@ -51,8 +51,11 @@ func (r *run) meet(ctx context.Context) (harness.Welcome, error) {
 // open starts the candidate's first harness.
 func (r *run) open(ctx context.Context) (*harness.Session, error) {
 	s := r.sides[0]
-	v := r.variants(s.from)[0]
-	return harness.Start(ctx, s.command(v.Harness, nil, r.deviceEnv()...), hello(r.Version, r.lease.Device().Identity()))
+	h := r.variants(s.from)[0].Harness
+	for _, launcher := range r.launchers {
+		h.Command, h.Env = launcher, nil
+	}
+	return harness.Start(ctx, s.command(h, nil, r.deviceEnv()...), hello(r.Version, r.lease.Device().Identity()))
 }
 
 func (r *run) deviceEnv() []string { return DeviceEnv(r.lease.Device().Identity()) }
@@ -140,7 +143,7 @@ func (r *run) calibrationTimer(known []measure.Timer) measure.Timer {
 func (r *run) runner(s side) (trial.Runner, error) {
 	log := r.logs[s.name]
 	variants := r.variants(s.from)
-	if h := variants[0].Harness; h.Format != "pawl" {
+	if h := variants[0].Harness; r.plain() {
 		return &trial.Commands{
 			Command: s.command(h, log, r.deviceEnv()...), Format: formatName(h.Format), Output: h.Output, Side: s.name,
 			Found: r.list,
@@ -158,9 +161,11 @@ func (r *run) runner(s side) (trial.Runner, error) {
 		return nil, err
 	}
 	return trial.Sessions{
-		Hello:   hello(r.Version, r.lease.Device().Identity()),
-		Command: func(c trial.Case) harness.Command { return s.command(byCase[c.Key.Name()], log, r.deviceEnv()...) },
-		Doubt:   doubt,
+		Hello: hello(r.Version, r.lease.Device().Identity()),
+		Command: func(c trial.Case) harness.Command {
+			return s.command(r.harnessFor(byCase[c.Key.Name()], c), log, r.deviceEnv()...)
+		},
+		Doubt: doubt,
 	}, nil
 }
 

@@ -88,7 +88,7 @@ func (o Options) budget() time.Duration {
 // references are the implementations measured beside the candidate. Against
 // itself it needs none: they would only make the run longer.
 func (o Options) references() []suite.Implementation {
-	if o.Again {
+	if o.Again || o.checked() { // a reference is a harness's, and none is run
 		return nil
 	}
 	return o.Suite.Implementations[1:]
@@ -107,7 +107,7 @@ func (o Options) wants(name, benchmark string) bool {
 // harness that speaks the protocol.
 func (o Options) plain() bool {
 	i, _ := o.Suite.Implementation(suite.Candidate)
-	return i.Harness.Format != "pawl"
+	return i.Harness.Format != "pawl" && !o.checked()
 }
 
 // noCase is said where nothing matches what was asked for.

@@ -90,6 +90,8 @@ type run struct {
 	overlay    []string            // files of it that every side is given
 	missing    []suite.Case        // of the base, that the candidate has not
 	secret     *rand.Rand          // what no side can foresee
+	launchers  map[string]string   // commands of pawl's own, by kind
+	verifying  *verifier           // nil where nobody says what is right
 
 	workshop *workshop // what the builds share
 	narrow   bool      // build only what the cases that are asked for need
@@ -155,6 +157,9 @@ func (r *run) notice(n device.Notice) {
 
 // measure does everything between taking and giving back the device.
 func (r *run) measure(ctx context.Context) (Result, error) {
+	if err := r.buildLaunchers(ctx); err != nil {
+		return Result{}, err
+	}
 	welcome, err := r.meet(ctx)
 	if err != nil {
 		return Result{}, err

@@ -5,10 +5,12 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	mathrand "math/rand/v2"
 	"os"
 
+	"github.com/goatnote-inc/pawl/internal/suite"
 	"github.com/goatnote-inc/pawl/internal/trial"
 	"github.com/goatnote-inc/pawl/measure"
 )
@@ -36,7 +38,32 @@ func (r *run) doubts(s side) (*trial.Doubt, error) {
 	if r.secret == nil {
 		r.secret = r.drawSecret()
 	}
-	return &trial.Doubt{Secret: r.secret, Dir: dir, Score: r.trust() == measure.SelfTimed}, nil
+	d := &trial.Doubt{Secret: r.secret, Dir: dir, Score: r.trust() == measure.SelfTimed, Inputs: freshInputs}
+	if r.verifying == nil {
+		if r.verifying, err = r.newVerifier(); err != nil {
+			return nil, err
+		}
+	}
+	if r.verifying != nil && (s.from == suite.Candidate) {
+		d.Verify = r.verifying.verify
+	}
+	return d, r.needsForScore(d)
+}
+
+// needsForScore says what a suite lacks to score a process that is not believed.
+func (r *run) needsForScore(d *trial.Doubt) error {
+	if !d.Score {
+		return nil
+	}
+	if d.Verify == nil {
+		return &UsageError{errors.New("trust self-timed needs to know what is right: write check for the benchmarks of the suite")}
+	}
+	for _, c := range r.cases[suite.Candidate] {
+		if len(c.Arguments) == 0 || r.benchmark(c.Key.Benchmark).Check == nil {
+			return &UsageError{fmt.Errorf("trust self-timed needs arguments and check of %s in the suite", c.Key.Benchmark)}
+		}
+	}
+	return nil
 }
 
 // memory is a place for files that need no disk; empty for the usual one.

@@ -37,6 +37,8 @@ type benchFlags struct {
 	dryRun  bool
 	force   bool
 	json    bool
+	trust   string
+	accept  string
 }
 
 func newBench(g *globals) *cobra.Command {
@@ -75,6 +77,7 @@ func (f *benchFlags) shared(fl *pflag.FlagSet) {
 	fl.Uint64Var(&f.seed, "seed", 0, "seed of order and inputs (default: a new one, kept in the record)")
 	fl.DurationVar(&f.wait, "wait", 30*time.Minute, "how long to wait while another pawl has the device")
 	fl.BoolVar(&f.dryRun, "dry-run", false, "show the plan, its time and its cost, and measure nothing")
+	fl.StringVar(&f.trust, "trust", "", "how far the change is believed: `level` trusted, checked or self-timed (default: the suite's)")
 }
 
 func (f *benchFlags) run(ctx context.Context) error {
@@ -103,7 +106,12 @@ func (f *benchFlags) checkNumbers() error {
 			return fmt.Errorf("--%s %s: take %s", n.flag, f.given.Lookup(n.flag).Value, [...]string{"0 or more", "more than 0"}[n.least])
 		}
 	}
-	return nil
+	switch measure.Trust(f.trust) {
+	case "", measure.Trusted, measure.Checked, measure.SelfTimed:
+		return nil
+	default:
+		return fmt.Errorf("--trust %q: take trusted, checked or self-timed", f.trust)
+	}
 }
 
 // measure runs the bench on a suite that is loaded or was found.
@@ -172,7 +180,7 @@ func (f *benchFlags) options(s *suite.Suite, path string) bench.Options {
 	return bench.Options{
 		Suite: s, Dir: dir, Path: file, Case: f.cases, Base: f.base, Rounds: f.rounds, Samples: f.samples,
 		Budget: f.budget, Seed: seed, Out: out, ForceMeasure: f.force, Wait: f.wait, Version: Version(), Owner: "pawl bench",
-		Now: time.Now,
+		Trust: measure.Trust(f.trust), Accepted: f.accept, Now: time.Now,
 	}
 }
 

@@ -55,6 +55,7 @@ missing case; 2 no answer, or the base does not work.`,
 	fl.BoolVar(&f.force, "force-measure", false, "measure also when both sides are identical")
 	fl.BoolVar(&f.strict, "strict", false, "fail also when the base is slower than the baseline (drift)")
 	fl.BoolVar(&f.main, "main", false, "this commit is on the main branch: baselines may move (default: found out)")
+	fl.StringVar(&f.accept, "accept", "", "your `reason` to take a changed definition, or a gain above 10 times; it stays in the record")
 	fl.BoolVar(&f.json, "json", false, "the verdicts as JSON on stdout, events as JSON lines on stderr")
 	return cmd
 }

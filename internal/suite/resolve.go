@@ -45,6 +45,7 @@ func resolve(root *node, doc *fileDoc, listed []Listed, p *problems) (*Suite, er
 	r.declareMetrics()
 	r.declareSides()
 	r.benchmarks()
+	r.checkOutputs()
 	r.checkMetricVariables()
 	if err := r.err(); err != nil {
 		return nil, err
@@ -111,7 +112,7 @@ func (r *resolver) checkRounds() {
 
 func (r *resolver) checkHarness() {
 	n := r.section("harness")
-	if n.kind != mapNode || n.lost {
+	if n.kind != mapNode || n.lost || r.suite.Trust == measure.Checked { // pawl's own launcher needs none
 		return
 	}
 	command := n.get("command")

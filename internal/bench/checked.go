@@ -1,0 +1,86 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/goatnote-inc/pawl/internal/harness"
+	"github.com/goatnote-inc/pawl/internal/launch"
+	"github.com/goatnote-inc/pawl/internal/suite"
+	"github.com/goatnote-inc/pawl/internal/tensor"
+	"github.com/goatnote-inc/pawl/internal/trial"
+	"github.com/goatnote-inc/pawl/measure"
+)
+
+// checked tells whether pawl's own launcher runs the kernels: no host code of the
+// change is in the process that reads the clocks.
+func (o Options) checked() bool { return o.trust() == measure.Checked }
+
+// buildLaunchers makes the launchers that the suite's cases need, one a kind.
+func (r *run) buildLaunchers(ctx context.Context) error {
+	if !r.checked() {
+		return nil
+	}
+	if r.Suite.NeedsHarness() {
+		return &UsageError{fmt.Errorf("trust checked needs a suite that names its cases: no harness is asked")}
+	}
+	arguments := map[string][][]tensor.Argument{} // by kind
+	for _, c := range r.Suite.Cases() {
+		if c.Implementation != suite.Candidate || !r.wants(c.Name(), c.Benchmark) {
+			continue
+		}
+		l, list, err := r.launchOf(r.Dir, c)
+		if err != nil {
+			return err
+		}
+		arguments[l.Kind] = append(arguments[l.Kind], list)
+	}
+	r.launchers = map[string]string{}
+	for kind, lists := range arguments {
+		path, err := launch.Build(ctx, kind, lists, cacheDir())
+		if err != nil {
+			return err
+		}
+		r.launchers[kind] = launch.Command(path)
+	}
+	return nil
+}
+
+// benchmark finds one of the suite by name.
+func (o Options) benchmark(name string) suite.Benchmark {
+	for _, b := range o.Suite.Benchmarks {
+		if b.Name == name {
+			return b
+		}
+	}
+	return suite.Benchmark{Name: name}
+}
+
+// launchOf is how the launcher starts a case of a side that was built in dir.
+func (o Options) launchOf(dir string, c suite.Case) (*harness.Launch, []tensor.Argument, error) {
+	b := o.benchmark(c.Benchmark)
+	l, err := b.Launch(c.Params)
+	if err != nil {
+		return nil, nil, &UsageError{err}
+	}
+	if l == nil {
+		return nil, nil, &UsageError{fmt.Errorf("trust checked needs to know how %s is launched: write launch for it in the suite", b.Name)}
+	}
+	spec, err := launch.Spec(dir, *l)
+	if err != nil {
+		return nil, nil, &UsageError{err}
+	}
+	list, err := b.Arguments(c.Params)
+	if err != nil {
+		return nil, nil, &UsageError{err}
+	}
+	return &spec, list, nil
+}
+
+// harnessFor is the program that runs a case: the suite's, or a launcher.
+func (r *run) harnessFor(h suite.Harness, c trial.Case) suite.Harness {
+	if c.Launch != nil {
+		h.Command, h.Env = r.launchers[c.Launch.Kind], nil
+	}
+	return h
+}

@@ -1,0 +1,316 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/goatnote-inc/pawl/internal/oracle"
+	"github.com/goatnote-inc/pawl/internal/suite"
+	"github.com/goatnote-inc/pawl/internal/trial"
+	"github.com/goatnote-inc/pawl/measure"
+)
+
+// FuzzOptions say where to look for wrong results, beside what Options say of the
+// suite, the device and the trust.
+type FuzzOptions struct {
+	Point   *oracle.Point // only this one
+	Replay  bool          // only what failed before
+	Points  int           // at most so many of a benchmark; 0 for all
+	Time    time.Duration // no point is begun after it; 0 for no limit
+	Against string        // command of an oracle in place of the suite's
+	DryRun  bool          // tell what would be tried, and try nothing
+}
+
+// ErrNothingToTest is the answer where no benchmark says what is right, or where
+// nothing of what was asked for could be run.
+var ErrNothingToTest = errors.New("nothing to test")
+
+// CorpusDir is where failures are kept, in the folder of the suite.
+const CorpusDir = ".pawl/corpus"
+
+// Fuzz looks for wrong results of the candidate. With an error comes what was found
+// until then.
+func Fuzz(ctx context.Context, o Options, what FuzzOptions) (reports []*oracle.Report, err error) {
+	if o.Emit == nil {
+		o.Emit = func(Event) {}
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if err := o.check(); err != nil {
+		return nil, &UsageError{err}
+	}
+	f := &fuzz{run: &run{Options: o}, FuzzOptions: what, built: map[string]bool{}}
+	if f.Dir, err = filepath.Abs(f.Dir); err != nil {
+		return nil, fmt.Errorf("find the suite's folder: %w", err)
+	}
+	defer func() { err = errors.Join(err, f.cleanUp(ctx)) }()
+	if err := f.prepareFuzz(ctx); err != nil {
+		return nil, err
+	}
+	plans, err := f.plans()
+	if err != nil || f.DryRun {
+		return nil, err
+	}
+	if err := f.buildFor(ctx, plans); err != nil {
+		return nil, err
+	}
+	return f.campaigns(ctx, plans)
+}
+
+// fuzz is one search on its way.
+type fuzz struct {
+	*run
+	FuzzOptions
+	tensors string          // folder of the files that the processes exchange
+	built   map[string]bool // keys of builds
+}
+
+// target is a benchmark with what is to be tried on it.
+type target struct {
+	suite.Benchmark
+	replay []oracle.Failure
+	points []oracle.Point
+}
+
+// prepareFuzz takes the device and, where the suite leaves open what there is, asks the harness.
+func (f *fuzz) prepareFuzz(ctx context.Context) (err error) {
+	if !slices.ContainsFunc(f.Suite.Benchmarks, func(b suite.Benchmark) bool { return b.Check != nil || b.Discover }) {
+		return fmt.Errorf("%w: no benchmark of the suite says what is right\n  write check for one: an oracle, an implementation or an expression", ErrNothingToTest)
+	}
+	if f.tensors, err = oracle.Folder(); err != nil {
+		return err
+	}
+	f.atEnd(func(context.Context) error { return os.RemoveAll(f.tensors) })
+	if err := f.chooseDevice(ctx); err != nil {
+		return err
+	}
+	if f.DryRun && !f.Suite.NeedsHarness() {
+		return nil
+	}
+	if err := f.takeDevice(ctx); err != nil {
+		return err
+	}
+	if !f.Suite.NeedsHarness() || f.plain() || f.checked() {
+		return nil
+	}
+	f.sides = []side{{name: suite.Candidate, from: suite.Candidate, dir: f.Dir}}
+	if err := f.build(ctx, &f.sides[0]); err != nil {
+		return &trial.SideError{Side: suite.Candidate, Err: err}
+	}
+	_, err = f.meet(ctx)
+	return err
+}
+
+// plans chooses what is tried, and says what it will cost.
+func (f *fuzz) plans() ([]target, error) {
+	var list []target
+	known := false
+	for _, b := range f.Suite.Benchmarks {
+		if b.Check == nil || len(b.Configs) == 0 {
+			continue
+		}
+		known = true
+		t := target{Benchmark: b}
+		f.choosePoints(&t)
+		if len(t.points)+len(t.replay) > 0 {
+			list = append(list, t)
+		}
+	}
+	switch {
+	case len(list) > 0:
+	case !known:
+		return nil, fmt.Errorf("%w: no benchmark says what is right", ErrNothingToTest)
+	case f.Replay:
+		return nil, fmt.Errorf("%w: no failure is kept in %s", ErrNothingToTest, filepath.Join(f.Dir, CorpusDir))
+	case f.Point != nil:
+		return nil, &UsageError{fmt.Errorf("no benchmark that matches %q has the parameters {%s}", f.Case, f.Point.Params)}
+	default:
+		return nil, fmt.Errorf("%w: no benchmark that says what is right matches %q", ErrNothingToTest, f.Case)
+	}
+	for _, t := range list {
+		f.Emit(FuzzPlanned{Benchmark: t.Name, Points: len(t.points), Replayed: len(t.replay), Seconds: t.forecast()})
+	}
+	return list, nil
+}
+
+func (f *fuzz) choosePoints(t *target) {
+	if f.Point != nil {
+		if p, ok := inOrder(f.Point.Params, t.Configs[0].Params); ok && f.matches(t.Name, p) {
+			t.points = []oracle.Point{{Params: p, Inputs: f.Point.Inputs, Seed: f.Point.Seed}}
+		}
+		return
+	}
+	failures, problems := f.corpus().Load(t.Name)
+	for _, p := range problems {
+		f.Emit(Fuzzing{Benchmark: t.Name, Event: oracle.Event{Warning: p.Error()}})
+	}
+	t.replay = slices.DeleteFunc(failures, func(x oracle.Failure) bool {
+		_, ok := inOrder(x.Params, t.Configs[0].Params)
+		return !ok || !f.matches(t.Name, x.Params)
+	})
+	if f.Replay {
+		return
+	}
+	space := oracle.SpaceOf(t.Check)
+	space.Configs = slices.DeleteFunc(slices.Clone(space.Configs), func(c suite.Config) bool { return !f.matches(t.Name, c.Params) })
+	if whole, _ := path.Match(f.Case, t.Name); f.Case != "" && !whole { // it names configs: no others
+		space.Jitter, space.Edges = nil, nil
+	}
+	space.Most = f.Points
+	t.points = space.Points(f.Seed, oracle.Cost(t.Arguments))
+}
+
+func (f *fuzz) matches(benchmark string, p suite.Params) bool {
+	return f.Case == "" || measure.MatchCase(f.Case, measure.CaseKey{Benchmark: benchmark, Config: suite.ConfigName(p)}.Name(), benchmark)
+}
+
+func (f *fuzz) corpus() *oracle.Corpus { return &oracle.Corpus{Dir: filepath.Join(f.Dir, CorpusDir)} }
+
+// inOrder brings parameters into the order of the benchmark; false means that they
+// are others.
+func inOrder(p, like suite.Params) (suite.Params, bool) {
+	out := make(suite.Params, len(like))
+	for i, l := range like {
+		v, ok := p.Get(l.Name)
+		if !ok || len(p) != len(like) {
+			return nil, false
+		}
+		out[i] = suite.Param{Name: l.Name, Value: v}
+	}
+	return out, true
+}
+
+// Rates of a modest core, for the forecast: of inputs that are made, written, read and
+// compared, and of what kernel and oracle compute side by side.
+const (
+	fuzzBytesPerSecond = 60e6
+	fuzzFlopsPerSecond = 8e9
+)
+
+// forecast is about how long the points of a target take, in seconds, by their size.
+func (t target) forecast() float64 {
+	cost := oracle.Cost(t.Arguments)
+	sum := 1.0
+	for _, p := range t.points {
+		sum += 2*cost(p.Params)/fuzzBytesPerSecond + t.Flops(p.Params)/fuzzFlopsPerSecond
+	}
+	return sum
+}
+
+// buildFor builds the candidate and, where another implementation says what is right, that.
+func (f *fuzz) buildFor(ctx context.Context, targets []target) error {
+	log, err := f.log("fuzz.build.log")
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	for _, t := range targets {
+		names := []string{suite.Candidate}
+		if t.Check.Implementation != "" && f.Against == "" {
+			names = append(names, t.Check.Implementation)
+		}
+		for _, name := range names {
+			if err := f.buildImplementation(ctx, name, t, log); err != nil {
+				return &trial.SideError{Side: name, Err: err}
+			}
+		}
+	}
+	return nil
+}
+
+func (f *fuzz) buildImplementation(ctx context.Context, name string, t target, log io.Writer) error {
+	s := side{name: name, from: name, dir: f.Dir}
+	var params []suite.Params
+	for _, p := range t.points {
+		params = append(params, p.Params)
+	}
+	for _, x := range t.replay {
+		params = append(params, x.Params)
+	}
+	for _, p := range params {
+		v, err := f.Suite.VariantFor(name, p)
+		if err != nil {
+			return err
+		}
+		if key := v.Build.Key(); !f.built[key] {
+			if err := f.buildVariant(ctx, &s, v.Build, log); err != nil {
+				return err
+			}
+			f.built[key] = true
+		}
+	}
+	return nil
+}
+
+// campaigns tries the targets one after the other.
+func (f *fuzz) campaigns(ctx context.Context, targets []target) ([]*oracle.Report, error) {
+	log, err := f.log("fuzz.log")
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close()
+	began := f.Now()
+	var reports []*oracle.Report
+	for _, t := range targets {
+		left := f.Time
+		if f.Time > 0 {
+			if left -= f.Now().Sub(began); left <= 0 {
+				f.Emit(Fuzzing{Benchmark: t.Name, Event: oracle.Event{Warning: fmt.Sprintf("the time of %v is over: %s was not tried", f.Time, t.Name)}})
+				continue
+			}
+		}
+		report, err := f.campaign(ctx, t, left, log)
+		if report != nil {
+			reports = append(reports, report)
+		}
+		if err != nil {
+			return reports, err
+		}
+	}
+	if !slices.ContainsFunc(reports, (*oracle.Report).Tested) {
+		return reports, fmt.Errorf("%w: none of the points could be run%s", ErrNothingToTest, firstReason(reports))
+	}
+	return reports, nil
+}
+
+func firstReason(reports []*oracle.Report) string {
+	for _, r := range reports {
+		for _, x := range r.Results {
+			if x.Reason != "" {
+				return fmt.Sprintf("\n  %s/%s: %s", r.Benchmark, suite.ConfigName(x.Params), x.Reason)
+			}
+		}
+	}
+	return ""
+}
+
+func (f *fuzz) campaign(ctx context.Context, t target, left time.Duration, log io.Writer) (report *oracle.Report, err error) {
+	subject, err := f.subject(t.Benchmark, log)
+	if err != nil {
+		return nil, err
+	}
+	reference, end := f.reference(t.Benchmark, log)
+	defer func() {
+		after, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+		defer cancel()
+		// How they end says nothing about results, which are all there.
+		_, _ = subject.close(after), end(after)
+	}()
+	plan := oracle.Plan{
+		Benchmark: t.Name, Arguments: t.Arguments, Replay: t.replay, Points: t.points,
+		Tolerance: t.Check.Tolerance, Deterministic: t.Check.Deterministic,
+		Seed: f.Seed, Dir: f.tensors, Corpus: f.corpus(), Time: left, Version: f.Version, Now: f.Now,
+	}
+	if f.Point != nil { // what is asked for by name is answered, and not made smaller
+		plan.Corpus, plan.Shrink = nil, oracle.Budget{Evaluations: 0, Time: time.Second}
+	}
+	return oracle.Run(ctx, plan, subject, reference, func(e oracle.Event) { f.Emit(Fuzzing{Benchmark: t.Name, Event: e}) })
+}

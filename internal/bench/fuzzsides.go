@@ -1,0 +1,198 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/goatnote-inc/pawl/internal/harness"
+	"github.com/goatnote-inc/pawl/internal/launch"
+	"github.com/goatnote-inc/pawl/internal/oracle"
+	"github.com/goatnote-inc/pawl/internal/suite"
+	"github.com/goatnote-inc/pawl/internal/tensor"
+	"github.com/goatnote-inc/pawl/internal/trial"
+	"github.com/goatnote-inc/pawl/measure"
+)
+
+// kernel runs an implementation of a benchmark on whatever config is asked for. Where
+// parameters are compiled in, each build has a process of its own.
+type kernel struct {
+	implementation string
+	start          func(context.Context, suite.Params) (*oracle.HarnessSubject, error)
+	key            func(suite.Params) (string, error) // of the process that can run a config
+	open           map[string]*oracle.HarnessSubject
+	warm           string // the config that ran last
+}
+
+func newKernel(implementation string, start func(context.Context, suite.Params) (*oracle.HarnessSubject, error), key func(suite.Params) (string, error)) *kernel {
+	return &kernel{implementation: implementation, start: start, key: key, open: map[string]*oracle.HarnessSubject{}}
+}
+
+// Run implements oracle.Subject. A config is first run on other contents, so that a
+// kernel which remembers results instead of computing them is wrong at every point, and
+// not only at the second of a config.
+func (k *kernel) Run(ctx context.Context, t oracle.Task) ([]tensor.Tensor, error) {
+	key, err := k.key(t.Params)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", oracle.ErrUnsupported, err)
+	}
+	subject := k.open[key]
+	if subject == nil {
+		if subject, err = k.start(ctx, t.Params); err != nil {
+			return nil, err
+		}
+		k.open[key] = subject
+	}
+	if config := key + t.Params.String(); k.warm != config {
+		k.warm = config
+		if err := k.decoy(ctx, subject, t); err != nil {
+			return nil, k.blame(ctx, err)
+		}
+	}
+	out, err := subject.Run(ctx, t)
+	return out, k.blame(ctx, err)
+}
+
+// decoy runs a config on contents of which nobody asks for the result.
+func (k *kernel) decoy(ctx context.Context, subject *oracle.HarnessSubject, t oracle.Task) error {
+	tensors, err := oracle.Inputs(t.Arguments, oracle.Uniform, t.Poison)
+	if err != nil {
+		return err
+	}
+	t.Contents = oracle.NewContents(tensors, subject.Dir)
+	defer t.Contents.Remove()
+	_, err = subject.Run(ctx, t)
+	return err
+}
+
+// blame says of an implementation that does not even start which it is. After an error
+// the next run begins afresh.
+func (k *kernel) blame(ctx context.Context, err error) error {
+	if err == nil {
+		return nil
+	}
+	k.warm = ""
+	if e, ok := errors.AsType[*harness.Error](err); ok && ctx.Err() == nil {
+		return &trial.SideError{Side: k.implementation, Err: e}
+	}
+	return err
+}
+
+func (k *kernel) close(ctx context.Context) error {
+	var errs []error
+	for _, s := range k.open {
+		errs = append(errs, s.Close(ctx))
+	}
+	return errors.Join(errs...)
+}
+
+// harnessed is the kernel in the suite's own harness. Only what was built can run: a
+// config that would need another build is one that the kernel does not do.
+func (f *fuzz) harnessed(implementation string, log io.Writer) *kernel {
+	key := func(p suite.Params) (string, error) {
+		v, err := f.Suite.VariantFor(implementation, p)
+		if err == nil && !f.built[v.Build.Key()] {
+			err = fmt.Errorf("%s is not built for {%s}", implementation, p)
+		}
+		return v.Harness.Key(), err
+	}
+	start := func(_ context.Context, p suite.Params) (*oracle.HarnessSubject, error) {
+		v, err := f.Suite.VariantFor(implementation, p)
+		if err != nil {
+			return nil, err
+		}
+		return &oracle.HarnessSubject{
+			Implementation: implementation,
+			Process:        oracle.Process{Dir: f.tensors, Start: f.starter(v.Harness, log)},
+		}, nil
+	}
+	return newKernel(implementation, start, key)
+}
+
+func (f *fuzz) starter(h suite.Harness, log io.Writer) func(context.Context) (*harness.Session, error) {
+	command := side{dir: f.Dir}.command(h, log, f.deviceEnv()...)
+	return func(ctx context.Context) (*harness.Session, error) {
+		return harness.Start(ctx, command, hello(f.Version, f.lease.Device().Identity()))
+	}
+}
+
+// launched is the candidate's kernel in pawl's own launcher.
+func (f *fuzz) launched(b suite.Benchmark, log io.Writer) *kernel {
+	of := func(p suite.Params) (*harness.Launch, []tensor.Argument, error) {
+		return f.launchOf(f.Dir, suite.Case{CaseKey: measure.CaseKey{Benchmark: b.Name}, Params: p})
+	}
+	spec := func(p suite.Params) (*harness.Launch, error) {
+		l, _, err := of(p)
+		return l, err
+	}
+	key := func(p suite.Params) (string, error) {
+		l, err := spec(p)
+		if err != nil {
+			return "", err
+		}
+		return l.Kind, nil
+	}
+	start := func(ctx context.Context, p suite.Params) (*oracle.HarnessSubject, error) {
+		l, arguments, err := of(p)
+		if err != nil {
+			return nil, err
+		}
+		path, err := launch.Build(ctx, l.Kind, [][]tensor.Argument{arguments}, cacheDir())
+		if err != nil {
+			return nil, err
+		}
+		h, _ := f.Suite.Implementation(suite.Candidate)
+		h.Harness.Command, h.Harness.Env = launch.Command(path), nil
+		return &oracle.HarnessSubject{
+			Implementation: suite.Candidate, Launch: spec,
+			Process: oracle.Process{Dir: f.tensors, Start: f.starter(h.Harness, log)},
+		}, nil
+	}
+	return newKernel(suite.Candidate, start, key)
+}
+
+// subject is the candidate as far as it is trusted.
+func (f *fuzz) subject(b suite.Benchmark, log io.Writer) (*kernel, error) {
+	if !f.checked() {
+		return f.harnessed(suite.Candidate, log), nil
+	}
+	if _, _, err := f.launchOf(f.Dir, suite.Case{CaseKey: measure.CaseKey{Benchmark: b.Name}, Params: b.Configs[0].Params}); err != nil {
+		return nil, err
+	}
+	return f.launched(b, log), nil
+}
+
+// reference is what says what is right, and how it is ended.
+func (f *fuzz) reference(b suite.Benchmark, log io.Writer) (oracle.Reference, func(context.Context) error) {
+	command := b.Check.Oracle
+	if f.Against != "" {
+		command = f.Against
+	}
+	switch {
+	case command != "":
+		h, _ := f.Suite.Implementation(suite.Candidate) // for its timeout
+		h.Harness.Command, h.Harness.Env = command, nil
+		c := &oracle.CommandReference{Process: oracle.Process{Dir: f.tensors, Start: f.starter(h.Harness, log)}}
+		return c, c.Close
+	case b.Check.Implementation != "":
+		k := f.harnessed(b.Check.Implementation, log)
+		return oracle.ImplementationReference{Subject: k}, k.close
+	default:
+		return oracle.ExpressionReference{Formulas: b.Check.Expression}, func(context.Context) error { return nil }
+	}
+}
+
+// cacheDir is where pawl keeps what it can make again.
+func cacheDir() string {
+	if dir := os.Getenv("PAWL_CACHE"); dir != "" {
+		return dir
+	}
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		dir = os.TempDir()
+	}
+	return filepath.Join(dir, "pawl")
+}

@@ -1,0 +1,160 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/goatnote-inc/pawl/internal/oracle"
+	"github.com/goatnote-inc/pawl/internal/suite"
+	"github.com/goatnote-inc/pawl/internal/tensor"
+	"github.com/goatnote-inc/pawl/internal/trial"
+)
+
+// verifier compares what timed runs left with what is right. Whoever says what is
+// right has a process of its own, which stays for the whole run.
+type verifier struct {
+	*fuzz
+	log        io.Writer
+	references map[string]oracle.Reference // by benchmark
+}
+
+// newVerifier is nil where the suite does not say what is right.
+func (r *run) newVerifier() (*verifier, error) {
+	known := false
+	for _, b := range r.Suite.Benchmarks {
+		known = known || b.Check != nil
+	}
+	if !known || r.plain() {
+		return nil, nil //nolint:nilnil // nothing to compare with is no error
+	}
+	dir, err := oracle.Folder()
+	if err != nil {
+		return nil, err
+	}
+	r.atEnd(func(context.Context) error { return os.RemoveAll(dir) })
+	log, err := r.log("oracle.log")
+	if err != nil {
+		return nil, err
+	}
+	r.atEnd(func(context.Context) error { return log.Close() })
+	v := &verifier{fuzz: &fuzz{run: r, tensors: dir, built: map[string]bool{}}, log: log, references: map[string]oracle.Reference{}}
+	for _, s := range r.sides {
+		for _, variant := range r.variants(s.from) {
+			v.built[s.from+variant.Build.Key()] = true
+		}
+	}
+	return v, nil
+}
+
+// verify says what is wrong with the result of a run; empty if nothing is.
+func (v *verifier) verify(ctx context.Context, c trial.Case, inputs, outputs string) (string, error) {
+	b := v.benchmark(c.Key.Benchmark)
+	if b.Check == nil {
+		return "", nil
+	}
+	task, got, wrong, err := v.load(b, c, inputs, outputs)
+	if wrong != "" || err != nil {
+		return wrong, err
+	}
+	defer task.Contents.Remove()
+	right, err := v.right(b).Compute(ctx, task, true)
+	if err != nil {
+		return "", err
+	}
+	for _, a := range c.Arguments {
+		if a.Role != tensor.Out && a.Role != tensor.InOut {
+			continue
+		}
+		result, want, naive := named(got, a.Name), named(right.Want, a.Name), named(right.Naive, a.Name)
+		switch {
+		case want == nil:
+			return "", fmt.Errorf("the oracle says nothing of %s", a.Name)
+		case result == nil:
+			return fmt.Sprintf("%s: it is not there", a.Name), nil
+		}
+		s := oracle.Compare(oracle.Sides{Want: *want, Got: *result, Naive: naive}, oracle.RulesFor(b.Check.Tolerance, a.DType, naive != nil))
+		if !s.OK {
+			return s.Sentence(), nil
+		}
+	}
+	return "", nil
+}
+
+// load reads what a run worked on and what it left. A file that cannot be read is the
+// fault of whoever wrote it.
+func (v *verifier) load(b suite.Benchmark, c trial.Case, inputs, outputs string) (task oracle.Task, got []tensor.Tensor, wrong string, err error) {
+	limit := int64(1 << 20)
+	for _, a := range c.Arguments {
+		n := int64(a.DType.Size())
+		for _, s := range a.Shape {
+			n *= int64(s)
+		}
+		if len(a.Strides) > 0 { // gaps count
+			n *= 4
+		}
+		limit += n
+	}
+	in, err := tensor.Load(inputs, limit)
+	if err != nil {
+		return task, nil, "its inputs cannot be read: " + err.Error(), nil
+	}
+	if got, err = tensor.Load(outputs, limit); err != nil {
+		return task, nil, "its outputs cannot be read: " + err.Error(), nil
+	}
+	params, ok := paramsOf(v.Options, c)
+	if !ok {
+		return task, nil, "", fmt.Errorf("%s is no case of the suite", c.Key.Name())
+	}
+	return oracle.Task{Benchmark: b.Name, Params: params, Arguments: c.Arguments, Contents: oracle.NewContents(in, v.tensors)}, got, "", nil
+}
+
+// right is who says what is right of a benchmark.
+func (v *verifier) right(b suite.Benchmark) oracle.Reference {
+	if v.references[b.Name] == nil {
+		reference, end := v.reference(b, v.log)
+		v.references[b.Name] = reference
+		v.atEnd(func(ctx context.Context) error {
+			_ = end(ctx) // how it ends says nothing about results
+			return nil
+		})
+	}
+	return v.references[b.Name]
+}
+
+// paramsOf finds the parameters of a case with their order.
+func paramsOf(o Options, c trial.Case) (suite.Params, bool) {
+	for _, config := range o.benchmark(c.Key.Benchmark).Configs {
+		if config.Name == c.Key.Config {
+			return config.Params, true
+		}
+	}
+	return nil, false
+}
+
+func named(list []tensor.Tensor, name string) *tensor.Tensor {
+	for i := range list {
+		if list[i].Name == name {
+			return &list[i]
+		}
+	}
+	return nil
+}
+
+// freshInputs makes what a scored run works on.
+func freshInputs(c trial.Case, seed uint64, path string) error {
+	list, err := oracle.Inputs(c.Arguments, "normal", seed)
+	if err != nil {
+		return err
+	}
+	f, err := os.Create(path)
+	if err != nil {
+		return fmt.Errorf("write inputs: %w", err)
+	}
+	if err := tensor.Format(f, list); err != nil {
+		_ = f.Close()
+		return fmt.Errorf("write inputs: %w", err)
+	}
+	return f.Close()
+}
