@@ -19,10 +19,16 @@ static void device_reserve(size_t inputs, size_t others); /* the most that all s
 static void device_alloc(memory *m, size_t bytes, int input);
 static void device_free(memory *m);
 static void device_write(memory *m, size_t at, const void *from, size_t bytes);
-static void device_poison(memory *m, size_t at, size_t bytes, uint64_t seed);
 static const unsigned char *device_look(memory *m, size_t at, size_t bytes); /* valid until the next look */
-static print device_print(memory *m, size_t at, size_t bytes, uint64_t seed);
 static int device_same(memory *m, size_t at, size_t bytes, const unsigned char *as);
+
+/* An output between its bands. Without contents it is poison. */
+typedef struct sight {
+  const unsigned char *before, *behind; /* the bands; valid until the next look */
+  print print;
+} sight;
+static void device_place(memory *m, size_t at, size_t bytes, const unsigned char *contents, uint64_t seed);
+static sight device_inspect(memory *m, size_t at, size_t bytes, uint64_t seed);
 
 typedef struct slot {
   memory m;
@@ -40,6 +46,19 @@ static struct {
   int count, most;
   unsigned char band[BAND] __attribute__((aligned(64)));
 } sets;
+
+/* The same for memory of this process, at the band before the output. */
+static __attribute__((unused)) void place_here(unsigned char *at, size_t bytes, const unsigned char *contents, uint64_t seed) {
+  memcpy(at, sets.band, BAND);
+  if (contents) memcpy(at + BAND, contents, bytes);
+  else poison(at + BAND, seed, bytes);
+  memcpy(at + BAND + bytes, sets.band, BAND);
+}
+
+static __attribute__((unused)) sight inspect_here(const unsigned char *at, size_t bytes, uint64_t seed) {
+  const sight seen = {at, at + BAND + bytes, take_print(at + BAND, bytes, seed)};
+  return seen;
+}
 
 static size_t round_up(size_t n, size_t to) { return (n + to - 1) / to * to; }
 
@@ -105,12 +124,8 @@ static void redraw(const argument *a, slot *s) {
   if (a->role == ROLE_IN) device_write(&s->m, at, s->mirror + at, count * size);
 }
 
-/* Puts poison, or what an inout begins with, between two bands. */
 static void place_output(const argument *a, slot *s, uint64_t seed) {
-  device_write(&s->m, s->window - BAND, sets.band, BAND);
-  if (a->role == ROLE_OUT) device_poison(&s->m, s->window, a->bytes, seed);
-  else device_write(&s->m, s->window, s->mirror + s->window, a->bytes);
-  device_write(&s->m, s->window + a->bytes, sets.band, BAND);
+  device_place(&s->m, s->window, a->bytes, a->role == ROLE_INOUT ? s->mirror + s->window : NULL, seed);
 }
 
 static void place_set(set *s, uint64_t seed, int fresh) {
@@ -135,18 +150,17 @@ static void place_inouts(set *s) {
 
 /* Looks at an output: its bands, then what is in it. */
 static print look_at_output(const argument *a, slot *s, uint64_t seed) {
-  const unsigned char *at = device_look(&s->m, s->window - BAND, BAND);
+  const sight seen = device_inspect(&s->m, s->window, a->bytes, seed);
   size_t i;
-  if (memcmp(at, sets.band, BAND) != 0) {
-    for (i = BAND; at[i - 1] == sets.band[i - 1];) i--;
+  if (memcmp(seen.before, sets.band, BAND) != 0) {
+    for (i = BAND; seen.before[i - 1] == sets.band[i - 1];) i--;
     integrity("the kernel wrote before the beginning of %s, %zu bytes from it", a->name, BAND - i + 1);
   }
-  at = device_look(&s->m, s->window + a->bytes, BAND);
-  if (memcmp(at, sets.band, BAND) != 0) {
-    for (i = 0; at[i] == sets.band[i];) i++;
+  if (memcmp(seen.behind, sets.band, BAND) != 0) {
+    for (i = 0; seen.behind[i] == sets.band[i];) i++;
     integrity("the kernel wrote behind the end of %s, %zu bytes from it", a->name, i + 1);
   }
-  return device_print(&s->m, s->window, a->bytes, seed);
+  return seen.print;
 }
 
 /* At return: every output is remembered, and must have been written. One word of 64 bits in 65536 may look like poison

@@ -8,6 +8,7 @@
 #define DEVICE_KIND "cuda"
 #define DEVICE_FIRST_TIMER PAWLI_TIMER_DEVICE
 #define DEVICE_LAST_TIMER PAWLI_TIMER_WALL
+#define DEVICE_SHORT_NS 25e3 /* shorter runs are batched */
 #define DEVICE_REDRAWS 4          /* windows a sample that surely get new elements: each is a transfer */
 #define HOLD_CYCLES 500000000LL   /* how long launches are held back at most: about a third of a second */
 #define MOST_HELD 512             /* launches that surely fit the queue behind the kernel that holds them */
@@ -217,14 +218,17 @@ static void launch_own(handle function, size_t words, void **parameters, const c
   must(cu.launch(function, (unsigned)(blocks < 1024 ? blocks : 1024), 1, 1, 256, 1, 1, 0, device.stream, parameters, NULL), doing);
 }
 
-static void device_poison(memory *m, size_t at, size_t bytes, uint64_t seed) {
+static void device_place(memory *m, size_t at, size_t bytes, const unsigned char *contents, uint64_t seed) {
   address to = m->from + at;
   uint64_t count = bytes;
   void *parameters[] = {&to, &count, &seed};
-  launch_own(device.poison, (bytes + 7) / 8, parameters, "poisoning an output");
+  device_write(m, at - BAND, sets.band, BAND);
+  if (contents) device_write(m, at, contents, bytes);
+  else launch_own(device.poison, (bytes + 7) / 8, parameters, "poisoning an output");
+  device_write(m, at + bytes, sets.band, BAND);
 }
 
-static print device_print(memory *m, size_t at, size_t bytes, uint64_t seed) {
+static print print_on_device(memory *m, size_t at, size_t bytes, uint64_t seed) {
   address from = m->from + at;
   uint64_t count = bytes, key = print_key, sums[3];
   void *parameters[] = {&from, &count, &seed, &key, &device.sums};
@@ -239,8 +243,16 @@ static print device_print(memory *m, size_t at, size_t bytes, uint64_t seed) {
   return p;
 }
 
+static sight device_inspect(memory *m, size_t at, size_t bytes, uint64_t seed) {
+  static unsigned char bands[2][BAND];
+  const sight seen = {bands[0], bands[1], print_on_device(m, at, bytes, seed)};
+  must(cu.to_host(bands[0], m->from + at - BAND, BAND), "reading a buffer");
+  must(cu.to_host(bands[1], m->from + at + bytes, BAND), "reading a buffer");
+  return seen;
+}
+
 static int device_same(memory *m, size_t at, size_t bytes, const unsigned char *as) {
-  return device_print(m, at, bytes, 0).hash == take_print(as, bytes, 0).hash;
+  return print_on_device(m, at, bytes, 0).hash == take_print(as, bytes, 0).hash;
 }
 
 /* ---- running ---- */

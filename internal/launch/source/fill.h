@@ -1,6 +1,6 @@
 /* Fresh contents: what inputs are filled with, and the poison that stands in outputs before a run. */
 
-static pawl_rng random_bits; /* seeded by prepare: both sides of a round see the same */
+static pawl_rng random_bits; /* seeded by prepare, for both sides of a round alike */
 
 static size_t random_below(size_t n) { return n ? (size_t)(pawl_random(&random_bits) % n) : 0; }
 

@@ -12,6 +12,7 @@
 #define DEVICE_KIND "host"
 #define DEVICE_FIRST_TIMER PAWLI_TIMER_WALL
 #define DEVICE_LAST_TIMER PAWLI_TIMER_CPU
+#define DEVICE_SHORT_NS 100e3 /* shorter runs are batched, so that starting and stopping a batch is little of it */
 #define DEVICE_REDRAWS MOST_SETS /* new contents cost nothing here */
 #define SETTLE_NS 300000         /* a thread that goes on working has so long to show itself */
 #define GUEST_MEMORY ((rlim_t)16 << 30)
@@ -29,7 +30,7 @@ static struct {
   control *told;
   pid_t pid;
   clockid_t cpu_clock;
-  int go, done, stopped, stub;
+  int go, done, stopped, loaded, stub;
 } guest = {.pid = 0};
 
 static int program = -1; /* ourselves, to start the guest from */
@@ -83,9 +84,15 @@ static void device_free(memory *m) { m->in = NULL; }
 static unsigned char *place(memory *m, size_t at) { return ((area *)m->in)->at + m->from + at; }
 static void device_write(memory *m, size_t at, const void *from, size_t bytes) { memcpy(place(m, at), from, bytes); }
 static const unsigned char *device_look(memory *m, size_t at, size_t bytes) { return (void)bytes, place(m, at); }
-static void device_poison(memory *m, size_t at, size_t bytes, uint64_t seed) { poison(place(m, at), seed, bytes); }
-static print device_print(memory *m, size_t at, size_t bytes, uint64_t seed) { return take_print(place(m, at), bytes, seed); }
 static int device_same(memory *m, size_t at, size_t bytes, const unsigned char *as) { return memcmp(place(m, at), as, bytes) == 0; }
+
+static void device_place(memory *m, size_t at, size_t bytes, const unsigned char *contents, uint64_t seed) {
+  place_here(place(m, at - BAND), bytes, contents, seed);
+}
+
+static sight device_inspect(memory *m, size_t at, size_t bytes, uint64_t seed) {
+  return inspect_here(place(m, at - BAND), bytes, seed);
+}
 
 /* ---- the file ---- */
 
@@ -147,7 +154,7 @@ static __attribute__((noreturn)) void guest_died(int status) {
     pawl_fail("the kernel crashed (%s at address %#llx); inputs are read-only for it, and buffers end where their shapes say",
               strsignal(number), (unsigned long long)c->address);
   if (number) pawl_fail("the kernel crashed: %s", strsignal(number));
-  if (c->message[0]) pawl_fail("cannot launch %s: %.500s", launching.file, c->message);
+  if (!guest.loaded && c->message[0]) pawl_fail("cannot launch %s: %.500s", launching.file, c->message);
   pawl_fail_as("integrity", "the kernel ended its process (exit status %d) instead of returning", WEXITSTATUS(status));
 }
 
@@ -239,8 +246,9 @@ static void device_reserve(size_t inputs, size_t others) {
   guest.done = done[0];
   if (pid < 0) pawl_fail("cannot start a process: %s", strerror(errno));
   guest.pid = pid;
-  guest.stopped = 0;
+  guest.stopped = guest.loaded = 0;
   guest_wait(0);
+  guest.loaded = 1;
   if (prlimit(guest.pid, RLIMIT_NOFILE, &no_files, NULL) != 0) pawl_fail("cannot limit the guest: %s", strerror(errno));
   if (clock_getcpuclockid(guest.pid, &guest.cpu_clock) != 0) pawl_fail("cannot read the guest's CPU clock");
   guest_stop();

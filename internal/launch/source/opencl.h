@@ -6,6 +6,7 @@
 #define DEVICE_KIND "opencl"
 #define DEVICE_FIRST_TIMER PAWLI_TIMER_DEVICE
 #define DEVICE_LAST_TIMER PAWLI_TIMER_WALL
+#define DEVICE_SHORT_NS 25e3 /* shorter runs are batched */
 #define DEVICE_REDRAWS 4 /* windows a sample that surely get new elements: each is a transfer */
 
 typedef void *handle;
@@ -226,14 +227,14 @@ static const unsigned char *device_look(memory *m, size_t at, size_t bytes) {
   return to;
 }
 
-static void device_poison(memory *m, size_t at, size_t bytes, uint64_t seed) {
-  unsigned char *const from = transit_room(bytes);
-  poison(from, seed, bytes);
-  device_write(m, at, from, bytes);
+static void device_place(memory *m, size_t at, size_t bytes, const unsigned char *contents, uint64_t seed) {
+  unsigned char *const from = transit_room(bytes + 2 * BAND);
+  place_here(from, bytes, contents, seed);
+  device_write(m, at - BAND, from, bytes + 2 * BAND);
 }
 
-static print device_print(memory *m, size_t at, size_t bytes, uint64_t seed) {
-  return take_print(device_look(m, at, bytes), bytes, seed);
+static sight device_inspect(memory *m, size_t at, size_t bytes, uint64_t seed) {
+  return inspect_here(device_look(m, at - BAND, bytes + 2 * BAND), bytes, seed);
 }
 
 static int device_same(memory *m, size_t at, size_t bytes, const unsigned char *as) {

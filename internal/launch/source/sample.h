@@ -1,8 +1,5 @@
 /* One sample: sets are placed, run, and looked at; only the run is timed. */
 
-#define SHORT_NS 100e3  /* runs below this are batched ... */
-#define SAMPLE_NS 200e3 /* ... to samples of about this, so that starting and stopping them is little of it */
-
 static void device_run(set *const *of, int count, pawli_reading *r); /* returns when the runs say they are done */
 static void device_queue(set *const *of, int count);                 /* the same without clocks, and may return earlier */
 static void device_hold(void);                                       /* nothing runs until the next run */
@@ -67,8 +64,8 @@ static void run_back_to_back(double iterations) {
 }
 
 static void choose_batch(void) {
-  const double shortest = SHORT_NS > 20 * pawli.quantum_ns ? SHORT_NS : 20 * pawli.quantum_ns;
-  const double target = shortest * (SAMPLE_NS / SHORT_NS);
+  const double shortest = DEVICE_SHORT_NS > 20 * pawli.quantum_ns ? DEVICE_SHORT_NS : 20 * pawli.quantum_ns;
+  const double target = 2 * shortest;
   static sample s;
   pawli_reading r;
   int tries, i;
