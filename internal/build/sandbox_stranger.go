@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -37,7 +38,7 @@ func Confine(ctx context.Context, mode string, trust measure.Trust, getenv func(
 		return nil, nil
 	}
 	s, err := FindSandbox(ctx)
-	if e, ok := err.(*SandboxError); ok && stranger != "" {
+	if e, ok := errors.AsType[*SandboxError](err); ok && stranger != "" {
 		e.Reason = fmt.Sprintf("it is needed (%s), and %s", stranger, e.Reason)
 		e.Fix += fmt.Sprintf("\n  on a machine that is thrown away afterwards, %s=never builds without", SandboxVariable)
 	}
@@ -46,8 +47,7 @@ func Confine(ctx context.Context, mode string, trust measure.Trust, getenv func(
 
 // Stranger says why the code to build is not one's own; empty when it is.
 func Stranger(trust measure.Trust, getenv func(string) string) string {
-	switch trust {
-	case measure.Checked, measure.SelfTimed:
+	if trust == measure.Checked || trust == measure.SelfTimed {
 		return fmt.Sprintf("the suite trusts nobody: trust is %s", trust)
 	}
 	if source, target := getenv("CI_MERGE_REQUEST_SOURCE_PROJECT_ID"), getenv("CI_MERGE_REQUEST_PROJECT_ID"); source != target && target != "" {

@@ -69,13 +69,17 @@ func (f *setupFlags) run(ctx context.Context) error {
 			return err
 		}
 	}
-	var ran []setup.Command
-	if len(plan.Commands) > 0 && f.agreed() {
-		if ran, err = f.carryOut(ctx, plan); err == nil {
-			plan, err = setup.Look(ctx, o)
-		}
+	if len(plan.Commands) == 0 || !f.agreed() {
+		return f.answer(plan, nil)
 	}
-	return errors.Join(err, f.answer(plan, ran, err))
+	ran, err := f.carryOut(ctx, plan)
+	if err != nil {
+		return errors.Join(err, f.document(plan, ran))
+	}
+	if plan, err = setup.Look(ctx, o); err != nil {
+		return err
+	}
+	return f.answer(plan, ran)
 }
 
 // agreed tells whether the commands, which were shown, may be run.
@@ -103,23 +107,25 @@ func (f *setupFlags) carryOut(ctx context.Context, plan setup.Plan) ([]setup.Com
 	return ran, err
 }
 
-// answer ends the command: with the document for programs, and the exit code.
-func (f *setupFlags) answer(plan setup.Plan, ran []setup.Command, failed error) error {
-	if f.json {
-		e := json.NewEncoder(f.Out)
-		e.SetIndent("", "  ")
-		e.SetEscapeHTML(false)
-		err := e.Encode(struct {
-			Ready bool `json:"ready"`
-			setup.Plan
-			Ran []setup.Command `json:"ran,omitempty"`
-		}{plan.Ready(), plan, ran})
-		if err != nil {
-			return err
-		}
+// document prints the plan for programs.
+func (f *setupFlags) document(plan setup.Plan, ran []setup.Command) error {
+	if !f.json {
+		return nil
 	}
-	if failed != nil {
-		return nil // it has been said
+	e := json.NewEncoder(f.Out)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	return e.Encode(struct {
+		Ready bool `json:"ready"`
+		setup.Plan
+		Ran []setup.Command `json:"ran,omitempty"`
+	}{plan.Ready(), plan, ran})
+}
+
+// answer ends the command: with the document for programs, and the exit code.
+func (f *setupFlags) answer(plan setup.Plan, ran []setup.Command) error {
+	if err := f.document(plan, ran); err != nil {
+		return err
 	}
 	if !f.json && (len(ran) > 0 || plan.Ready()) {
 		if _, err := fmt.Fprintln(f.Out, planConclusion(f.style(), plan)); err != nil {
