@@ -167,7 +167,7 @@ func TestEveryPackageIsDocumentedOnce(t *testing.T) {
 
 // A file is one idea: past 600 lines it is two.
 func TestFilesAreShort(t *testing.T) {
-	exempt := []string{"sdk/cpp/pawl.h"} // one header is what users ask for
+	exempt := []string{"sdk/cpp/pawl.h", "sdk/python/pawl_harness.py"} // one file to copy is what users ask for
 	for _, path := range sources(t) {
 		b, err := os.ReadFile(path)
 		if err != nil {

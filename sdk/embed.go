@@ -10,6 +10,11 @@ import _ "embed"
 //go:embed cpp/pawl.h
 var Header []byte
 
+// Oracle is pawl_oracle.py, for oracles in Python.
+//
+//go:embed python/pawl_oracle.py
+var Oracle []byte
+
 // Python is pawl_harness.py, for harnesses in Python.
 //
 //go:embed python/pawl_harness.py

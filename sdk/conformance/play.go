@@ -3,7 +3,10 @@ package conformance
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -29,12 +32,17 @@ func Test(t *testing.T, h Harness) {
 // difference. Whatever a transcript says, a harness must end when its pipe of
 // requests does.
 func Play(ctx context.Context, h Harness, t Transcript) error {
+	dir, err := os.MkdirTemp("", "conformance")
+	if err != nil {
+		return fmt.Errorf("making a folder for %s: %w", t.Name, err)
+	}
+	defer os.RemoveAll(dir)
 	p, err := start(ctx, h)
 	if err != nil {
 		return err
 	}
 	defer p.stop()
-	d := dialogue{process: p}
+	d := dialogue{process: p, dir: dir}
 	for _, step := range t.Steps {
 		if err := d.play(step); err != nil {
 			return fmt.Errorf("%s.txt:%d: %w%s", t.Name, step.Line, err, d.context())
@@ -50,6 +58,7 @@ func Play(ctx context.Context, h Harness, t Transcript) error {
 // dialogue is the state of a transcript that is being played.
 type dialogue struct {
 	process *process
+	dir     string // what $DIR stands for
 	sent    string
 	sentAt  time.Time
 	took    time.Duration
@@ -58,8 +67,8 @@ type dialogue struct {
 func (d *dialogue) play(step Step) error {
 	switch {
 	case step.Send != nil:
-		d.sent, d.sentAt = *step.Send, time.Now()
-		if err := d.process.send(*step.Send); err != nil {
+		d.sent, d.sentAt = strings.ReplaceAll(*step.Send, "$DIR", d.dir), time.Now()
+		if err := d.process.send(d.sent); err != nil {
 			<-d.process.afterEnd()
 			return fmt.Errorf("sending failed: %w (%s)", err, d.process.statusText())
 		}
@@ -69,7 +78,7 @@ func (d *dialogue) play(step Step) error {
 			return err
 		}
 		d.took = time.Since(d.sentAt)
-		if diff := difference(step.Want, got, ""); diff != "" {
+		if diff := difference(d.inDir(step.Want), got, ""); diff != "" {
 			return fmt.Errorf("the reply differs at %s\n  want %s\n  got  %s", diff, show(step.Want), show(got))
 		}
 	case step.Took != 0:
@@ -78,6 +87,20 @@ func (d *dialogue) play(step Step) error {
 		}
 	case step.Close:
 		d.process.close()
+	case step.Write != nil:
+		b, err := step.Write.encode()
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(filepath.Join(d.dir, step.Write.Name), b, 0o600)
+	case step.Read != nil:
+		if diff := step.Read.difference(filepath.Join(d.dir, step.Read.Name)); diff != "" {
+			return fmt.Errorf("%s: %s", step.Read.Name, diff)
+		}
+	case step.None != "":
+		if _, err := os.Stat(filepath.Join(d.dir, step.None)); err == nil {
+			return fmt.Errorf("there is a file %s, which nobody asked for", step.None)
+		}
 	case step.Exit != nil:
 		status, err := d.process.exit()
 		if err != nil {
@@ -89,6 +112,28 @@ func (d *dialogue) play(step Step) error {
 		}
 	}
 	return nil
+}
+
+// inDir puts the folder of the transcript into a pattern.
+func (d *dialogue) inDir(pattern any) any {
+	switch p := pattern.(type) {
+	case string:
+		return strings.ReplaceAll(p, "$DIR", d.dir)
+	case []any:
+		list := make([]any, len(p))
+		for i, v := range p {
+			list[i] = d.inDir(v)
+		}
+		return list
+	case map[string]any:
+		object := map[string]any{}
+		for k, v := range p {
+			object[k] = d.inDir(v)
+		}
+		return object
+	default:
+		return pattern
+	}
 }
 
 // reply reads the next reply. Parts are joined to it, and what the protocol says of

@@ -25,11 +25,14 @@ type Transcript struct {
 // Step is one line of a transcript. Exactly one of the fields behind Line is set.
 type Step struct {
 	Line  int
-	Send  *string       // "> text": this line is sent as it stands
+	Send  *string       // "> text": this line is sent as it stands, but for $DIR
 	Want  any           // "< pattern": this must be the next reply
 	Took  time.Duration // "took 30ms": the last reply took at least so long
 	Close bool          // "close": the pipe of requests is closed
 	Exit  *int          // "exit 0": the harness ends with this status; AnyFailure for "exit failure"
+	Write *Tensors      // "write in.safetensors {...}": this file is put into $DIR
+	Read  *Tensors      // "read out.safetensors {...}": this file is there and holds these tensors
+	None  string        // "none out.safetensors": there is no such file
 }
 
 // AnyFailure stands for every exit status but 0.
@@ -104,6 +107,14 @@ func parseStep(text string) (Step, error) {
 		return Step{Took: took}, nil
 	case "close":
 		return Step{Close: true}, nil
+	case "write":
+		f, err := parseTensors(rest)
+		return Step{Write: f}, err
+	case "read":
+		f, err := parseTensors(rest)
+		return Step{Read: f}, err
+	case "none":
+		return Step{None: rest}, nil
 	case "exit":
 		status := AnyFailure
 		if rest != "failure" {
@@ -114,6 +125,6 @@ func parseStep(text string) (Step, error) {
 		}
 		return Step{Exit: &status}, nil
 	default:
-		return Step{}, fmt.Errorf("a line begins with one of > < took close exit #, not with %q", word)
+		return Step{}, fmt.Errorf("a line begins with one of > < took close exit write read none #, not with %q", word)
 	}
 }

@@ -47,8 +47,62 @@ static void broken_run(void *state, pawl_launch *l) {
   pawl_fail("asked to fail");
 }
 
+typedef struct table { /* two rows, with a gap between them */
+  int n, gap, spoils_input, leaves_last;
+  float *x, *y;
+} table;
+
+static void *double_setup(const pawl_params *p, pawl_rng *rng) {
+  table *t = (table *)pawl_alloc(sizeof *t);
+  const char *mode = pawl_has(p, "mode") ? pawl_string(p, "mode") : "";
+  t->n = (int)pawl_int(p, "N");
+  t->gap = pawl_has(p, "gap") ? (int)pawl_int(p, "gap") : 0;
+  t->spoils_input = strcmp(mode, "spoils_input") == 0;
+  t->leaves_last = strcmp(mode, "leaves_last") == 0;
+  const size_t length = (size_t)(2 * t->n + t->gap);
+  t->x = (float *)pawl_alloc(length * sizeof(float));
+  t->y = (float *)pawl_alloc(length * sizeof(float));
+  pawl_fill_float(rng, t->x, length);
+  pawl_input("x", t->x, "f32", 2, t->n);
+  pawl_output("y", t->y, "f32", 2, t->n);
+  if (t->gap) pawl_strides("x", t->n + t->gap, 1);
+  if (t->gap) pawl_strides("y", t->n + t->gap, 1);
+  return t;
+}
+
+static void double_run(void *state, pawl_launch *l) {
+  const table *t = (const table *)state;
+  int row, i;
+  (void)l;
+  for (row = 0; row < 2; row++)
+    for (i = 0; i < t->n; i++) {
+      const int at = row * (t->n + t->gap) + i;
+      if (row == 0 || i < t->n - 1 || !t->leaves_last) t->y[at] = 2 * t->x[at];
+    }
+  if (t->spoils_input) t->x[0] += 1;
+}
+
+static void *count_setup(const pawl_params *p, pawl_rng *rng) {
+  table *t = (table *)pawl_alloc(sizeof *t);
+  (void)rng;
+  t->n = (int)pawl_int(p, "N");
+  int32_t *sum = (int32_t *)pawl_alloc((size_t)t->n * sizeof *sum);
+  memset(sum, 0, (size_t)t->n * sizeof *sum);
+  t->x = (float *)(void *)sum;
+  pawl_inout("sum", sum, "i32", t->n);
+  return t;
+}
+
+static void count_run(void *state, pawl_launch *l) {
+  const table *t = (const table *)state;
+  int32_t *sum = (int32_t *)(void *)t->x;
+  int i;
+  (void)l;
+  for (i = 0; i < t->n; i++) sum[i]++;
+}
+
 int main(int argc, char **argv) {
-  pawl_benchmark b[3];
+  pawl_benchmark b[5];
   memset(b, 0, sizeof b);
   b[0].name = "spin";
   b[0].setup = spin_setup;
@@ -62,5 +116,11 @@ int main(int argc, char **argv) {
   b[2].name = "broken";
   b[2].setup = broken_setup;
   b[2].run = broken_run;
-  return pawl_main(argc, argv, b, 3);
+  b[3].name = "double";
+  b[3].setup = double_setup;
+  b[3].run = double_run;
+  b[4].name = "count";
+  b[4].setup = count_setup;
+  b[4].run = count_run;
+  return pawl_main(argc, argv, b, 5);
 }

@@ -22,6 +22,16 @@ argument called `seed` gets the round's seed. The generators of random, numpy an
 every setup, so that both sides of a round see the same inputs. `flops` and `bytes` are the work of one run, as
 expressions over the parameters.
 
+Checking. A setup may also say what the run reads and writes, so that pawl can check results, not only time them:
+
+    pawl.input("q", q)          # only read: a tensor of torch, an array of numpy, or anything with the buffer protocol
+    pawl.output("out", out)     # only written: every element, whatever was there before
+    pawl.output("out")          # or: it is what the run returns (several: a tuple in this order, or a dict by name)
+    pawl.inout("x", x)          # read, then written
+
+What a run does must depend on the parameters and these arguments alone: pawl replaces their contents. Outputs with
+memory of their own hold poison before a run that is looked at. None of this is in the timed region.
+
 Failing. Any exception breaks the case, not the harness. Raise `pawl.Failure(code, message)` to say which kind
 it is: bad_params, no_device, no_memory, unsupported or failed.
 
@@ -38,9 +48,12 @@ hand, it measures the configs of the decorators and prints a table; see --help.
 from __future__ import annotations
 
 import argparse
+import ctypes
 import functools
 import gc
+import hashlib
 import inspect
+import itertools
 import json
 import math
 import os
@@ -55,7 +68,7 @@ import traceback
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple
 
 __version__ = "1.0.0"
-__all__ = ["Failure", "benchmark", "main"]
+__all__ = ["Failure", "benchmark", "inout", "input", "main", "output"]
 
 Run = Callable[[], Any]
 Setup = Callable[..., Any]
@@ -68,6 +81,9 @@ _LIFE_NS = 2_000_000_000  # while measuring, pawl hears from us about this often
 _SHORT_NS = 20_000  # runs below this are batched ...
 _BATCH_NS = 40_000  # ... to samples of about this
 _SETS, _SETS_BYTES = 64, 1 << 30  # the most inputs of a cold batch
+_KEPT = 64  # the most samples of one measurement that are handed out
+_LINGER_S = 0.002  # nobody can wait for threads of the host: they get so long to show themselves
+_HEADER_MAX = 16 << 20  # of a safetensors file
 
 # CUDA reads this when it starts, which importing torch does not yet do. Kernels are then loaded before they are
 # measured, not during the first runs. Set it yourself to have it otherwise.
@@ -137,29 +153,100 @@ def _of_kind(name: str, value: Any, annotation: Any) -> Any:
     return value
 
 
+class _Set:
+    """What one call of setup made: the run, and its arguments."""
+
+    def __init__(self, label: str, make: Callable[[int], Any], number: int) -> None:
+        global _registered
+        self.arguments: Dict[str, _Argument] = {}
+        _registered = self.arguments
+        try:
+            made = make(number)
+        finally:
+            _registered = None
+        run, teardown = made if isinstance(made, tuple) and len(made) == 2 else (made, None)
+        if not callable(run) or not (teardown is None or callable(teardown)):
+            kind = type(made).__name__
+            raise Failure("failed", f"the setup of {label} must return one run, or (run, teardown), not {kind}")
+        self.run: Run = run
+        self._teardown = teardown
+        for argument in self.of("inout"):
+            argument.before = argument.storage.read()
+
+    def of(self, *roles: str) -> List[_Argument]:
+        return [argument for argument in self.arguments.values() if argument.role in roles]
+
+    def poison(self, seed: int) -> None:
+        for argument in self.of("out", "inout"):
+            if argument.role == "inout":
+                argument.storage.write(argument.before)
+            elif not argument.returned:
+                argument.storage.poison(seed)
+
+    def freshen(self, other: _Set) -> None:
+        """Takes the contents of another set. The addresses stay: what a run remembers by address is then wrong."""
+        pairs = [(argument, other.arguments.get(argument.name)) for argument in self.of("in", "inout")]
+        if all(b is not None and b.storage.describe() == a.storage.describe() for a, b in pairs):
+            for a, b in pairs:
+                a.fill(b.storage.read())  # type: ignore[union-attr]
+
+    def catch(self, result: Any) -> None:
+        """Copies the outputs as they are when a run has returned."""
+        returned = [argument for argument in self.of("out") if argument.returned]
+        if len(returned) == 1 and not isinstance(result, (dict, tuple, list)):
+            result = (result,)
+        for place, argument in enumerate(returned):
+            try:
+                value = result[argument.name] if isinstance(result, dict) else result[place]
+            except (KeyError, IndexError, TypeError):
+                raise Failure("failed", f"the run does not return the output {argument.name}") from None
+            argument.bind(value)
+        for argument in self.of("out", "inout"):
+            argument.copy = argument.storage.copy()
+
+    def examine(self, inputs: str, outputs: str) -> None:
+        """Looks at what a run left, after everything was waited for, and writes it to files."""
+        for argument in self.of("in"):
+            if argument.digest and argument.digest != _digest(argument.storage.read()):
+                raise Failure("integrity", f"the run changed its input {argument.name}")
+        outs = self.of("out", "inout")
+        if inputs:
+            read = [(a, a.before if a.role == "inout" else a.storage.read()) for a in self.of("in", "inout")]
+            _save(inputs, read)
+        _save(outputs, [(argument, argument.storage.bytes_of(argument.copy)) for argument in outs])
+        time.sleep(_LINGER_S)
+        for argument in outs:
+            if argument.storage.read() != argument.storage.bytes_of(argument.copy):
+                raise Failure("integrity", f"the output {argument.name} changed after the run had returned")
+            argument.copy = None
+
+    def release(self) -> None:
+        if self._teardown is not None:
+            try:
+                self._teardown()
+            except Exception as exc:  # told on stderr; the next case is not to blame
+                _explain(exc)
+
+
 class _Case:
     """One prepared case: its sets of inputs, and the runs that make one sample."""
 
-    def __init__(self, label: str, make: Callable[[], Any], cold: bool, traffic: float) -> None:
+    def __init__(self, label: str, make: Callable[[int], Any], cold: bool, traffic: float) -> None:
         self.label, self.cold = label, cold
         self.sample: List[Run] = []
         self.sample_ns = 0.0  # about how long a sample takes; 0 until the batch is chosen
         self.enqueue_ns = 0.0  # about how long the host needs to launch one
-        self._make, self._traffic = make, traffic
-        self._sets: List[Run] = []
-        self._teardowns: List[Run] = []
-        self.run = self._add_set()
+        self._make, self._traffic, self._made = make, traffic, 0
+        self.sets: List[_Set] = []
+        self.run = self._add_set().run
 
-    def _add_set(self) -> Run:
-        made = self._make()
-        run, teardown = made if isinstance(made, tuple) and len(made) == 2 else (made, None)
-        if not callable(run) or not (teardown is None or callable(teardown)):
-            kind = type(made).__name__
-            raise Failure("failed", f"the setup of {self.label} must return one run, or (run, teardown), not {kind}")
-        self._sets.append(run)
-        if teardown is not None:
-            self._teardowns.append(teardown)
-        return run
+    def new_set(self) -> _Set:
+        self._made += 1
+        return _Set(self.label, self._make, self._made - 1)
+
+    def _add_set(self) -> _Set:
+        self.sets.append(self.new_set())
+        return self.sets[-1]
 
     def choose_batch(self, run_ns: float) -> None:
         """Decides from the time of one run how many make a sample. A cold sample uses no set twice."""
@@ -168,19 +255,360 @@ class _Case:
         if self.cold:
             most = _SETS_BYTES // self._traffic if self._traffic else _SETS // 8
             batch = int(max(1, min(batch, most, _SETS)))
-            while len(self._sets) < batch:
+            while len(self.sets) < batch:
                 self._add_set()
-            self.sample = self._sets
+            self.sample = [one.run for one in self.sets]
         else:
             self.sample = [self.run] * batch
         self.sample_ns = run_ns * batch
 
     def release(self) -> None:
-        for teardown in self._teardowns:
-            try:
-                teardown()
-            except Exception as exc:  # told on stderr; the next case is not to blame
-                _explain(exc)
+        for one in self.sets:
+            one.release()
+
+
+# ---- Arguments ----
+_DTYPES = {  # as suites write them: as safetensors does, and the bytes of an element
+    "f64": ("F64", 8), "f32": ("F32", 4), "tf32": ("F32", 4), "f16": ("F16", 2), "bf16": ("BF16", 2),
+    "e4m3": ("F8_E4M3", 1), "e5m2": ("F8_E5M2", 1), "i64": ("I64", 8), "i32": ("I32", 4), "i16": ("I16", 2),
+    "i8": ("I8", 1), "u8": ("U8", 1), "bool": ("BOOL", 1),
+}  # fmt: skip
+_KNOWN_AS = {  # by torch and numpy, and in the formats of the buffer protocol
+    "float64": "f64", "float32": "f32", "float16": "f16", "bfloat16": "bf16", "float8_e4m3fn": "e4m3",
+    "float8_e5m2": "e5m2", "int64": "i64", "int32": "i32", "int16": "i16", "int8": "i8", "uint8": "u8", "bool": "bool",
+    "d": "f64", "f": "f32", "e": "f16", "q": "i64", "l": "i64", "i": "i32", "h": "i16", "b": "i8", "B": "u8",
+    "?": "bool",
+}  # fmt: skip
+_registered: Optional[Dict[str, _Argument]] = None  # while a setup runs
+
+
+Sizes = Optional[Sequence[int]]
+
+
+def input(name: str, value: Any, dtype: str = "", shape: Sizes = None, strides: Sizes = None) -> None:
+    """Registers what the run only reads. dtype is for elements that are stored as another type, e.g. bf16 in an array
+    of uint16; shape and strides (in elements) are for buffers, which do not know them."""
+    _register("in", name, value, dtype, shape, strides)
+
+
+def output(name: str, value: Any = None, dtype: str = "", shape: Sizes = None, strides: Sizes = None) -> None:
+    """Registers what the run only writes; without a value, what it returns."""
+    _register("out", name, value, dtype, shape, strides)
+
+
+def inout(name: str, value: Any, dtype: str = "", shape: Sizes = None, strides: Sizes = None) -> None:
+    """Registers what the run reads and then writes."""
+    _register("inout", name, value, dtype, shape, strides)
+
+
+def _register(role: str, name: str, value: Any, dtype: str, shape: Sizes, strides: Sizes) -> None:
+    if _registered is None:
+        raise Failure("failed", f"the argument {name} must be registered in setup")
+    if name in _registered:
+        raise Failure("failed", f"the argument {name} is registered twice")
+    if dtype and dtype not in _DTYPES:
+        raise Failure("failed", f"the argument {name} has the unknown type {dtype}")
+    _registered[name] = argument = _Argument(role, name, dtype, value is None)
+    if value is not None:
+        argument.bind(value, shape, strides)
+
+
+class _Argument:
+    """One thing that a run reads or writes."""
+
+    def __init__(self, role: str, name: str, dtype: str, returned: bool) -> None:
+        self.role, self.name, self.dtype, self.returned = role, name, dtype, returned
+        self.before = b""  # of an inout: what it is to hold before a run
+        self.digest = b""  # of an in: of what it holds
+        self.copy: Any = None  # of an output: as it was when a run had returned
+        self.storage: Any = None
+
+    def bind(self, value: Any, shape: Sizes = None, strides: Sizes = None) -> None:
+        torch, numpy = sys.modules.get("torch"), sys.modules.get("numpy")
+        if torch is not None and isinstance(value, torch.Tensor):
+            self.storage = _Tensor(self.name, value, self.dtype)
+        elif numpy is not None and isinstance(value, numpy.ndarray):
+            self.storage = _Array(self.name, value, self.dtype)
+        else:
+            self.storage = _Buffer(self.name, value, self.dtype, shape, strides)
+
+    def fill(self, data: bytes) -> None:
+        self.storage.write(data)
+        if self.role == "inout":
+            self.before = data
+        else:
+            self.digest = _digest(data)
+
+    def match(self, declared: Message) -> None:
+        """Holds the argument to what the suite declares."""
+        differs = "role" if declared.get("role") != self.role else ""
+        if not self.returned:
+            stored, shape, strides = self.storage.describe()
+            if _DTYPES.get(str(declared.get("dtype")), ("",))[0] != stored:
+                differs = "type"
+            elif declared.get("shape") != shape:
+                differs = "shape"
+            elif (declared.get("strides") or _row_major(shape)) != (strides or _row_major(shape)):
+                differs = "strides"
+        if differs:
+            raise Failure("bad_params", f"the argument {self.name} differs in {differs} between suite and harness")
+
+
+def _row_major(shape: List[int]) -> List[int]:
+    strides, step = [], 1
+    for size in reversed(shape):
+        strides.insert(0, step)
+        step *= size
+    return strides
+
+
+def _digest(data: bytes) -> bytes:
+    return hashlib.blake2b(data, digest_size=16).digest()
+
+
+class _Storage:
+    """Memory with elements in it, gaps included: its bytes can be read, written, copied and poisoned."""
+
+    def __init__(self, name: str, found: str, dtype: str, shape: Sequence[int], strides: Sequence[int]) -> None:
+        known = _KNOWN_AS.get(found)
+        if known is None or _DTYPES[dtype or known][1] != _DTYPES[known][1]:
+            raise Failure("failed", f"the argument {name} is of the type {found}; dtype= says which of pawl's it is")
+        self.dtype, self.shape, self.strides = dtype or known, list(shape), list(strides)
+        if min(self.shape, default=1) < 1 or min(self.strides, default=0) < 0:
+            raise Failure("failed", f"the argument {name} has the shape {self.shape} and strides {self.strides}")
+        self.length = 1 + sum((size - 1) * stride for size, stride in zip(self.shape, self.strides))
+        self.flat: Any = None  # all of it, as bytes
+
+    def describe(self) -> Tuple[str, List[int], List[int]]:
+        """The type as safetensors has it, the shape, and the strides where they are not row-major."""
+        used = [(a, b) for size, a, b in zip(self.shape, self.strides, _row_major(self.shape)) if size > 1]
+        return _DTYPES[self.dtype][0], self.shape, self.strides if any(a != b for a, b in used) else []
+
+    def read(self) -> bytes:
+        return self.bytes_of(self.flat)
+
+    def bytes_of(self, flat: Any) -> bytes:
+        return flat.tobytes()  # type: ignore[no-any-return]
+
+    def copy(self) -> Any:
+        return self.flat.copy()
+
+
+class _Buffer(_Storage):
+    """Anything with the buffer protocol: array.array, bytearray, ctypes."""
+
+    def __init__(self, name: str, value: Any, dtype: str, shape: Sizes, strides: Sizes) -> None:
+        try:
+            view = memoryview(value)
+            flat = view.cast("B")
+        except TypeError as exc:
+            raise Failure("failed", f"the argument {name} is no tensor, array or flat buffer: {exc}") from None
+        sizes = list(shape or view.shape or (1,))
+        super().__init__(name, view.format[-1], dtype, sizes, strides or _row_major(sizes))
+        size = self.length * _DTYPES[self.dtype][1]
+        if size > len(flat):
+            raise Failure("failed", f"the argument {name} has {size} bytes, its memory {len(flat)}")
+        self.flat = flat[:size]
+
+    def copy(self) -> Any:
+        return bytearray(self.flat)
+
+    def bytes_of(self, flat: Any) -> bytes:
+        return bytes(flat)
+
+    def write(self, data: bytes) -> None:
+        self.flat[:] = data
+
+    def poison(self, seed: int) -> None:
+        words, state = bytearray(), seed
+        while len(words) < len(self.flat):
+            state = (state + 0x9E3779B97F4A7C15) % (1 << 64)
+            z = (state ^ state >> 30) * 0xBF58476D1CE4E5B9 % (1 << 64)
+            z = (z ^ z >> 27) * 0x94D049BB133111EB % (1 << 64)
+            words += (0x7FF07FF07FF07FF0 | (z ^ z >> 31) & 0x800F800F800F800F).to_bytes(8, "little")
+        self.flat[:] = words[: len(self.flat)]
+
+
+class _Array(_Storage):
+    """An array of numpy."""
+
+    def __init__(self, name: str, value: Any, dtype: str) -> None:
+        self.numpy: Any = sys.modules["numpy"]
+        size = value.itemsize
+        super().__init__(name, value.dtype.name, dtype, value.shape, [stride // size for stride in value.strides])
+        as_strided = self.numpy.lib.stride_tricks.as_strided
+        self.flat = as_strided(value, (self.length,), (size,)).view("uint8")
+
+    def write(self, data: bytes) -> None:
+        self.flat[:] = self.numpy.frombuffer(data, dtype="uint8")
+
+    def poison(self, seed: int) -> None:
+        u64 = self.numpy.uint64
+        z = self.numpy.arange(1, len(self.flat) // 8 + 2, dtype=u64) * u64(0x9E3779B97F4A7C15) + u64(seed)
+        z = (z ^ z >> u64(30)) * u64(0xBF58476D1CE4E5B9)
+        z = (z ^ z >> u64(27)) * u64(0x94D049BB133111EB)
+        z = (z ^ z >> u64(31)) & u64(0x800F800F800F800F) | u64(0x7FF07FF07FF07FF0)
+        self.flat[:] = z.astype("<u8").view("uint8")[: len(self.flat)]
+
+
+class _Tensor(_Storage):
+    """A tensor of torch, on any device. What happens to it stands in the order of torch's current stream."""
+
+    def __init__(self, name: str, value: Any, dtype: str) -> None:
+        self.torch: Any = sys.modules["torch"]
+        value = value.detach()
+        kind = str(value.dtype).replace("torch.", "")
+        super().__init__(name, kind, dtype, value.shape or (1,), value.stride() or (1,))
+        flat = self.torch.as_strided(value, (self.length,), (1,), value.storage_offset())
+        self.flat = flat.view(self.torch.uint8)
+
+    def copy(self) -> Any:
+        return self.flat.clone()
+
+    def bytes_of(self, flat: Any) -> bytes:
+        host = flat.cpu()
+        return ctypes.string_at(host.data_ptr(), host.numel())
+
+    def write(self, data: bytes) -> None:
+        self.flat.copy_(self.torch.frombuffer(bytearray(data), dtype=self.torch.uint8))
+
+    def poison(self, seed: int) -> None:
+        def signed(word: int) -> int:
+            return (word + (1 << 63)) % (1 << 64) - (1 << 63)
+
+        def shifted(z: Any, bits: int) -> Any:  # as if it had no sign
+            return z ^ (z >> bits & (1 << 64 - bits) - 1)
+
+        z = self.torch.arange(1, self.flat.numel() // 8 + 2, dtype=self.torch.int64, device=self.flat.device)
+        z = z * signed(0x9E3779B97F4A7C15) + signed(seed % (1 << 64))
+        z = shifted(shifted(z, 30) * signed(0xBF58476D1CE4E5B9), 27) * signed(0x94D049BB133111EB)
+        z = shifted(z, 31) & signed(0x800F800F800F800F) | 0x7FF07FF07FF07FF0
+        self.flat.copy_(z.view(self.torch.uint8)[: self.flat.numel()])
+
+
+# ---- Safetensors ----
+def _save(path: str, tensors: List[Tuple[_Argument, bytes]]) -> None:
+    """Writes a file under another name first, so that it is whole or not there."""
+    header: Message = {}
+    metadata, at = {}, 0
+    for argument, data in tensors:
+        stored, shape, strides = argument.storage.describe()
+        if strides:
+            for fact, values in (("shape", shape), ("strides", strides), ("offset", [0])):
+                metadata[f"{argument.name}.{fact}"] = ",".join(map(str, values))
+            shape = [argument.storage.length]
+        header[argument.name] = {"dtype": stored, "shape": shape, "data_offsets": [at, at + len(data)]}
+        at += len(data)
+    text = json.dumps({"__metadata__": metadata, **header} if metadata else header).encode()
+    text += b" " * (-len(text) % 8)
+    with open(path + ".part", "wb") as file:
+        file.write(len(text).to_bytes(8, "little") + text)
+        for _, data in tensors:
+            file.write(data)
+    os.replace(path + ".part", path)
+
+
+def _load(path: str, arguments: List[_Argument]) -> None:
+    """Reads a file into arguments, which it must fit one for one."""
+    with open(path, "rb") as file:
+        total = os.fstat(file.fileno()).st_size
+        size = int.from_bytes(file.read(8), "little")
+        if total < 8 or size > min(_HEADER_MAX, total - 8):
+            raise Failure("bad_params", f"{path} is no safetensors file: its header has {size} bytes")
+        try:
+            header = json.loads(file.read(size))
+        except (ValueError, RecursionError) as exc:
+            raise Failure("bad_params", f"{path} is no safetensors file: {exc}") from None
+        if not isinstance(header, dict):
+            raise Failure("bad_params", f"{path} is no safetensors file: its header is no object")
+        metadata = header.pop("__metadata__", None)
+        wanted = {argument.name: argument for argument in arguments}
+        for name in {*header, *wanted}:
+            if name not in header or name not in wanted:
+                raise Failure("bad_params", f"{name} is not both a tensor of {path} and an input here")
+            span = _fit(wanted[name], header[name], metadata if isinstance(metadata, dict) else {})
+            if not 0 <= span[0] <= span[1] <= total - 8 - size:
+                raise Failure("bad_params", f"the tensor {name} of {path} lies outside of the file")
+            file.seek(8 + size + span[0])
+            wanted[name].fill(file.read(span[1] - span[0]))
+
+
+def _fit(argument: _Argument, tensor: Any, metadata: Message) -> List[int]:
+    """Where the data of a tensor stands in its file, when it has the type, shape, strides and size of the argument."""
+    stored, shape, strides = argument.storage.describe()
+    length = argument.storage.length
+    facts = {"shape": shape, "strides": strides or _row_major(shape), "offset": [0]}
+    fits = isinstance(tensor, dict) and tensor.get("dtype") == stored
+    fits = fits and tensor.get("shape") == ([length] if strides else shape)
+    for fact, values in facts.items():
+        said = metadata.get(f"{argument.name}.{fact}")
+        missing_is_fine = not strides or fact == "offset"
+        fits = fits and (missing_is_fine if said is None else said == ",".join(map(str, values)))
+    span = tensor.get("data_offsets") if isinstance(tensor, dict) else None
+    if isinstance(span, list) and len(span) == 2 and all(type(at) is int for at in span):
+        if fits and span[1] - span[0] == length * _DTYPES[argument.storage.dtype][1]:
+            return span
+    raise Failure("bad_params", f"the tensor {argument.name} has another type, shape or strides than the argument")
+
+
+class _Keep:
+    """Takes samples one by one, and hands out what some of them worked on."""
+
+    def __init__(self, wanted: Any, samples: int, case: _Case) -> None:
+        if not isinstance(wanted, dict) or type(wanted.get("dir")) is not str or samples == 0:
+            raise Failure("bad_params", "keep needs a folder and a number of samples")
+        self.dir, self.seed, self.case = wanted["dir"], _seed(wanted.get("seed"), "seed"), case
+        chance = random.Random(self.seed)
+        count = max(0, min(int(wanted.get("count", 0)), samples, _KEPT))
+        self.samples, self.total = sorted(chance.sample(range(samples), count)), samples
+        # Some time before each of them, the inputs change.
+        self.fresh = [chance.randint(a + 1, b) for a, b in zip([-1, *self.samples], self.samples)]
+        self.kept: List[Message] = []
+        self.note = ""
+        again = [argument.name for argument in case.sets[0].of("inout") if len(case.sample) > len(case.sets)]
+        if again:  # nobody knows what the last run of a batch began with
+            self.note = f"{again[0]} is read and written, and a sample is a batch: none can be checked"
+        self.possible = bool(count and case.sets[0].arguments and not again)
+
+    def readings(self, meter: Any, wait: Run) -> Iterator[Message]:
+        """All samples, in parts."""
+        used = self.case.sets[: len(self.case.sample)]
+        for argument in (argument for one in used for argument in one.of("in")):
+            argument.digest = argument.digest or _digest(argument.storage.read())
+        part: Message = {}
+        until = meter.now() + _LIFE_NS
+        for sample in range(self.total):
+            if sample in self.fresh:
+                other = self.case.new_set()
+                used[-1].freshen(other)
+                other.release()
+            for one in used:
+                one.poison((self.seed + sample) % (1 << 64))
+            wait()  # it must not be measured
+            keep = sample in self.samples
+            reading = meter.read_one(self.case, used[-1].catch if keep else lambda result: None)
+            if keep:
+                wait()
+                self.hand_out(used[-1], sample)
+            for clock, values in reading.items():
+                part.setdefault(clock, []).extend(values)
+            if len(part["samples"]) >= _PART or meter.now() >= until or sample == self.total - 1:
+                yield part
+                part, until = {}, meter.now() + _LIFE_NS
+
+    def hand_out(self, used: _Set, sample: int) -> None:
+        stem = os.path.join(self.dir, str(len(self.kept)))
+        inputs, outputs = stem + "-in.safetensors", stem + "-out.safetensors"
+        used.examine(inputs, outputs)
+        self.kept.append({"sample": sample, "inputs": inputs, "outputs": outputs})
+
+
+def _seed(text: Any, name: str) -> int:
+    if text is None:
+        return 0
+    if type(text) is not str or not re.fullmatch("[0-9]{1,20}", text) or int(text) >= 1 << 64:
+        raise Failure("bad_params", f"{name} {text!r} is not a decimal string of 64 bits")
+    return int(text)
 
 
 # ---- Clocks ----
@@ -231,6 +659,29 @@ class _HostMeter:
                 return {"samples": inside, self.other: outside}
 
 
+    def read_one(self, case: _Case, catch: Callable[[Any], None]) -> Message:
+        """Takes one sample as read does; catch gets what its last run returned, outside of the timed region."""
+        (inner, outer), until = self.clocks, self.now() + _LIFE_NS
+        before = ([self.flush] if case.cold else []) + self.sync
+        first, last, sync, batch = case.sample[:-1], case.sample[-1], self.sync, len(case.sample)
+        while True:
+            for step in before:
+                step()
+            outer_start = outer()
+            inner_start = inner()
+            for run in first:
+                run()
+            result = last()
+            for step in sync:
+                step()
+            inner_end = inner()
+            outer_end = outer()
+            if inner_end > inner_start or self.now() >= until:
+                catch(result)
+                outside = round((outer_end - outer_start) / batch, 3)
+                return {"samples": [round((inner_end - inner_start) / batch, 3)], self.other: [outside]}
+
+
 class _DeviceMeter:
     """Reads events on the device. Samples are queued in blocks behind a wait on the device, so that the time the
     host needs to launch them is not measured. The wait ends by itself: a run may synchronise."""
@@ -273,7 +724,18 @@ class _DeviceMeter:
             if (count >= want and time_ns >= due_ns) or count >= _PART or time_ns >= until:
                 return {"samples": samples}
 
-    def _block(self, case: _Case, count: int, hold: bool) -> List[float]:
+    def read_one(self, case: _Case, catch: Callable[[Any], None]) -> Message:
+        """As that of _HostMeter. What catch does stands behind the run on torch's stream, before all waiting."""
+        results: List[Any] = []
+        last = case.sample[-1]
+        case.sample[-1] = lambda: results.append(last())
+        try:
+            took = self._block(case, 1, hold=True, then=lambda: catch(results[-1]))
+        finally:
+            case.sample[-1] = last
+        return {"samples": [round(took[0] / len(case.sample), 3)]}
+
+    def _block(self, case: _Case, count: int, hold: bool, then: Optional[Run] = None) -> List[float]:
         """Queues count samples, waits for the device once, and returns how long each took there."""
         device, flush = self.device, self.device.flush if case.cold else None
         while len(self.events) < count:
@@ -291,6 +753,8 @@ class _DeviceMeter:
             for run in case.sample:
                 run()
             end.record()
+        if then is not None:
+            then()
         launch_ns = max(1.0, self.now() - began)
         case.enqueue_ns = min(case.enqueue_ns or launch_ns / count, launch_ns / count)
         device.synchronize()
@@ -386,7 +850,7 @@ class _Session:
         op = request["op"]
         reply: Message = {"id": request["id"], "op": op}
         try:
-            if op not in ("hello", "cases", "prepare", "measure", "check", "bye"):
+            if op not in ("hello", "cases", "prepare", "measure", "check", "run", "bye"):
                 raise Failure("unsupported", f"this harness does not know the request {op!r}")
             reply.update(getattr(self, op)(request))
         except Exception as exc:
@@ -399,8 +863,9 @@ class _Session:
             raise Failure("unsupported", f"pawl speaks protocol {offered!r}, this harness [{_PROTOCOL}]: update it")
         self.device = _open_device(request.get("device"))
         host = {"name": platform.processor() or platform.machine(), "runtime": f"Python {platform.python_version()}"}
+        features = {"features": ["check", "run", "keep"], "calibration": True}
         about = {"sdk": f"pawl_harness.py {__version__}", "device": self.device.about if self.device else host}
-        return {"protocol": _PROTOCOL, "timers": self.timers(), "calibration": True, **about}
+        return {"protocol": _PROTOCOL, "timers": self.timers(), **features, **about}
 
     def timers(self) -> List[str]:
         return ["device", "wall", "cpu"] if self.device else ["wall", "cpu"]
@@ -419,29 +884,47 @@ class _Session:
             setup = setups[_one_of(setups, implementation, "implementation", "no_such_implementation")]
         _one_of(self.timers(), timer, "timer", "unsupported")
         cold = _one_of(("hot", "cold"), request.get("cache", "hot"), "cache mode", "unsupported") == "cold"
-        seed = int(request.get("seed", "0"))
+        first_seed = _seed(request.get("seed"), "seed")
         label = f"{name}/{implementation}"
-        arguments = _arguments(label, setup, request.get("params", {}), seed)
 
-        def make() -> Any:
+        def make(number: int) -> Any:
+            seed = (first_seed + number) % (1 << 64)  # sets differ, sides do not
             random.seed(seed)
             if "numpy" in sys.modules:
                 sys.modules["numpy"].random.seed(seed % (1 << 32))
             if "torch" in sys.modules:
                 sys.modules["torch"].manual_seed(seed)
-            return setup(**arguments)
+            return setup(**_arguments(label, setup, request.get("params", {}), seed))
 
-        self.case = _Case(label, make, cold, float(request.get("bytes", 0)))
+        self.case = case = _Case(label, make, cold, float(request.get("bytes", 0)))
+        try:
+            self.match(case, request.get("arguments"))
+        except Failure:
+            self.release()
+            raise
         torch: Any = sys.modules.get("torch")
         if self.device is None and torch is not None and torch.cuda.is_initialized():
             raise Failure("unsupported", f"{label} uses CUDA, but pawl measures the CPU: see device.kind")
         self.meter = _DeviceMeter(self.device) if timer == "device" else _HostMeter(timer, self.device)
         return {"timer": timer, "quantum_ns": self.meter.quantum_ns}
 
-    def measure(self, request: Message) -> Message:
-        case, meter = self.case, self.meter
-        if case is None or meter is None:
+    def match(self, case: _Case, declared: Any) -> None:
+        """Holds what setup registered, if anything, to what the suite declares, if anything."""
+        registered = case.sets[0].arguments
+        for one in declared if isinstance(declared, list) and registered else []:
+            if one.get("role") == "value":
+                continue
+            if one.get("name") not in registered:
+                raise Failure("bad_params", f"the suite declares the argument {one.get('name')}, which setup does not")
+            registered[one["name"]].match(one)
+
+    def prepared(self) -> Tuple[_Case, Any]:
+        if self.case is None or self.meter is None:
             raise Failure("failed", "nothing is prepared")
+        return self.case, self.meter
+
+    def measure(self, request: Message) -> Message:
+        case, meter = self.prepared()
         want, busy_ns = int(request.get("samples", 0)), int(request.get("busy_ns", 0))
         if min(want, busy_ns) < 0 or want + busy_ns == 0:
             raise Failure("bad_params", "measure needs a number of samples, a busy time, or both")
@@ -452,18 +935,77 @@ class _Session:
         try:
             if not case.sample_ns:
                 meter.estimate(case)
-            while True:
-                readings = meter.read(case, want - count, due_ns, bool(request.get("warmup")))
+            keep = _Keep(request["keep"], want, case) if request.get("keep") else None
+            for readings in self.readings(request, keep, want, due_ns):
                 count += len(readings["samples"])
                 if count >= want and meter.now() >= due_ns:
-                    note = {"note": meter.note} if meter.note else {}
-                    return {"count": count, "batch": len(case.sample), **readings, **note}
+                    note = (keep and keep.note) or meter.note
+                    more = {"note": note} if note else {}
+                    if keep and keep.kept:
+                        more["kept"] = keep.kept
+                    return {"count": count, "batch": len(case.sample), **readings, **more}
                 self.send({"id": request.get("id"), "op": "samples", **readings})
+            raise AssertionError("readings go on until they are enough")
         finally:
             restore()
 
+    def readings(self, request: Message, keep: Optional[_Keep], want: int, due_ns: float) -> Iterator[Message]:
+        case, meter = self.prepared()
+        if keep is not None and keep.possible:
+            yield from keep.readings(meter, self.wait)
+            want = 0
+        while True:
+            readings = meter.read(case, want, due_ns, bool(request.get("warmup")))
+            want -= len(readings["samples"])
+            yield readings
+
+    def wait(self) -> None:
+        if self.device is not None:
+            self.device.synchronize()
+
     def check(self, request: Message) -> Message:
-        return {"supported": False}
+        case, _ = self.prepared()
+        if not case.sets[0].arguments:
+            return {"supported": False}
+        poison = _seed(request.get("poison"), "poison")
+        self.check_once(case.sets[0], request.get("inputs"), request.get("outputs"), poison)
+        return {"supported": True}
+
+    def check_once(self, one: _Set, inputs: Any, outputs: Any, poison: int) -> None:
+        if type(inputs) is not str or type(outputs) is not str:
+            raise Failure("bad_params", "a check needs the paths of inputs and outputs")
+        _load(inputs, one.of("in", "inout"))
+        one.poison(poison)
+        self.wait()
+        one.catch(one.run())
+        self.wait()
+        one.examine("", outputs)
+
+    def run(self, request: Message) -> Message:
+        case, meter = self.prepared()
+        count, inputs, outputs = request.get("iterations"), request.get("inputs"), request.get("outputs")
+        if type(count) is not int or not 1 <= count <= 1_000_000_000:
+            raise Failure("bad_params", "run needs a whole number of iterations, from 1 to a billion")
+        if inputs or outputs:
+            return self.run_checks(case, request, count)
+        if not case.sample_ns:
+            meter.estimate(case)
+        if case.cold:
+            (self.device.flush if self.device else _sweep_host_cache)()
+        for run in itertools.islice(itertools.cycle([one.run for one in case.sets]), count):
+            run()
+        self.wait()
+        return {"iterations": count}
+
+    def run_checks(self, case: _Case, request: Message, count: int) -> Message:
+        inputs, outputs, poison = request.get("inputs"), request.get("outputs"), _seed(request.get("poison"), "poison")
+        if not case.sets[0].arguments:
+            raise Failure("unsupported", f"{case.label} registers no arguments")
+        if not isinstance(inputs, list) or not isinstance(outputs, list) or {len(inputs), len(outputs)} != {count}:
+            raise Failure("bad_params", "run needs one path of inputs and one of outputs for each iteration")
+        for i in range(count):
+            self.check_once(case.sets[0], inputs[i], outputs[i], (poison + i) % (1 << 64))
+        return {"iterations": count}
 
     def bye(self, request: Message) -> Message:
         self.release()

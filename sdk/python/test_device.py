@@ -27,7 +27,7 @@ class Bench:
         self.gpu = gpu
         self.meter = pawl_harness._DeviceMeter(pawl_harness._Torch(gpu, ""), now=gpu.host_ns)
         self.sets = 0
-        self.case = pawl_harness._Case("bench/candidate", lambda: self.setup(kernel_ns, run), cold, traffic)
+        self.case = pawl_harness._Case("bench/candidate", lambda number: self.setup(kernel_ns, run), cold, traffic)
         self.meter.estimate(self.case)
         gpu.log.clear()
 
@@ -146,7 +146,7 @@ def test_a_run_that_does_nothing_on_the_device_is_told(gpu):
 @pytest.mark.parametrize("timer", ["wall", "cpu"])
 def test_host_clocks_wait_for_the_gpu(gpu, timer):
     meter = pawl_harness._HostMeter(timer, pawl_harness._Torch(gpu, ""))
-    case = pawl_harness._Case("bench/candidate", lambda: (lambda: gpu.launch("kernel", 5)), True, 0)
+    case = pawl_harness._Case("bench/candidate", lambda number: (lambda: gpu.launch("kernel", 5)), True, 0)
     case.sample = [case.run]
     readings = meter.read(case, 2, 0, False)
     assert len(readings["samples"]) == 2

@@ -3,8 +3,10 @@
 import importlib.util
 import pathlib
 import re
+import struct
 
 import pytest
+from test_arguments import read, write
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 PAGE = ROOT / "docs" / "how-to" / "write-a-harness-python.md"
@@ -34,10 +36,10 @@ def measure_all(harness):
 
 
 def test_the_page_has_the_harnesses_tested_here():
-    assert len(BLOCKS) == 2
+    assert len(BLOCKS) == 4
 
 
-@pytest.mark.parametrize("code", BLOCKS, ids=["smallest", "implementations"])
+@pytest.mark.parametrize("code", BLOCKS[:3], ids=["smallest", "implementations", "checked"])
 def test_the_harnesses_of_the_page_run(start, run_by_hand, tmp_path, code):
     need_imports(code)
     path = tmp_path / "page.py"
@@ -45,6 +47,24 @@ def test_the_harnesses_of_the_page_run(start, run_by_hand, tmp_path, code):
     assert measure_all(start(path))
     by_hand = run_by_hand(path)
     assert (by_hand.returncode, by_hand.stderr) == (0, "")
+
+
+def test_the_oracle_of_the_page_agrees_with_its_harness(start, tmp_path):
+    need_imports(BLOCKS[2])
+    need_imports(BLOCKS[3])
+    for name, code in (("harness.py", BLOCKS[2]), ("oracle.py", BLOCKS[3])):
+        (tmp_path / name).write_text(code)
+    arguments = [dict(name=name, role=role, dtype="f32", shape=[2]) for name, role in (("x", "in"), ("y", "out"))]
+    inputs = write(tmp_path / "in", x=("F32", [2], struct.pack("<2f", 1.5, -3)))
+    harness, oracle = start(tmp_path / "harness.py"), start(tmp_path / "oracle.py")
+    for implementation in ("candidate", "out"):
+        harness.prepare("scale", {"N": 2}, implementation=implementation, arguments=arguments)
+        assert harness.ask("check", inputs=inputs, outputs=str(tmp_path / "got"), poison="1")["supported"]
+        assert read(tmp_path / "got") == {"y": ("F32", [2], struct.pack("<2f", 3, -6))}
+    asked = dict(benchmark="scale", params={"N": 2}, arguments=arguments, inputs=inputs, naive=True)
+    assert oracle.ask("compute", outputs=str(tmp_path / "want"), **asked)["naive"] is True
+    want = read(tmp_path / "want")
+    assert want["y"] == ("F64", [2], struct.pack("<2d", 3, -6)) and want["y.naive"] == read(tmp_path / "got")["y"]
 
 
 def test_the_page_tells_the_truth_about_failure(start, tmp_path):

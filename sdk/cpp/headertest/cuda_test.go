@@ -94,6 +94,10 @@ func TestEmulatedCUDA(t *testing.T) {
 			prepare("busy", `{"us":100}`, ""), prepared,
 			`> {"id":5,"op":"measure","samples":2}`, `< {"id":5,"op":"measure","count":2}`)
 	})
+	t.Run("arguments", func(t *testing.T) {
+		t.Parallel()
+		playDeviceArguments(t, h)
+	})
 	const second = "GPU-00000000-0000-0000-0000-000000000001"
 	t.Run("the device pawl chose", func(t *testing.T) {
 		t.Parallel()

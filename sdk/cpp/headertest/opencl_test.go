@@ -69,6 +69,10 @@ func TestOpenCL(t *testing.T) {
 			prepare(`{"n":10}`, "device"), `< {"id":2,"op":"prepare","timer":"device"}`,
 			`> {"id":5,"op":"measure","samples":1}`, `< {"id":5,"op":"measure","count":1}`)
 	})
+	t.Run("arguments", func(t *testing.T) {
+		t.Parallel()
+		playDeviceArguments(t, h)
+	})
 	t.Run("no such device", func(t *testing.T) {
 		t.Parallel()
 		none := harness(h.Command[0], "PAWL_OPENCL_DEVICE=no such device")

@@ -47,9 +47,34 @@ struct Greedy {
   void run(pawl_launch *) {}
 };
 
+static __global__ void double_kernel(int n, float *x, float *y, int behind, int spoils) {
+  const int i = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+  if (i < n + behind) y[i] = i < n ? 2 * x[i] : 1;
+  if (i == 0 && spoils) x[0] = 7;
+}
+
+// y = 2 x in device memory. `behind` elements too many are written; `spoils` changes the input.
+struct Double {
+  int n, behind, spoils;
+  float *x, *y;
+  Double(const pawl_params *p, pawl_rng *rng) {
+    n = (int)pawl_int(p, "N");
+    behind = pawl_has(p, "behind") ? (int)pawl_int(p, "behind") : 0;
+    spoils = pawl_has(p, "spoils");
+    x = (float *)pawl_device_alloc(n * sizeof(float));
+    y = (float *)pawl_device_alloc(n * sizeof(float));
+    float *host = (float *)pawl_alloc(n * sizeof(float));
+    pawl_fill_float(rng, host, (size_t)n);
+    PAWL_CHECK(PAWLI_GPU(Memcpy)(x, host, n * sizeof(float), PAWLI_GPU(MemcpyHostToDevice)));
+    pawl_input("x", x, "f32", n);
+    pawl_output("y", y, "f32", n);
+  }
+  void run(pawl_launch *l) { double_kernel<<<n / 64 + 1, 64, 0, pawl_stream(l)>>>(n, x, y, behind, spoils); }
+};
+
 int main(int argc, char **argv) {
   pawl_benchmark b[] = {pawl_class<Busy>("busy"), pawl_class<SelfSync>("selfsync"), pawl_class<BadLaunch>("badlaunch"),
-                        pawl_class<Stumble>("stumble"), pawl_class<Greedy>("greedy")};
+                        pawl_class<Stumble>("stumble"), pawl_class<Greedy>("greedy"), pawl_class<Double>("double")};
   b[0].configs = "us=100";
-  return pawl_main(argc, argv, b, 5);
+  return pawl_main(argc, argv, b, 6);
 }
