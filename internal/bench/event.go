@@ -3,6 +3,7 @@ package bench
 import (
 	"github.com/goatnote-inc/pawl/gpu"
 	"github.com/goatnote-inc/pawl/internal/device"
+	"github.com/goatnote-inc/pawl/internal/loop"
 	"github.com/goatnote-inc/pawl/internal/oracle"
 	"github.com/goatnote-inc/pawl/internal/trial"
 	"github.com/goatnote-inc/pawl/measure"
@@ -61,6 +62,8 @@ type (
 		Benchmark string
 		oracle.Event
 	}
+	// Staged tells what a step before measuring came to.
+	Staged struct{ loop.Stage }
 	// Saved tells where the record is.
 	Saved struct {
 		Path string
@@ -79,6 +82,7 @@ func (Ready) benchEvent()      {}
 func (Calibrated) benchEvent() {}
 func (Noticed) benchEvent()    {}
 func (Measuring) benchEvent()  {}
+func (Staged) benchEvent()     {}
 func (Saved) benchEvent()      {}
 
 func (FuzzPlanned) benchEvent() {}

@@ -70,7 +70,7 @@ type fuzz struct {
 	*run
 	FuzzOptions
 	tensors string          // folder of the files that the processes exchange
-	built   map[string]bool // keys of builds
+	built   map[string]bool // keys of builds, and implementations with them
 }
 
 // target is a benchmark with what is to be tried on it.
@@ -240,12 +240,13 @@ func (f *fuzz) buildImplementation(ctx context.Context, name string, t target, l
 		if err != nil {
 			return err
 		}
-		if key := v.Build.Key(); !f.built[key] {
+		key := v.Build.Key()
+		if !f.built[key] { // implementations of one command share it
 			if err := f.buildVariant(ctx, &s, v.Build, log); err != nil {
 				return err
 			}
-			f.built[key] = true
 		}
+		f.built[key], f.built[name+key] = true, true
 	}
 	return nil
 }

@@ -94,7 +94,7 @@ func (k *kernel) close(ctx context.Context) error {
 func (f *fuzz) harnessed(implementation string, log io.Writer) *kernel {
 	key := func(p suite.Params) (string, error) {
 		v, err := f.Suite.VariantFor(implementation, p)
-		if err == nil && !f.built[v.Build.Key()] {
+		if err == nil && !f.built[implementation+v.Build.Key()] {
 			err = fmt.Errorf("%s is not built for {%s}", implementation, p)
 		}
 		return v.Harness.Key(), err

@@ -167,7 +167,7 @@ var commandGroups = []struct {
 	commands  []func(*globals) *cobra.Command
 }{
 	{"start", "Start:", []func(*globals) *cobra.Command{newInit, newDoctor, newSetup, newValidate, newSchema}},
-	{"measure", "Measure:", []func(*globals) *cobra.Command{newBuild, newPreflight, newBench, newSweep, newImport, newReport}},
+	{"measure", "Measure:", []func(*globals) *cobra.Command{newBuild, newPreflight, newFuzz, newBench, newSweep, newImport, newReport}},
 	{"decide", "Decide:", []func(*globals) *cobra.Command{newRun, newCompare, newBaseline}},
 	{"explain", "Explain:", []func(*globals) *cobra.Command{newGPU, newOccupancy}},
 	{"other", "Other:", []func(*globals) *cobra.Command{newSDK, newLab}},

@@ -30,6 +30,18 @@ func (b Benchmark) Arguments(p Params) ([]tensor.Argument, error) {
 	return list, nil
 }
 
+// Flops is the declared work of a config, 0 where the suite does not say.
+func (b Benchmark) Flops(p Params) float64 {
+	if b.doc == nil || !b.doc.Flops.set() {
+		return 0
+	}
+	v, err := b.doc.Flops.Number(p.Map())
+	if err != nil {
+		return 0
+	}
+	return max(v, 0)
+}
+
 // misfit is an expression that does not work for a config.
 type misfit struct {
 	formula

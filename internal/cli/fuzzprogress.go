@@ -1,0 +1,110 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/goatnote-inc/pawl/internal/bench"
+	"github.com/goatnote-inc/pawl/internal/oracle"
+	"github.com/goatnote-inc/pawl/internal/report"
+)
+
+// fuzzProgress tells what happens in a search: one line that is written over on a
+// terminal, a line now and then elsewhere, JSON lines for programs.
+type fuzzProgress struct {
+	*progress
+	now     func() time.Time
+	mu      sync.Mutex
+	planned []bench.FuzzPlanned
+	told    time.Time
+	drawn   bool      // a line that will be written over stands on the terminal
+	began   time.Time // of the shrinking under way
+	shrunk  map[string][]float64
+}
+
+func newFuzzProgress(g *globals, asJSON bool, now func() time.Time) *fuzzProgress {
+	return &fuzzProgress{
+		progress: &progress{IO: g.IO, style: g.errStyle(), json: asJSON}, now: now, shrunk: map[string][]float64{},
+	}
+}
+
+// shrinking is how long it took to make the n-th failure of a benchmark small.
+func (p *fuzzProgress) shrinking(benchmark string, n int) float64 {
+	if list := p.shrunk[benchmark]; n < len(list) {
+		return list[n]
+	}
+	return 0
+}
+
+func (p *fuzzProgress) close() { p.wipe() }
+
+func (p *fuzzProgress) event(e bench.Event) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch e := e.(type) {
+	case bench.FuzzPlanned:
+		p.planned = append(p.planned, e)
+		p.say("plan", map[string]any{"benchmark": e.Benchmark, "points": e.Points, "replayed": e.Replayed, "seconds": e.Seconds}, "trying "+describePlan(e))
+	case bench.Fuzzing:
+		p.fuzzing(e)
+	default:
+		p.wipe()
+		p.progress.event(e)
+	}
+}
+
+func (p *fuzzProgress) fuzzing(e bench.Fuzzing) {
+	switch {
+	case e.Warning != "":
+		p.say("warning", map[string]any{"benchmark": e.Benchmark, "text": e.Warning}, p.style.Warn("note: ")+e.Warning)
+	case e.Shrinking != nil:
+		p.began = p.now()
+		p.say("shrinking", map[string]any{"benchmark": e.Benchmark, "point": e.Shrinking}, fmt.Sprintf("wrong at %s; looking for a smaller point", e.Shrinking))
+	case e.Found != nil:
+		p.shrunk[e.Benchmark] = append(p.shrunk[e.Benchmark], p.now().Sub(p.began).Seconds())
+		p.say("found", map[string]any{"benchmark": e.Benchmark, "found": e.Found}, fmt.Sprintf("smallest: %s", e.Found.Smallest.Point))
+	case e.Result != nil && p.json:
+		p.line(eventLine("point", map[string]any{"benchmark": e.Benchmark, "done": e.Done, "total": e.Total, "point": e.Result.Point, "status": e.Result.Status, "reason": e.Result.Reason}))
+	case e.Result != nil:
+		p.point(e)
+	}
+}
+
+// point tells how far it is, at most every few seconds.
+func (p *fuzzProgress) point(e bench.Fuzzing) {
+	every := 5 * time.Second
+	if p.ErrScreen != nil {
+		every = 100 * time.Millisecond
+	}
+	if p.now().Sub(p.told) < every && e.Result.Status != oracle.Failed {
+		return
+	}
+	p.told = p.now()
+	text := fmt.Sprintf("%s: %d of %s, %s %s", e.Benchmark, e.Done, report.Plural(e.Total, "point"), e.Result.Point, e.Result.Status)
+	if p.ErrScreen == nil {
+		p.line(text)
+		return
+	}
+	width, _ := p.ErrScreen()
+	fmt.Fprintf(p.Err, "\r\x1b[K%s", strings.TrimSpace(text[:min(len(text), max(width-1, 20))]))
+	p.drawn = true
+}
+
+// say tells something that is worth keeping.
+func (p *fuzzProgress) say(name string, fields map[string]any, text string) {
+	p.wipe()
+	if p.json {
+		p.line(eventLine(name, fields))
+		return
+	}
+	p.line(text)
+}
+
+func (p *fuzzProgress) wipe() {
+	if p.drawn {
+		fmt.Fprint(p.Err, "\r\x1b[K")
+		p.drawn = false
+	}
+}

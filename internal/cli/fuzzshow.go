@@ -1,0 +1,210 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/goatnote-inc/pawl/internal/bench"
+	"github.com/goatnote-inc/pawl/internal/oracle"
+	"github.com/goatnote-inc/pawl/internal/report"
+	"github.com/goatnote-inc/pawl/internal/suite"
+)
+
+// fuzzAnswer is what pawl fuzz says, for programs as it stands.
+type fuzzAnswer struct {
+	OK         bool            `json:"ok"`
+	Passed     int             `json:"passed"`
+	Failed     int             `json:"failed"`
+	Skipped    int             `json:"skipped"`
+	Seed       uint64          `json:"seed,string"` // secret until now
+	Trust      string          `json:"trust,omitempty"`
+	Benchmarks []fuzzBenchmark `json:"benchmarks"`
+}
+
+type fuzzBenchmark struct {
+	*oracle.Report
+	Failures []fuzzFailure `json:"failures,omitempty"`
+}
+
+// fuzzFailure is a failure made small.
+type fuzzFailure struct {
+	Message string   `json:"message"`
+	Command []string `json:"command"` // repeats it
+	Seconds float64  `json:"seconds"` // that it took to make it small
+	File    string   `json:"file,omitempty"`
+}
+
+func (f *fuzzFlags) answer(reports []*oracle.Report, seed uint64, p *fuzzProgress) fuzzAnswer {
+	a := fuzzAnswer{Seed: seed, Trust: f.trust, Benchmarks: []fuzzBenchmark{}}
+	for _, r := range reports {
+		a.Passed, a.Failed, a.Skipped = a.Passed+r.Passed, a.Failed+r.Failed, a.Skipped+r.Skipped
+		b := fuzzBenchmark{Report: r}
+		for i, found := range r.Found {
+			failure := fuzzFailure{
+				Message: found.Smallest.Reason, Command: f.command(r.Benchmark, found.Smallest.Point),
+				Seconds: p.shrinking(r.Benchmark, i), File: found.File,
+			}
+			// Two failures of different kinds may be the same one when they are small.
+			if !slices.ContainsFunc(b.Failures, func(x fuzzFailure) bool { return slices.Equal(x.Command, failure.Command) }) {
+				b.Failures = append(b.Failures, failure)
+			}
+		}
+		a.Benchmarks = append(a.Benchmarks, b)
+	}
+	a.OK = a.Failed == 0 && a.Passed > 0
+	return a
+}
+
+func (f *fuzzFlags) showFuzz(a fuzzAnswer) error {
+	if f.json {
+		e := json.NewEncoder(f.Out)
+		e.SetIndent("", "  ")
+		return e.Encode(a)
+	}
+	var b strings.Builder
+	for _, r := range a.Benchmarks {
+		if err := f.writeBenchmark(&b, r); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintln(&b, f.style().Faint(fmt.Sprintf("seed %d", a.Seed)))
+	_, err := f.Out.Write([]byte(b.String()))
+	return err
+}
+
+func (f *fuzzFlags) writeBenchmark(b *strings.Builder, r fuzzBenchmark) error {
+	style := f.style()
+	fmt.Fprintln(b, style.Bold(r.Benchmark)+": "+f.headline(r))
+	if err := report.Table(b, style, []bool{false, true, true, false}, f.rows(r)); err != nil {
+		return err
+	}
+	for _, x := range r.Failures {
+		fmt.Fprintf(b, "\n%s %s\n  %s\n", style.Bad("wrong:"), x.Message, quoted(x.Command))
+		if x.File != "" {
+			fmt.Fprintln(b, style.Faint("  kept in "+x.File))
+		}
+	}
+	for _, w := range r.Warnings {
+		fmt.Fprintln(b, style.Warn("note: ")+w)
+	}
+	fmt.Fprintln(b)
+	return nil
+}
+
+// headline is the answer for a benchmark in one line.
+func (f *fuzzFlags) headline(r fuzzBenchmark) string {
+	style := f.style()
+	parts := []string{style.Good(fmt.Sprintf("%d of %s passed", r.Passed, report.Plural(r.Passed+r.Failed, "point")))}
+	if r.Failed > 0 {
+		parts[0] = style.Bad(fmt.Sprintf("%d of %s failed", r.Failed, report.Plural(r.Passed+r.Failed, "point")))
+	}
+	if r.Skipped > 0 {
+		parts = append(parts, fmt.Sprintf("%d skipped", r.Skipped))
+	}
+	if r.Untried > 0 {
+		parts = append(parts, style.Warn(fmt.Sprintf("%d not tried", r.Untried)))
+	}
+	switch r.Repeated {
+	case oracle.Bitwise:
+		parts = append(parts, fmt.Sprintf("the same bits when repeated (%s)", report.Plural(r.Twice, "point")))
+	case oracle.Bounded:
+		parts = append(parts, fmt.Sprintf("within the tolerance when repeated (%s)", report.Plural(r.Twice, "point")))
+	}
+	return strings.Join(append(parts, report.Span(r.Took)), ", ")
+}
+
+// rows are the configs with their worst error or, if asked for, all points.
+func (f *fuzzFlags) rows(r fuzzBenchmark) [][]string {
+	rows := [][]string{{"config", "points", "worst error", ""}}
+	var order []string
+	byConfig := map[string][]oracle.Result{}
+	for _, x := range r.Results {
+		name := suite.ConfigName(x.Params)
+		if f.all {
+			name += " " + x.Inputs + " " + strconv.FormatUint(x.Seed, 10)
+		}
+		if byConfig[name] == nil {
+			order = append(order, name)
+		}
+		byConfig[name] = append(byConfig[name], x)
+	}
+	for _, name := range order {
+		rows = append(rows, f.row(name, byConfig[name]))
+	}
+	const most = 40 // of a table that somebody reads
+	if len(rows) > most && !f.all {
+		bad := slices.DeleteFunc(slices.Clone(rows[1:]), func(row []string) bool { return row[3] == f.style().Good("passed") })
+		kept := append([][]string{rows[0]}, bad[:min(len(bad), most)]...)
+		return append(kept, []string{fmt.Sprintf("and %d more", len(rows)-len(kept)), "", "", "--all shows them"})
+	}
+	return rows
+}
+
+func (f *fuzzFlags) row(name string, results []oracle.Result) []string {
+	var worst float64
+	compared, remark := false, f.style().Good("passed")
+	for _, x := range results {
+		for _, c := range x.Comparisons {
+			worst, compared = max(worst, c.MaxAbs), true
+		}
+		switch {
+		case x.Status == oracle.Failed:
+			remark = f.style().Bad("failed: ") + x.Inputs + ": " + clipped(x.Reason)
+		case x.Status == oracle.Skipped && remark == f.style().Good("passed"):
+			remark = f.style().Faint("skipped: ") + clipped(x.Reason)
+		}
+	}
+	text := ""
+	if compared {
+		text = fmt.Sprintf("%.2g", worst)
+	}
+	return []string{name, strconv.Itoa(len(results)), text, remark}
+}
+
+func clipped(s string) string {
+	if r := []rune(s); len(r) > 100 {
+		return string(r[:100]) + "..."
+	}
+	return s
+}
+
+var plainWord = regexp.MustCompile(`^[A-Za-z0-9_.,:=+@%/-]+$`)
+
+// quoted is a command for a shell.
+func quoted(words []string) string {
+	out := make([]string, len(words))
+	for i, w := range words {
+		if out[i] = w; !plainWord.MatchString(w) {
+			out[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(out, " ")
+}
+
+// printFuzzPlan shows a dry run.
+func (f *fuzzFlags) printFuzzPlan(planned []bench.FuzzPlanned) error {
+	if f.json {
+		e := json.NewEncoder(f.Out)
+		e.SetIndent("", "  ")
+		return e.Encode(planned)
+	}
+	for _, p := range planned {
+		if _, err := fmt.Fprintln(f.Out, describePlan(p)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func describePlan(p bench.FuzzPlanned) string {
+	text := fmt.Sprintf("%s: %s", p.Benchmark, report.Plural(p.Points, "point"))
+	if p.Replayed > 0 {
+		text += fmt.Sprintf(" after %s that failed before", report.Plural(p.Replayed, "point"))
+	}
+	return text + fmt.Sprintf(", by their size about %s", report.Span(time.Duration(p.Seconds*float64(time.Second)).Round(time.Second)))
+}
