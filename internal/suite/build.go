@@ -234,3 +234,54 @@ var (
 	_ spelled = (*archName)(nil)
 	_ spelled = (*size)(nil)
 )
+
+// checkOutputs finds builds of one implementation that make the same file: the last
+// of them would be measured for all.
+func (r *resolver) checkOutputs() {
+	for _, s := range r.suite.sides {
+		texts := s.Build.texts()
+		for _, e := range s.Build.Env {
+			texts = append(texts, text(e.value))
+		}
+		places := places(texts)
+		owner := map[string]string{}
+		for _, v := range s.variants {
+			name, at := s.Build.collision(v.Build, owner)
+			if at != nil && len(places) > 0 {
+				p := places[0].param
+				r.add(at, fmt.Sprintf("give each a file of its own, such as %s", withPlace(name, p)),
+					"%q is made by a build for each ${%s}, and the last one would be measured for all", shorten(name), p)
+				break
+			}
+		}
+	}
+}
+
+// withPlace puts a place into a file's name, before its extension.
+func withPlace(name, param string) string {
+	dot := strings.LastIndexByte(name, '.')
+	if dot <= strings.LastIndexByte(name, '/') {
+		dot = len(name)
+	}
+	return name[:dot] + "-${" + param + "}" + name[dot:]
+}
+
+// collision is the first file of a build that another one makes, and where the suite
+// names it. A glob with wildcards may be of different files, so it says nothing.
+func (b buildDoc) collision(built Build, owner map[string]string) (string, *node) {
+	outputs, texts := built.Outputs, b.Outputs
+	if len(outputs) == 0 && built.Target != "" && slices.Contains(recipeNeeds[b.Recipe], "target") {
+		outputs, texts = []string{built.Target}, []text{b.Target}
+	}
+	key := built.Key()
+	for i, o := range outputs {
+		if strings.ContainsAny(o, "*?[") {
+			continue
+		}
+		if other, ok := owner[o]; ok && other != key {
+			return o, texts[i].at
+		}
+		owner[o] = key
+	}
+	return "", nil
+}
