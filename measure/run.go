@@ -115,12 +115,13 @@ type Tool struct {
 
 // BuildFacts is what is known of a build without running it.
 type BuildFacts struct {
-	Command string       `json:"command,omitempty"`
-	Seconds float64      `json:"seconds,omitempty"`
-	Cached  bool         `json:"cached,omitempty"` // all of it was kept from an earlier build
-	Outputs []FileDigest `json:"outputs,omitempty"`
-	Kernels []Kernel     `json:"kernels,omitempty"` // of CUDA outputs, by architecture
-	Code    []CodeDigest `json:"code,omitempty"`    // of every function, to explain what changed
+	Command   string       `json:"command,omitempty"`
+	Seconds   float64      `json:"seconds,omitempty"`
+	Cached    bool         `json:"cached,omitempty"`    // all of it was kept from an earlier build
+	Sandboxed bool         `json:"sandboxed,omitempty"` // it ran in the sandbox, as a stranger's build does
+	Outputs   []FileDigest `json:"outputs,omitempty"`
+	Kernels   []Kernel     `json:"kernels,omitempty"` // of CUDA outputs, by architecture
+	Code      []CodeDigest `json:"code,omitempty"`    // of every function, to explain what changed
 }
 
 // Harness is the program that ran the kernel.

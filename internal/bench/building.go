@@ -285,9 +285,10 @@ func (r *run) makeOne(ctx context.Context, side string, recipe build.Recipe, log
 func (r *run) account(s *side, recipe build.Recipe, res build.Result, log string) {
 	facts, all := res.Facts, &s.impl.Build
 	if all.Command == "" {
-		all.Command, all.Cached = facts.Command, facts.Cached
+		all.Command, all.Cached, all.Sandboxed = facts.Command, facts.Cached, facts.Sandboxed
 	}
 	all.Cached = all.Cached && facts.Cached
+	all.Sandboxed = all.Sandboxed && facts.Sandboxed
 	all.Seconds += facts.Seconds
 	for _, o := range facts.Outputs {
 		if !slices.Contains(all.Outputs, o) {

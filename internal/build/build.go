@@ -90,6 +90,7 @@ func Make(ctx context.Context, r Recipe, log io.Writer) (Result, error) {
 		return res, err
 	}
 	res.Facts.Outputs, res.Facts.Cached = outputs, res.Cached
+	res.Facts.Sandboxed = r.Command != "" && r.Sandbox != nil
 	if len(r.Outputs) > 0 && len(outputs) == 0 {
 		return res, &Error{Command: r.Name(), Dir: r.Dir, Reason: fmt.Sprintf("it succeeded, but none of its outputs is there: %s", strings.Join(r.Outputs, ", "))}
 	}
