@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/goatnote-inc/pawl/internal/ledger"
 	"github.com/goatnote-inc/pawl/internal/loop"
@@ -18,6 +19,7 @@ type Gate struct {
 	Options                // what to measure; Base must be named
 	Plan    loop.Plan      // what the loop may do
 	Ledger  *ledger.Ledger // where baselines are kept; nil for nowhere
+	Fuzz    time.Duration  // for looking for wrong results before measuring
 	// Report writes what people read, when everything is known.
 	Report func(Outcome) error
 }
@@ -73,7 +75,7 @@ func (d *driver) apply(o loop.Outcome) (err error) {
 func (d *driver) measure(ctx context.Context) error {
 	o := d.Options
 	var stopped error
-	o.Built = func(context.Context) error { return d.apply(loop.Built{}) }
+	o.built = d.before
 	o.Baseline = d.baselineCommit
 	o.Decide = func(seen *measure.Run, over bool) []string {
 		if stopped = d.apply(d.looked(seen, over)); stopped != nil {
@@ -96,6 +98,8 @@ func (d *driver) measure(ctx context.Context) error {
 	switch {
 	case stopped != nil || ctx.Err() != nil:
 		return errors.Join(err, stopped)
+	case errors.Is(err, errStopped):
+		return nil
 	case d.Result.Identical:
 		return d.apply(loop.Built{Identical: d.identicalCases()})
 	case broke:

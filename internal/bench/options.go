@@ -43,8 +43,8 @@ type Options struct {
 	// Baseline names a third commit to measure, once the device is known; empty for
 	// none. One that cannot be checked out or built is left out, and told.
 	Baseline func(gpu.Identity) string
-	// Built is called when all sides are built, before the device is used.
-	Built func(context.Context) error
+	// built is called when all sides are built, before anything is measured.
+	built func(context.Context, *run) error
 	// Decide says which cases need more rounds, from all that was measured so far;
 	// over means that no more will come. Nil decides all at the first look.
 	Decide func(seen *measure.Run, over bool) []string

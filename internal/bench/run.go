@@ -60,8 +60,8 @@ func Run(ctx context.Context, o Options) (res Result, err error) {
 			return Result{Identical: same}, err
 		}
 	}
-	if r.Built != nil {
-		if err := r.Built(ctx); err != nil {
+	if r.built != nil {
+		if err := r.built(ctx, r); err != nil {
 			return Result{}, err
 		}
 	}

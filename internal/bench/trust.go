@@ -20,12 +20,15 @@ func (o Options) trust() measure.Trust {
 	return cmp.Or(o.Trust, o.Suite.Trust, measure.Trusted)
 }
 
-// secret draws what no side can foresee. It is told in the record when all is over.
-func (r *run) drawSecret() *mathrand.Rand {
-	var seed [32]byte
-	_, _ = rand.Read(seed[:]) // never fails
-	r.ending.Secret = hex.EncodeToString(seed[:])
-	return mathrand.New(mathrand.NewChaCha8(seed))
+// random is what no side can foresee. Its seed is told in the record when all is over.
+func (r *run) random() *mathrand.Rand {
+	if r.secret == nil {
+		var seed [32]byte
+		_, _ = rand.Read(seed[:]) // never fails
+		r.ending.Secret = hex.EncodeToString(seed[:])
+		r.secret = mathrand.New(mathrand.NewChaCha8(seed))
+	}
+	return r.secret
 }
 
 // doubts is what the trial does because a side may say anything.
@@ -35,10 +38,7 @@ func (r *run) doubts(s side) (*trial.Doubt, error) {
 		return nil, fmt.Errorf("make a place for tensors: %w", err)
 	}
 	r.atEnd(func(context.Context) error { return os.RemoveAll(dir) })
-	if r.secret == nil {
-		r.secret = r.drawSecret()
-	}
-	d := &trial.Doubt{Secret: r.secret, Dir: dir, Score: r.trust() == measure.SelfTimed, Inputs: freshInputs}
+	d := &trial.Doubt{Secret: r.random(), Dir: dir, Score: r.trust() == measure.SelfTimed, Inputs: freshInputs}
 	if r.verifying == nil {
 		if r.verifying, err = r.newVerifier(); err != nil {
 			return nil, err

@@ -32,6 +32,8 @@ func jsonEvent(e bench.Event) string {
 		name, fields["when"], fields["median_ns"] = "calibrated", e.When, e.Median
 	case bench.Noticed:
 		name, fields["notice"] = "notice", e.Notice
+	case bench.Staged:
+		name, fields["step"], fields["answer"], fields["line"], fields["detail"] = "staged", e.Step, e.Answer, e.Line, e.Detail
 	case bench.Saved:
 		name, fields["path"], fields["end"] = "saved", e.Path, e.End
 	case bench.Measuring:

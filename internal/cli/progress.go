@@ -111,6 +111,10 @@ func (p *progress) describe(e bench.Event) string {
 		return fmt.Sprintf("measuring %s, %s, %s, on %s", casesOf(e), versus(e.Sides), roundsASide(e.Rounds), e.Device.Name)
 	case bench.Noticed:
 		return p.style.Warn("note: ") + e.Notice.String()
+	case bench.FuzzPlanned:
+		return "looking for wrong results of " + describePlan(e)
+	case bench.Staged:
+		return fmt.Sprintf("%s: %s", e.Step, e.Line)
 	case bench.Measuring:
 		return p.describeTrial(e.Event)
 	default:

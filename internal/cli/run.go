@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -23,6 +25,7 @@ type runFlags struct {
 	dir    string // for everything that is written
 	strict bool
 	main   bool
+	fuzz   time.Duration
 }
 
 func newRun(g *globals) *cobra.Command {
@@ -30,7 +33,8 @@ func newRun(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run",
 		Short: "The whole loop: build, measure, decide, keep, report",
-		Long: `Builds the working tree and its base, measures both side by side in rounds of fresh
+		Long: `Builds the working tree and its base, looks at the kernels (pawl preflight) and for
+wrong results (pawl fuzz), each a stop, measures both side by side in rounds of fresh
 processes, and decides case by case: regression, improvement, maintained, or no answer.
 Cases without an answer get more rounds, as the suite says (4, 8, 16, 32).
 
@@ -55,6 +59,7 @@ missing case; 2 no answer, or the base does not work.`,
 	fl.BoolVar(&f.force, "force-measure", false, "measure also when both sides are identical")
 	fl.BoolVar(&f.strict, "strict", false, "fail also when the base is slower than the baseline (drift)")
 	fl.BoolVar(&f.main, "main", false, "this commit is on the main branch: baselines may move (default: found out)")
+	fl.DurationVar(&f.fuzz, "fuzz", 30*time.Second, "`time` for looking for wrong results before measuring; 0 for none")
 	fl.StringVar(&f.accept, "accept", "", "your `reason` to take a changed definition, or a gain above 10 times; it stays in the record")
 	fl.BoolVar(&f.json, "json", false, "the verdicts as JSON on stdout, events as JSON lines on stderr")
 	return cmd
@@ -108,7 +113,10 @@ func (f *runFlags) run(ctx context.Context) error {
 func (f *runFlags) gate(ctx context.Context, s *suite.Suite, o bench.Options) (bench.Gate, error) {
 	p := bench.Policy(s)
 	p.Strict = p.Strict || f.strict
-	gate := bench.Gate{Options: o, Plan: loop.Plan{Policy: p}}
+	gate := bench.Gate{Options: o, Fuzz: f.fuzz, Plan: loop.Plan{
+		Policy: p, Preflight: true,
+		Check: f.fuzz > 0 && slices.ContainsFunc(s.Benchmarks, func(b suite.Benchmark) bool { return b.Check != nil }),
+	}}
 	if err := p.Check(); err != nil {
 		return gate, usageError{fmt.Errorf("policy of the suite: %w", err)}
 	}

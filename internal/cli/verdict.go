@@ -25,20 +25,22 @@ type verdictDocument struct {
 	Gain    *ratchet.Result `json:"gain,omitempty"`  // the candidate against the baseline
 	Moved   []string        `json:"moved,omitempty"` // cases whose baseline moved
 	Stopped *loop.Failure   `json:"stopped,omitempty"`
+	Stages  []report.Stage  `json:"stages,omitempty"` // what came before measuring
+	Trust   measure.Trust   `json:"trust,omitempty"`
 }
 
 // newVerdict says the outcome of a gate as a document, also where it ended before
 // there was a result.
 func newVerdict(out bench.Outcome) verdictDocument {
 	s := out.State
-	d := verdictDocument{Drift: s.Drift, Gain: s.Gain, Stopped: s.Stopped}
+	d := verdictDocument{Drift: s.Drift, Gain: s.Gain, Stopped: s.Stopped, Stages: stagesOf(s)}
 	if s.Result != nil {
 		d.Result = *s.Result
 	} else {
 		d.Result = stoppedResult(s)
 	}
 	if out.Run != nil {
-		d.Run = out.Run.ID
+		d.Run, d.Trust = out.Run.ID, out.Run.Trust
 	}
 	if d.Verdict != s.Verdict() {
 		d.Verdict = s.Verdict()
@@ -52,6 +54,14 @@ func newVerdict(out bench.Outcome) verdictDocument {
 		}
 	}
 	return d
+}
+
+func stagesOf(s loop.State) []report.Stage {
+	var list []report.Stage
+	for _, x := range s.Stages {
+		list = append(list, report.Stage{Name: string(x.Step), Answer: string(x.Answer), Line: x.Line, Detail: x.Detail})
+	}
+	return list
 }
 
 // stoppedResult is the answer of a run that ended before anything was judged: one
@@ -75,7 +85,7 @@ func stoppedResult(s loop.State) ratchet.Result {
 func (f *runFlags) report(s *suite.Suite, out bench.Outcome) error {
 	doc := newVerdict(out)
 	paths := report.Paths{Record: out.Path}
-	in := report.Input{Run: out.Run, Result: &doc.Result, Now: time.Now(), Next: f.next(s, out)}
+	in := report.Input{Run: out.Run, Result: &doc.Result, Now: time.Now(), Next: f.next(s, out), Stages: doc.Stages}
 	var errs []error
 	write := func(name string, path *string, content func(io.Writer) error) {
 		at := filepath.Join(f.dir, name)

@@ -3,7 +3,6 @@ package loop
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/goatnote-inc/pawl/measure"
 	"github.com/goatnote-inc/pawl/ratchet"
@@ -103,7 +102,11 @@ func (s State) built(b Built) State {
 func (s State) passed(stage Stage, next Step) State {
 	s.Stages = append(s.Stages, stage)
 	if stage.Answer == Stop {
-		return s.fail(Failed{Side: measure.Candidate, Why: strings.Join(append([]string{stage.Line}, stage.Detail...), "\n")})
+		why := fmt.Sprintf("%s stops: %s", stage.Step, stage.Line)
+		if len(stage.Detail) > 0 {
+			why += ". " + stage.Detail[0]
+		}
+		return s.fail(Failed{Side: measure.Candidate, Why: why})
 	}
 	return s.to(next)
 }

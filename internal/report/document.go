@@ -21,6 +21,7 @@ type Input struct {
 	// built both sides.
 	Commit, Base string
 
+	Stages  []Stage // what came before measuring, in order
 	Paths   Paths
 	Links   []Link
 	Next    []Step             // what else to do, after what the verdicts ask for
@@ -64,6 +65,7 @@ type Document struct {
 	Counts   []Count
 	Suite    string // what is said of all cases together
 	Facts    []Fact
+	Stages   []Stage // those before measuring that are not green
 	Sections []Section
 	Next     []Step
 	Warnings []string
@@ -90,7 +92,7 @@ func NewDocument(in Input) *Document {
 		d.Made = in.Now.UTC().Format("2006-01-02 15:04 UTC")
 	}
 	d.Title = title(in.about())
-	d.Facts = facts(in)
+	d.Facts, d.Stages = facts(in), loud(in.Stages)
 	var summaries []Summary
 	if in.Run != nil {
 		summaries = Summarise(in.Run)

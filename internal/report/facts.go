@@ -24,8 +24,10 @@ func facts(in Input) []Fact {
 	if run := in.about(); run != nil {
 		add("hardware", hardware(run))
 	}
+	add("checks", stagesText(in.Stages))
 	if in.Run != nil {
 		add("measured", howMeasured(in))
+		add("trust", trustText(in.Run))
 		add("device", deviceStates(in.Run))
 		add("duration", duration(in.Run))
 		if in.Run.End.Dollars > 0 {

@@ -83,6 +83,13 @@ func (m *markdown) head() string {
 		fmt.Fprintf(&b, "- %s\n", line(m.Suite))
 	}
 	b.WriteString("\n")
+	for _, s := range m.Stages {
+		fmt.Fprintf(&b, "**%s: %s**, %s\n", escape(s.Name), s.Answer, line(s.Line))
+		for _, text := range s.Detail {
+			fmt.Fprintf(&b, "- %s\n", line(text))
+		}
+		b.WriteString("\n")
+	}
 	return b.String()
 }
 

@@ -26,6 +26,7 @@ func Verdicts(w io.Writer, d *Document, style Style, explain bool) error {
 	}
 	t := terminal{style: style, width: cmp.Or(style.Width, 100), explain: explain}
 	t.head(d)
+	t.stages(d)
 	t.cases(d)
 	t.sentences(d)
 	t.foot(d)
@@ -53,6 +54,21 @@ func (t *terminal) head(d *Document) {
 	}
 	t.b.WriteString(t.style.Faint(wrapped(strings.Join(append([]string{d.Title}, parts...), "; "), t.width, "")))
 	t.b.WriteString("\n\n")
+}
+
+// stages are those before measuring that somebody has to look at.
+func (t *terminal) stages(d *Document) {
+	for _, s := range d.Stages {
+		word := t.style.Warn(s.Name + ": " + s.Answer)
+		if s.Answer == "stop" {
+			word = t.paint(ratchet.Broken, s.Name+": "+s.Answer)
+		}
+		t.b.WriteString(word + ", " + s.Line + "\n")
+		for _, text := range s.Detail {
+			t.wrap("  ", text)
+		}
+		t.b.WriteString("\n")
+	}
 }
 
 func (t *terminal) cases(d *Document) {

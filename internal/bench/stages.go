@@ -1,0 +1,174 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/goatnote-inc/pawl/internal/loop"
+	"github.com/goatnote-inc/pawl/internal/oracle"
+	"github.com/goatnote-inc/pawl/internal/preflight"
+	"github.com/goatnote-inc/pawl/internal/suite"
+	"github.com/goatnote-inc/pawl/measure"
+)
+
+// errStopped ends a run whose candidate is not worth measuring. The loop knows why.
+var errStopped = errors.New("a step before measuring stopped the run")
+
+// before does what stands between building and measuring, as the loop asks for it.
+func (d *driver) before(ctx context.Context, r *run) error {
+	if err := d.apply(loop.Built{Stage: builtStage(r.sides)}); err != nil {
+		return err
+	}
+	for {
+		var outcome loop.Outcome
+		switch loop.Next(d.State).(type) {
+		case loop.Preflight:
+			stage, err := d.preflight(ctx, r)
+			if err != nil {
+				return err
+			}
+			outcome = loop.Examined{Stage: stage}
+		case loop.Check:
+			stage, err := d.check(ctx, r)
+			if err != nil {
+				return err
+			}
+			outcome = loop.Checked{Stage: stage}
+		case loop.Measure:
+			return nil
+		default:
+			return errStopped
+		}
+		if err := d.apply(outcome); err != nil {
+			return err
+		}
+		d.tell()
+	}
+}
+
+// tell shows the stage that is over.
+func (d *driver) tell() {
+	if n := len(d.State.Stages); n > 0 && d.Emit != nil {
+		d.Emit(Staged{d.State.Stages[n-1]})
+	}
+}
+
+func builtStage(sides []side) loop.Stage {
+	s := loop.Stage{Step: loop.Building, Answer: loop.Pass}
+	seconds, built := 0.0, 0
+	for _, side := range sides {
+		if side.impl.Build.Command != "" {
+			built++
+			seconds += side.impl.Build.Seconds
+		}
+	}
+	if built == 0 {
+		s.Answer, s.Line = loop.Skipped, "nothing to build"
+		return s
+	}
+	s.Line = fmt.Sprintf("%d built in %.1f s", built, seconds)
+	return s
+}
+
+// preflight looks at what was built.
+func (d *driver) preflight(ctx context.Context, r *run) (loop.Stage, error) {
+	target, err := preflight.TargetDevice(r.device.Identity())
+	if err != nil {
+		target = preflight.Target{} // a GPU newer than the tables: what needs none is still looked at
+	}
+	last, _ := measure.Load(r.Out) // without a record there is less to say
+	log, _ := os.ReadFile(filepath.Join(filepath.Dir(r.Out), "logs", "candidate.build.log"))
+	report, err := preflight.Run(ctx, preflight.Options{
+		Suite: r.Suite, Dir: r.Dir, Case: r.Case, Target: target, UUID: r.device.Identity().UUID, Log: string(log), Last: last,
+	})
+	if err != nil {
+		return loop.Stage{}, fmt.Errorf("preflight: %w", err)
+	}
+	return preflightStage(report), nil
+}
+
+func preflightStage(r preflight.Report) loop.Stage {
+	s := loop.Stage{Step: loop.Examining, Answer: loop.Pass}
+	passed := 0
+	for _, g := range r.Gates {
+		text := fmt.Sprintf("%s: %s: %s", g.Name, g.Subject(), g.Text)
+		if g.Fix != "" {
+			text += "; " + g.Fix
+		}
+		switch g.State {
+		case preflight.Pass:
+			passed++
+		case preflight.Warn, preflight.Stop:
+			s.Detail = append(s.Detail, text)
+		case preflight.Unknown:
+		}
+	}
+	switch r.Worst() {
+	case preflight.Stop:
+		s.Answer = loop.Stop
+	case preflight.Warn:
+		s.Answer = loop.Warn
+	case preflight.Pass, preflight.Unknown:
+	}
+	s.Line = fmt.Sprintf("%d of %d gates pass", passed, len(r.Gates))
+	if passed == 0 && len(s.Detail) == 0 {
+		s.Answer, s.Line = loop.Skipped, "nothing that a gate could look at"
+	}
+	return s
+}
+
+// check looks for wrong results, for as long as a run may take over it.
+func (d *driver) check(ctx context.Context, r *run) (stage loop.Stage, err error) {
+	dir, err := filepath.Abs(r.Dir)
+	if err != nil {
+		return stage, fmt.Errorf("find the suite's folder: %w", err)
+	}
+	own := &run{Options: r.Options, device: r.device, lease: r.lease, sides: r.sides}
+	own.Dir, own.Seed = dir, r.random().Uint64()
+	f := &fuzz{run: own, FuzzOptions: FuzzOptions{Time: d.Fuzz}, built: map[string]bool{}}
+	defer func() { err = errors.Join(err, f.cleanUp(ctx)) }()
+	if f.tensors, err = oracle.Folder(); err != nil {
+		return stage, err
+	}
+	f.atEnd(func(context.Context) error { return os.RemoveAll(f.tensors) })
+	for _, s := range r.sides {
+		for _, v := range r.variants(s.from) {
+			f.built[s.from+v.Build.Key()] = true
+		}
+	}
+	targets, err := f.plans()
+	if err == nil {
+		var reports []*oracle.Report
+		reports, err = f.campaigns(ctx, targets)
+		stage = fuzzStage(reports, f.Seed)
+	}
+	if errors.Is(err, ErrNothingToTest) {
+		return loop.Stage{Step: loop.Checking, Answer: loop.Skipped, Line: err.Error()}, nil
+	}
+	return stage, err
+}
+
+func fuzzStage(reports []*oracle.Report, seed uint64) loop.Stage {
+	s := loop.Stage{Step: loop.Checking, Answer: loop.Pass}
+	passed, failed, untried := 0, 0, 0
+	var took time.Duration
+	for _, r := range reports {
+		passed, failed, untried, took = passed+r.Passed, failed+r.Failed, untried+r.Untried, took+r.Took
+		for _, x := range r.Found {
+			s.Detail = append(s.Detail, fmt.Sprintf("%s/%s: %s", r.Benchmark, suite.ConfigName(x.Smallest.Params), x.Smallest.Reason))
+		}
+	}
+	s.Line = fmt.Sprintf("%d of %d right in %.0f s (seed %d)", passed, passed+failed, took.Seconds(), seed)
+	if untried > 0 {
+		s.Line += fmt.Sprintf(", %d more not tried in the time", untried)
+	}
+	if failed > 0 {
+		s.Answer = loop.Stop
+		s.Detail = append(s.Detail, "pawl fuzz --replay shows it again")
+	}
+	return s
+}

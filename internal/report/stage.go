@@ -1,0 +1,84 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/goatnote-inc/pawl/measure"
+)
+
+// Stage is what a step before measuring came to.
+type Stage struct {
+	Name   string   `json:"name"`   // "preflight"
+	Answer string   `json:"answer"` // "pass", "warn", "stop" or "skipped"
+	Line   string   `json:"line"`
+	Detail []string `json:"detail,omitempty"`
+}
+
+// stagesShown is how much a stage may say where it is shown in full.
+const stagesShown = 12
+
+// stagesText is the stages in a line: those that are green need no more.
+func stagesText(stages []Stage) string {
+	var parts []string
+	for _, s := range stages {
+		text := s.Name + " " + s.Line
+		if s.Answer != "pass" {
+			text = fmt.Sprintf("%s %s (%s)", s.Name, s.Answer, s.Line)
+		}
+		parts = append(parts, text)
+	}
+	return strings.Join(parts, "; ")
+}
+
+// loud are the stages that are to be read in full.
+func loud(stages []Stage) []Stage {
+	var list []Stage
+	for _, s := range stages {
+		if s.Answer != "warn" && s.Answer != "stop" {
+			continue
+		}
+		out := Stage{Name: plain(s.Name, nameLength), Answer: s.Answer, Line: plain(s.Line, sentenceLength)}
+		for i, text := range s.Detail {
+			if i == stagesShown {
+				out.Detail = append(out.Detail, fmt.Sprintf("and %d more", len(s.Detail)-i))
+				break
+			}
+			out.Detail = append(out.Detail, plain(text, sentenceLength))
+		}
+		list = append(list, out)
+	}
+	return list
+}
+
+// trustText says how far the numbers can be believed, and what that rests on.
+func trustText(run *measure.Run) string {
+	if run.Trust == "" {
+		return ""
+	}
+	verified, clocks := 0, 0
+	for _, c := range run.Cases {
+		for _, r := range c.Rounds {
+			verified += r.Verified
+			if r.Outside != nil {
+				clocks++
+			}
+		}
+	}
+	parts := []string{string(run.Trust)}
+	if verified > 0 {
+		parts = append(parts, Plural(verified, "result")+" of timed runs compared and right")
+	} else {
+		parts = append(parts, "no result of a timed run compared")
+	}
+	if clocks > 0 {
+		parts = append(parts, "pawl's own clock outside read in "+Plural(clocks, "round"))
+	}
+	if run.Definition != nil {
+		parts = append(parts, "definition changed: "+strings.Join(run.Definition.Changed, ", "))
+	}
+	if run.Accepted != "" {
+		parts = append(parts, "accepted: "+run.Accepted)
+	}
+	return strings.Join(parts, "; ")
+}
