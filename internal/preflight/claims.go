@@ -61,12 +61,9 @@ func claimedRate(g Gate, card gpu.Card, w gpu.Work, gflops float64) Gate {
 // peakOf is the most that a claim can mean: what a case computes in is often not
 // known, and FP32 data may go through the tensor cores as TF32.
 func peakOf(card gpu.Card, d gpu.DType) (gpu.Cell[float64], string) {
-	types := []gpu.DType{d}
-	switch d {
-	case "":
-		types = gpu.DTypes()
-	case gpu.FP32:
-		types = append(types, gpu.TF32)
+	types := map[gpu.DType][]gpu.DType{"": gpu.DTypes(), gpu.FP32: {gpu.FP32, gpu.TF32}}[d]
+	if types == nil {
+		types = []gpu.DType{d}
 	}
 	best, name := gpu.Cell[float64]{}, string(d)
 	for _, t := range types {

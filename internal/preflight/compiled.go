@@ -17,6 +17,7 @@ func (l *look) compiled(kernels []measure.Kernel, points []point) {
 	}
 	kernels = l.forTarget(kernels)
 	for _, k := range kernels {
+		l.remarked(k)
 		owners := ownersOf(k, points)
 		if len(owners) == 0 {
 			owners = []point{{Preflight: l.Suite.Preflight()}} // nobody's: the suite's own gates hold
@@ -146,6 +147,16 @@ func (l *look) bounded(k measure.Kernel, p point) {
 	g.Text = fmt.Sprintf("%d threads in a block, and it is compiled for %d at most: the launch would fail", p.Threads, k.MaxThreads)
 	g.Fix = fmt.Sprintf("__launch_bounds__(%d), or a smaller block", p.Threads)
 	l.add(g)
+}
+
+// remarked passes on what the compiler itself foresees: a loss that it numbers, such as
+// (C7518), is one that a profile would show later.
+func (l *look) remarked(k measure.Kernel) {
+	for _, r := range k.Remarks {
+		if strings.HasPrefix(r, "(C") {
+			l.add(Gate{Name: Remarks, State: Warn, Kernel: k.Name, Arch: k.Arch, Text: r, Fix: "read it as a finding: the compiler gave up what the kernel is written for"})
+		}
+	}
 }
 
 // spillStop is from how many bytes a thread a spill stops a change, when the suite

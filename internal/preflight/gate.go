@@ -34,13 +34,14 @@ const (
 	Architecture Name = "architecture"
 	Symbols      Name = "symbols"
 	Spills       Name = "spills"
+	Remarks      Name = "compiler"
 	Occupancy    Name = "occupancy"
 	Sanitizer    Name = "sanitizer"
 )
 
 // Names lists the gates in their order.
 func Names() []Name {
-	return []Name{SharedMemory, Block, ClaimsGate, Duration, BuildGate, Architecture, Symbols, Spills, Occupancy, Sanitizer}
+	return []Name{SharedMemory, Block, ClaimsGate, Duration, BuildGate, Architecture, Symbols, Spills, Remarks, Occupancy, Sanitizer}
 }
 
 // Gate is one answer: of a gate, for one benchmark, config or kernel.

@@ -151,6 +151,18 @@ benchmarks:
 	says(t, r.Of(Sanitizer)[0], Sanitizer, Unknown, "L4 (sm_89) is not in this machine")
 }
 
+// What the compiler foresees is a finding; other remarks are about what was said already.
+func TestRemarks(t *testing.T) {
+	l := &look{known: map[Gate]bool{}}
+	l.remarked(measure.Kernel{Name: "gemm", Arch: "sm_90a", Remarks: []string{
+		"(C7518) Potential Performance Loss: wgmma.mma_async instructions are serialized", "Registers are spilled to local memory in function 'gemm'",
+	}})
+	if len(l.report.Gates) != 1 {
+		t.Fatalf("%+v", l.report.Gates)
+	}
+	says(t, l.report.Gates[0], Remarks, Warn, "(C7518)")
+}
+
 func TestWrongArchitecture(t *testing.T) {
 	o := place(t, "nvcc", map[string]string{"k.cu": spilling, "pawl.yaml": `version: 1
 build: {command: nvcc -arch=sm_80 -cubin k.cu -o k.cubin, outputs: [k.cubin]}

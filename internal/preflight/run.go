@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -212,25 +213,17 @@ func (l *look) variant(ctx context.Context, v suite.Variant, points []point) err
 	if err != nil {
 		return l.buildFailed(ctx, log, err)
 	}
-	var files []string
-	for _, o := range facts.Outputs {
-		files = append(files, filepath.Join(l.Dir, filepath.FromSlash(o.Path)))
-	}
-	kernels, err := cuda.Inspect(ctx, files, log)
-	if err != nil {
+	if err := codeid.Describe(ctx, l.Dir, &facts, log); err != nil {
 		return err
 	}
+	kernels := facts.Kernels
 	own := slices.DeleteFunc(slices.Clone(points), func(p point) bool {
 		return len(v.Cases) > 0 && !slices.ContainsFunc(v.Cases, func(c suite.Case) bool { return c.Benchmark == p.benchmark && c.Config == p.config })
 	})
 	l.report.Kernels = append(l.report.Kernels, kernels...)
+	l.report.Code = append(l.report.Code, facts.Code...)
 	l.compiled(kernels, own)
-	l.libraries(ctx, files)
-	code, err := codeid.Of(ctx, files)
-	if err != nil {
-		return err
-	}
-	l.report.Code = append(l.report.Code, code...)
+	l.libraries(ctx, facts.Outputs)
 	if len(kernels) > 0 && l.report.Worst() != Stop {
 		l.sanitize(ctx, v)
 	}
@@ -297,13 +290,13 @@ func (l *look) overflow(ctx context.Context, o cuda.Overflow) {
 }
 
 // libraries finds what shared libraries lack: they would fail when they are loaded.
-func (l *look) libraries(ctx context.Context, files []string) {
-	for _, file := range files {
-		if !strings.Contains(filepath.Base(file), ".so") {
+func (l *look) libraries(ctx context.Context, outputs []measure.FileDigest) {
+	for _, o := range outputs {
+		name := path.Base(o.Path)
+		if !strings.Contains(name, ".so") {
 			continue
 		}
-		name := filepath.Base(file)
-		missing, err := undefined(file)
+		missing, err := undefined(filepath.Join(l.Dir, filepath.FromSlash(o.Path)))
 		switch {
 		case err != nil:
 			l.add(Gate{Name: Symbols, State: Unknown, Kernel: name, Text: "it is not known whether it can be loaded: " + err.Error()})

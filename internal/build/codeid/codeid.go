@@ -9,6 +9,7 @@ import (
 	"io"
 	"maps"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -20,8 +21,9 @@ import (
 // tables, initial values.
 const Data = "(data)"
 
-// maxText bounds the code of a host program that is disassembled.
-const maxText = 32 << 20
+// maxText bounds the code of a host program that is disassembled: more would take
+// longer than the explanation is worth.
+const maxText = 8 << 20
 
 // Of identifies the machine code in the files: cubins, fatbins, objects, libraries
 // and programs. Other files are passed over, and so is host code where there is no
@@ -46,6 +48,25 @@ func Of(ctx context.Context, files []string) ([]measure.CodeDigest, error) {
 		}
 	}
 	return all.digests(ctx), nil
+}
+
+// Describe adds to the facts of a build what its outputs in dir tell: the kernels and
+// what they need, and the digest of every function. The log is that of the build.
+func Describe(ctx context.Context, dir string, facts *measure.BuildFacts, log string) error {
+	var files []string
+	for _, o := range facts.Outputs {
+		files = append(files, filepath.Join(dir, filepath.FromSlash(o.Path)))
+	}
+	kernels, err := cuda.Inspect(ctx, files, log)
+	if err != nil {
+		return err
+	}
+	code, err := Of(ctx, files)
+	if err != nil {
+		return err
+	}
+	facts.Kernels, facts.Code = kernels, code
+	return nil
 }
 
 // collected are digests by symbol and architecture. One function may be in several
@@ -97,7 +118,7 @@ func (c collected) digests(ctx context.Context) []measure.CodeDigest {
 func (c *collected) host(ctx context.Context, file string) error {
 	f, err := elf.Open(file)
 	if err != nil {
-		return nil //nolint:nilerr // a file that is no ELF has no host code
+		return nil // a file that is no ELF has no host code
 	}
 	defer f.Close()
 	arch := strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(f.Machine.String(), "EM_"), "_", "-"))
@@ -115,7 +136,7 @@ func (c *collected) host(ctx context.Context, file string) error {
 	}
 	objdump, err := exec.LookPath("objdump")
 	if err != nil || size == 0 || size > maxText {
-		return nil //nolint:nilerr // without it there is less to explain, and nothing wrong
+		return nil // without it there is less to explain, and nothing wrong
 	}
 	text, err := cuda.Output(ctx, objdump, "-d", "-r", "-w", "--no-show-raw-insn", file)
 	if err != nil {

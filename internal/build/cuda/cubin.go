@@ -169,7 +169,7 @@ func (r *cubinReader) add(h hash.Hash, s *elf.Section, name string) {
 // when another kernel is added.
 func (r *cubinReader) relocations(h hash.Hash, s *elf.Section) {
 	step := 16
-	if s.Type == elf.SHT_RELA {
+	if s.Type == elf.SHT_RELA { //nolint:misspell // it is called so
 		step = 24
 	}
 	for entry := range slices.Chunk(r.bytes(s), step) {

@@ -41,14 +41,16 @@ func tidy(name string) string {
 	return strings.ReplaceAll(cast.ReplaceAllString(name, "$1"), "<unnamed>::", "(anonymous namespace)::")
 }
 
+var operator = regexp.MustCompile(`^operator[^A-Za-z0-9_]`)
+
 // Short is a demangled name as people say it, without result type and parameters:
 // "attention<64>" of "void attention<64>(float const*)".
 func Short(name string) string {
 	name = strings.ReplaceAll(name, "(anonymous namespace)::", "")
 	depth, begin, end := 0, 0, len(name)
 scan:
-	for i := 0; i < len(name); i++ {
-		if strings.HasPrefix(name[i:], "operator") {
+	for i := range len(name) {
+		if operator.MatchString(name[i:]) && (i == 0 || name[i-1] == ':' || name[i-1] == ' ') {
 			return name[begin:] // its own name has brackets: better long than wrong
 		}
 		switch name[i] {

@@ -193,6 +193,7 @@ func TestShort(t *testing.T) {
 		"(anonymous namespace)::k()":                                   "k",
 		"std::enable_if<(A)1, void>::type ns::k<A<(B)2> >(void (*)())": "ns::k<A<(B)2> >",
 		"ns::ops<int>::operator()(int)":                                "ns::ops<int>::operator()(int)",
+		"my_operator_kernel(float*)":                                   "my_operator_kernel",
 		"":                                                             "",
 	} {
 		if got := cuda.Short(name); got != want {
