@@ -259,9 +259,11 @@ func TestCampaignWorksAhead(t *testing.T) {
 type watched struct {
 	Reference
 	started chan float64
+	naive   bool // the last question
 }
 
 func (w *watched) Compute(ctx context.Context, t Task, naive bool) (Right, error) {
+	w.naive = naive
 	w.started <- get(Point{Params: t.Params}, "S")
 	return w.Reference.Compute(ctx, t, naive)
 }
@@ -339,6 +341,93 @@ func TestWeakTestsAreTold(t *testing.T) {
 	}
 	if len(r.Warnings) != 2 || !strings.Contains(r.Warnings[0], "nearly constant") || !strings.Contains(r.Warnings[1], "ignores its inputs") {
 		t.Errorf("%q", r.Warnings)
+	}
+}
+
+// What is read as well as written is not poisoned before, so nothing is said of gaps.
+func TestInOutIsNotPoisoned(t *testing.T) {
+	p := plan(sizes(Normal, 4)...)
+	p.Arguments = func(suite.Params) ([]tensor.Argument, error) {
+		return []tensor.Argument{{Name: "x", Role: tensor.InOut, DType: tensor.F32, Shape: []int{4, 2}, Strides: []int{3, 1}}}, nil
+	}
+	r, err := Run(t.Context(), p, doubling{}, ExpressionReference{[]suite.Formula{formula(t, "x", "2 * x")}}, quiet)
+	if err != nil || r.Passed != 1 {
+		t.Errorf("%+v, %v", r.Results, err)
+	}
+}
+
+// doubling doubles x in place.
+type doubling struct{}
+
+func (doubling) Run(_ context.Context, t Task) ([]tensor.Tensor, error) {
+	x := t.Contents.Tensors[0]
+	x.Data = slices.Clone(x.Data)
+	values := make([]float64, x.Len())
+	x.Read(values, 0)
+	for i := range values {
+		values[i] *= 2
+	}
+	x.Write(0, values)
+	return []tensor.Tensor{x}, nil
+}
+
+// TF32 travels as F32 and keeps its own tolerance.
+func TestTF32(t *testing.T) {
+	p := plan(sizes(Normal, 40)...)
+	p.Arguments = func(params suite.Params) ([]tensor.Argument, error) {
+		list, err := scaled(params)
+		list[2].DType = tensor.TF32
+		return list, err
+	}
+	k := &kernel{mistake: func(_ Task, out []float64, _ int) error {
+		for i := range out {
+			out[i] *= 1 + 3e-4
+		}
+		return nil
+	}}
+	if r, err := Run(t.Context(), p, k, reference(t), quiet); err != nil || r.Passed != 1 {
+		t.Errorf("%+v, %v", r.Results, err)
+	}
+	p.Arguments = scaled
+	if r, err := Run(t.Context(), p, k, reference(t), quiet); err != nil || r.Failed != 1 {
+		t.Errorf("as F32: %+v, %v", r.Results, err)
+	}
+}
+
+// A naive result costs the oracle a second computation: it is asked for where it counts.
+func TestNaiveIsAskedForWhereItCounts(t *testing.T) {
+	for _, tt := range []struct {
+		tolerance suite.Tolerance
+		want      bool
+	}{
+		{suite.Tolerance{}, true},
+		{suite.Tolerance{Atol: new(1e-3)}, false},
+		{suite.Tolerance{Atol: new(1e-3), Flash: new(2.0)}, true},
+	} {
+		asked := &watched{Reference: reference(t), started: make(chan float64, 10)}
+		p := plan(sizes(Normal, 4)...)
+		p.Tolerance = tt.tolerance
+		_, _ = Run(t.Context(), p, &kernel{}, asked, quiet)
+		if asked.naive != tt.want {
+			t.Errorf("%+v: naive %v", tt.tolerance, asked.naive)
+		}
+	}
+	both := []tensor.Tensor{of(tensor.F64, 1), of(tensor.F32, 1)}
+	both[1].Name = "out.naive"
+	if r := sort(both, false); len(r.Want) != 1 || len(r.Naive) != 0 {
+		t.Errorf("%+v", r)
+	}
+	if r := sort(both, true); len(r.Want) != 1 || len(r.Naive) != 1 || r.Naive[0].Name != "out" {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestNoPointIsTriedTwice(t *testing.T) {
+	p := plan(sizes(Normal, 4, 5)...)
+	p.Replay = []Failure{{Point: p.Points[1]}, {Point: p.Points[1]}}
+	r, err := Run(t.Context(), p, &kernel{}, reference(t), quiet)
+	if err != nil || r.Passed != 2 || get(r.Results[0].Point, "S") != 5 {
+		t.Errorf("%+v, %v", r.Results, err)
 	}
 }
 

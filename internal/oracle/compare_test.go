@@ -3,6 +3,7 @@ package oracle
 import (
 	"encoding/json"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -132,6 +133,17 @@ func TestUnwrittenIsNamed(t *testing.T) {
 		if c := Compare(Sides{Want: of(tensor.F64, values...), Got: got, Poison: &other}, within(1e-3, 1e-3)); c.OK || c.Unwritten != 0 {
 			t.Errorf("%s: poison of another run taken for an unwritten element: %s", d, c.Sentence())
 		}
+	}
+}
+
+// NaN is right by place, and poison is NaN: left there it is not a result all the same.
+func TestUnwrittenWhereNaNIsRight(t *testing.T) {
+	seed := uint64(9)
+	got := tensor.Tensor{Name: "out", DType: tensor.F16, Shape: []int{2}, Data: tensor.Poison(seed, 4)}
+	got.Write(0, []float64{1})
+	c := Compare(Sides{Want: of(tensor.F64, 1, nan), Got: got, Poison: &seed}, within(0, 0))
+	if c.Failed != RuleUnwritten || c.Worst.Position != 1 {
+		t.Error(c.Sentence())
 	}
 }
 
@@ -284,6 +296,14 @@ func TestWeak(t *testing.T) {
 	}
 	if got := Weak(of(tensor.F64, flat...), tensor.F16, nil, r); !strings.Contains(got, "nearly constant") {
 		t.Errorf("flat: %q", got)
+	}
+	// Every second element says nothing: a sample must not see only those.
+	half := slices.Clone(varied)
+	for i := 0; i < len(half); i += 2 {
+		half[i] = 5
+	}
+	if got := Weak(of(tensor.F64, half...), tensor.F16, nil, r); got != "" {
+		t.Errorf("half varied: %s", got)
 	}
 	same := of(tensor.F16, varied...)
 	if got := Weak(of(tensor.F64, varied...), tensor.F16, &same, r); !strings.Contains(got, "ignores its inputs") {

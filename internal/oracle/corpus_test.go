@@ -31,6 +31,11 @@ func TestCorpusKeepsFailures(t *testing.T) {
 			t.Fatal(path, err)
 		}
 	}
+	other := want[0]
+	other.Message = "found again by somebody else"
+	if _, err := c.Add(other); err != nil {
+		t.Fatal(err)
+	}
 	got, problems := c.Load("attention")
 	if diff := cmp.Diff(want, got); diff != "" || problems != nil {
 		t.Errorf("%v (-want +got):\n%s", problems, diff)

@@ -77,6 +77,9 @@ func (s Space) Points(seed uint64, cost func(suite.Params) float64) []Point {
 	if s.Pairwise {
 		declared = Pairwise(declared)
 	}
+	if len(s.Inputs) == 0 {
+		s.Inputs = []string{Normal}
+	}
 	edges := s.edges(declared)
 	seeds := max(s.Seeds, 1)
 	if len(s.Jitter) > 0 {

@@ -168,12 +168,16 @@ func TestPointsAreNeverTwice(t *testing.T) {
 			Pairwise: rapid.Bool().Draw(t, "pairwise"),
 		}
 		points := s.Points(rapid.Uint64().Draw(t, "seed"), volume)
-		seen := map[string]bool{}
+		seen, seeds := map[string]bool{}, map[string]int{}
 		for _, p := range points {
 			if seen[p.key()] {
 				t.Fatalf("%v twice", p)
 			}
 			seen[p.key()] = true
+			like := paramsKey(p.Params) + p.Inputs
+			if seeds[like]++; seeds[like] > s.Seeds {
+				t.Fatalf("%v with more than %d seeds", p, s.Seeds)
+			}
 		}
 		if s.Most > 0 && len(points) > s.Most {
 			t.Fatalf("%d points, the limit is %d", len(points), s.Most)

@@ -37,10 +37,9 @@ func Shrink(ctx context.Context, p Point, budget Budget, now func() time.Time, f
 	}
 	ctx, cancel := context.WithTimeout(ctx, budget.Time)
 	defer cancel()
-	s.contents(ctx, []string{Normal}) // others make other sizes fail, and say less
 	s.sizes(ctx)
-	s.contents(ctx, Distributions())
-	s.sizes(ctx)
+	s.contents(ctx)
+	s.sizes(ctx) // simpler contents may fail where the others did not
 	for seed := range uint64(4) {
 		q := s.best
 		q.Seed = seed
@@ -85,10 +84,9 @@ func (s *shrinker) try(ctx context.Context, p Point) bool {
 }
 
 // contents tries the kinds that are simpler than the present one.
-func (s *shrinker) contents(ctx context.Context, kinds []string) {
-	rank := slices.Index(Distributions(), s.best.Inputs)
-	for _, kind := range kinds {
-		if slices.Index(Distributions(), kind) >= rank {
+func (s *shrinker) contents(ctx context.Context) {
+	for _, kind := range Distributions() {
+		if kind == s.best.Inputs {
 			return
 		}
 		q := s.best

@@ -63,6 +63,12 @@ func TestShrink(t *testing.T) {
 			"only this seed", func(p Point) bool { return p.Seed == 99 },
 			point(Zeros, 99, "B", 1.0, "H", 1.0, "S", 1.0, "D", 1.0, "dtype", "f16", "scale", 0.5),
 		},
+		{
+			"smaller with simpler contents", func(p Point) bool {
+				return p.Inputs == Large && get(p, "S") >= 50 || p.Inputs == Constant && get(p, "S") >= 9
+			},
+			point(Constant, 0, "B", 1.0, "H", 1.0, "S", 9.0, "D", 1.0, "dtype", "f16", "scale", 0.5),
+		},
 		{"never again", func(Point) bool { return false }, start},
 	} {
 		got := Shrink(t.Context(), start, DefaultBudget, still, func(_ context.Context, p Point) bool { return tt.fails(p) })

@@ -59,6 +59,10 @@ func TestParseRefuses(t *testing.T) {
 		{"a negative stride", strided("2,2", "-1,1", "0"), "no list"},
 		{"a negative offset", strided("2,2", "2,1", "-1"), "offset is -1"},
 		{"strides for another shape", strided("2,2", "2", "0"), "2 sizes and 1 strides"},
+		{"strides that overflow", strided("2,2", "9223372036854775807,9223372036854775807", "0"), "overflows"},
+		{"a stride that overflows", strided("3,1", "9223372036854775807,1", "0"), "overflows"},
+		{"an offset that overflows", strided("4", "", "9223372036854775807"), "overflows"},
+		{"strides over another shape", file(`{"__metadata__":{"a.shape":"4"},"a":{"dtype":"U8","shape":[2,2],"data_offsets":[0,4]}}`, 4), "must be the length of the storage"},
 		{"too many tensors", tooMany(), "more than 10000 tensors"},
 	} {
 		_, err := Parse(tt.file)
@@ -145,6 +149,20 @@ func TestLoadIsBounded(t *testing.T) {
 	}
 	if _, err := Load(filepath.Dir(path), 1<<20); err == nil || !strings.Contains(err.Error(), "no regular file") {
 		t.Errorf("a folder: %v", err)
+	}
+}
+
+func TestNamesAreTaken(t *testing.T) {
+	x := Tensor{Name: "x", DType: U8, Shape: []int{1}, Data: []byte{1}}
+	reserved := x
+	reserved.Name = "__metadata__"
+	for _, list := range [][]Tensor{{x, x}, {reserved}} {
+		if err := Format(&bytes.Buffer{}, list); err == nil || !strings.Contains(err.Error(), "the name is taken") {
+			t.Errorf("%v: %v", list, err)
+		}
+	}
+	if err := Format(&bytes.Buffer{}, []Tensor{{Name: "y", DType: F32, Shape: []int{2}, Data: []byte{1}}}); err == nil {
+		t.Error("a tensor that is not whole was written")
 	}
 }
 
