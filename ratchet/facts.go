@@ -14,6 +14,9 @@ func (s *studied) judgement() Judgement {
 	j := Judgement{
 		Name: s.Case.Name(), CaseKey: s.Case, Verdict: s.verdict, Ratchet: s.move, Gate: s.Gate, Cause: s.cause,
 	}
+	if s.why == redefined || s.why == tooGood {
+		j.Needs = "accept"
+	}
 	if s.tested() && len(s.Base) > 0 && len(s.Candidate) > 0 {
 		j.Facts = s.facts()
 		j.Watch = watch(*j.Facts)

@@ -32,6 +32,7 @@ type Judgement struct {
 	Gate     bool     `json:"gate"`
 	Sentence string   `json:"sentence"`
 	Cause    string   `json:"cause,omitempty"` // "clock or power"
+	Needs    string   `json:"needs,omitempty"` // "accept": a person's word would settle it
 	Facts    *Facts   `json:"evidence,omitempty"`
 	Watch    []string `json:"watch,omitempty"` // what changed and is not gated
 }

@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path"
 	"slices"
@@ -129,6 +130,9 @@ func (o Options) noCase() error {
 func (o Options) check() error {
 	if _, err := path.Match(o.Case, ""); err != nil {
 		return fmt.Errorf("--case %q is not a glob: use * ? and [...] as in a shell", o.Case)
+	}
+	if o.trust() == measure.SelfTimed && o.plain() {
+		return errors.New("trust self-timed needs a harness that speaks pawl's protocol: a command that prints times can print any")
 	}
 	return nil
 }

@@ -17,6 +17,7 @@ type Case struct {
 	Gate     bool            // may fail the change
 	Fails    bool            // does
 	Moves    bool            // its baseline moves
+	Person   bool            // only a person's word would settle it
 	Base     string          // "100.2 us"; empty where there is none
 	Now      string
 	Change   string  // "6.0 % slower"
@@ -53,7 +54,7 @@ func newCaseBuilder(in Input, summaries []Summary) *caseBuilder {
 // judged is a case with a verdict.
 func (b *caseBuilder) judged(j ratchet.Judgement) Case {
 	c := Case{
-		Name: plain(j.Name, nameLength), Verdict: j.Verdict, Gate: j.Gate, Fails: j.Fails(), Moves: j.Ratchet == ratchet.Moves,
+		Name: plain(j.Name, nameLength), Verdict: j.Verdict, Gate: j.Gate, Fails: j.Fails(), Moves: j.Ratchet == ratchet.Moves, Person: j.Needs != "",
 		Sentence: plain(j.Sentence, sentenceLength), Notes: plainAll(j.Watch, sentenceLength),
 		key: j.Name, History: b.history[j.Name],
 	}

@@ -38,6 +38,10 @@ func next(d *Document) []Step {
 				list = append(list, Step{"Sides that are measured together need fewer rounds:", "pawl run"})
 				continue
 			}
+			if s.Cases[0].Person { // more rounds would not tell more
+				list = append(list, Step{"Somebody who has read the change can accept it; the reason stays in the record:", "pawl run --accept REASON"})
+				continue
+			}
 			list = append(list,
 				Step{fmt.Sprintf("For an answer on %s:", name), again(d.run, name, 32)},
 				Step{"If it stays open, this says what disturbs the machine:", "pawl doctor --noise"})
