@@ -113,7 +113,7 @@ func (r Recipe) complete() error {
 			return &MissingError{Tool: t, Why: fmt.Sprintf("%s needs it", r.Name())}
 		}
 	}
-	if r.Scratch == "" {
+	if r.Scratch == "" || r.Sandbox != nil { // a stranger's link could lead anywhere; the sandbox makes its own
 		return nil
 	}
 	if err := os.MkdirAll(filepath.Join(r.Dir, filepath.FromSlash(r.Scratch)), 0o755); err != nil {

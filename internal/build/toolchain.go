@@ -48,9 +48,7 @@ var word = regexp.MustCompile(`[A-Za-z0-9_+]+`)
 func Named(dir string, commands ...string) []string {
 	text := strings.Join(commands, "\n")
 	for _, name := range recipeFiles {
-		if b, err := os.ReadFile(filepath.Join(dir, name)); err == nil && len(b) < 1<<20 {
-			text += "\n" + string(b)
-		}
+		text += "\n" + SmallFile(filepath.Join(dir, name))
 	}
 	if strings.Contains(text, "$(CC)") {
 		text += "\ncc"
@@ -69,6 +67,20 @@ func Named(dir string, commands ...string) []string {
 		}
 	}
 	return names
+}
+
+// SmallFile is the text of a file that people write: empty where there is none, or
+// where it is no such file. A repository may hold a link to /dev/zero.
+func SmallFile(path string) string {
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() || info.Size() > 1<<20 {
+		return ""
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return ""
+	}
+	return string(b)
 }
 
 // Toolchain tells the version of every tool that Named lists and that is here.

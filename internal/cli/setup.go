@@ -195,7 +195,7 @@ func writePlan(w io.Writer, style report.Style, plan setup.Plan) error {
 		} else if !i.Required {
 			text += " (optional)"
 		}
-		fmt.Fprintf(&b, "%s%s  %-*s  %s\n", colour(string(i.State)), strings.Repeat(" ", state-len(i.State)), name, i.Name, printableLine(text))
+		fmt.Fprintf(&b, "%s%s  %-*s  %s\n", colour(string(i.State)), strings.Repeat(" ", state-len(i.State)), name, printableLine(i.Name), printableLine(text))
 		if i.State == setup.Here {
 			continue
 		}

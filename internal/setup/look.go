@@ -128,21 +128,23 @@ func (l *look) python(ctx context.Context) {
 			l.module(ctx, python, "torch", "the recipe torch builds against it")
 		}
 		for _, script := range build.Programs(l.Dir, u.line) {
-			text, err := os.ReadFile(filepath.Join(l.Dir, script))
-			if err != nil || len(text) > 1<<20 {
-				continue
-			}
-			for _, m := range importLine.FindAllStringSubmatch(string(text), -1) {
+			text := build.SmallFile(filepath.Join(l.Dir, script))
+			for _, m := range importLine.FindAllStringSubmatch(text, -1) {
 				l.module(ctx, python, m[1], fmt.Sprintf("%s imports it, which is the suite's %s", script, u.what))
 			}
 		}
 	}
 }
 
+// pythonName is that of an interpreter on the search path. It is asked for modules
+// and becomes part of a command, so it is nothing else: not a file of the suite's
+// folder, nor a word with a meaning for the shell.
+var pythonName = regexp.MustCompile(`^python[0-9.]*$`)
+
 // interpreter is the Python of a command line; empty where there is none.
 func interpreter(line string) string {
 	for word := range strings.FieldsSeq(line) {
-		if strings.HasPrefix(filepath.Base(word), "python") {
+		if name, ok := strings.CutPrefix(word, "/usr/bin/"); pythonName.MatchString(word) || ok && pythonName.MatchString(name) {
 			return word
 		}
 	}

@@ -267,6 +267,41 @@ func TestModuleOfAnotherPython(t *testing.T) {
 	}
 }
 
+// A suite decides what is looked for, never what is run.
+func TestHostileSuite(t *testing.T) {
+	m := machine{
+		suite: `harness: {command: "python3;touch$${IFS}planted h.py", format: go}
+build: {command: "./python3 h.py && $(touch planted) && cc;reboot x.c", outputs: [h]}
+`,
+		tools:   []string{"git"},
+		files:   map[string]string{"etc/os-release": bookworm},
+		scripts: map[string]string{"h.py": "import torch\n", "python3": "#!/bin/sh\ntouch planted\n", "python3;touch${IFS}planted": "#!/bin/sh\n"},
+	}
+	o := m.options(t)
+	if err := os.Symlink("/dev/zero", filepath.Join(o.Dir, "Makefile")); err != nil {
+		t.Fatal(err)
+	}
+	p, err := setup.Look(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range p.Commands {
+		if strings.ContainsAny(c.Line, ";$&|(`") {
+			t.Errorf("it would run %q", c.Line)
+		}
+	}
+	for _, i := range p.Items {
+		for _, c := range i.Fix {
+			if strings.ContainsAny(c.Line, ";&|(`") {
+				t.Errorf("%s would be brought by %q", i.Name, c.Line)
+			}
+		}
+	}
+	if _, err := os.Stat(filepath.Join(o.Dir, "planted")); err == nil {
+		t.Error("a file of the suite's folder was run")
+	}
+}
+
 func TestRun(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "said")
