@@ -215,6 +215,24 @@ func TestLibraryThatCannotBeLoaded(t *testing.T) {
 	}
 }
 
+// A machine without the toolkit may run what was built elsewhere: that is no failure,
+// and no pass.
+func TestWithoutTheToolkit(t *testing.T) {
+	if _, err := os.Stat("/usr/local/cuda/bin/cuobjdump"); err == nil {
+		t.Skip("the toolkit is always found here")
+	}
+	cubin, err := os.ReadFile("../build/cuda/testdata/small.cubin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := place(t, "true", map[string]string{"k.cubin": string(cubin), "pawl.yaml": "version: 1\nbuild: {outputs: [k.cubin]}\nharness: {command: ./harness}\n"})
+	o.Build = nil
+	for _, name := range []string{"PATH", "CUDA_HOME", "CUDA_PATH"} {
+		t.Setenv(name, t.TempDir())
+	}
+	says(t, only(t, o), BuildGate, Unknown, "cuobjdump: not found")
+}
+
 func TestBuildThatFailsOtherwise(t *testing.T) {
 	o := place(t, "gcc", map[string]string{
 		"k.c": "int f(void) { return nothing; }\n", "pawl.yaml": "version: 1\nbuild: {command: gcc -c k.c -o k.o, outputs: [k.o]}\nharness: {command: ./harness}\n",

@@ -213,8 +213,10 @@ func (l *look) variant(ctx context.Context, v suite.Variant, points []point) err
 	if err != nil {
 		return l.buildFailed(ctx, log, err)
 	}
-	if err := codeid.Describe(ctx, l.Dir, &facts, log); err != nil {
-		return err
+	if err := codeid.Describe(ctx, l.Dir, &facts, log); ctx.Err() != nil {
+		return context.Cause(ctx)
+	} else if err != nil { // a machine that only runs what others built may lack the toolkit
+		l.add(Gate{Name: BuildGate, State: Unknown, Text: "what was built cannot be looked at: " + err.Error()})
 	}
 	kernels := facts.Kernels
 	own := slices.DeleteFunc(slices.Clone(points), func(p point) bool {
