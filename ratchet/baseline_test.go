@@ -212,6 +212,8 @@ func TestMayMove(t *testing.T) {
 		"noisy":     {func(c *ratchet.Claim) { c.Move = ratchet.Holds }, []string{"the gain of 7.0 % is not confirmed: the fresh rounds spread too much to be sure of it"}},
 		"branch":    {func(c *ratchet.Claim) { c.Main = false }, []string{"the commit is not on the main line: the baseline moves when the change is merged"}},
 		"incorrect": {func(c *ratchet.Claim) { c.Correct = false }, []string{"the results were not shown to be correct"}},
+		"own clock": {func(c *ratchet.Claim) { c.Trust = measure.SelfTimed }, []string{"the change was measured by its own harness, which nobody believes"}},
+		"a file":    {func(c *ratchet.Claim) { c.Trust = measure.TrustImported }, []string{"the samples come from a file"}},
 		"dirty":     {func(c *ratchet.Claim) { c.Dirty = true }, []string{"the build has changes that are in no commit"}},
 		"stale": {func(c *ratchet.Claim) { c.Fresh = c.Trigger }, []string{
 			"the rounds are those that showed the gain: measure again, so that luck is not recorded",

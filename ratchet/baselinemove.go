@@ -3,6 +3,8 @@ package ratchet
 import (
 	"fmt"
 	"math"
+
+	"github.com/goatnote-inc/pawl/measure"
 )
 
 // Claim is what speaks for a commit to become the baseline of a case.
@@ -14,6 +16,7 @@ type Claim struct {
 	// Correct says that the results were checked and right. What was not checked is
 	// not correct.
 	Correct bool
+	Trust   measure.Trust // of the fresh run
 
 	Trigger RunRef // the run that showed the gain
 	Fresh   RunRef // the run measured afterwards, whose rounds would be recorded
@@ -50,6 +53,8 @@ func MayMove(p Policy, c Claim) (Move, []string) {
 	note(!c.Main, "the commit is not on the main line: the baseline moves when the change is merged")
 	note(c.Dirty, "the build has changes that are in no commit")
 	note(c.Commit == "", "there is no commit to point at")
+	note(c.Trust == measure.SelfTimed, "the change was measured by its own harness, which nobody believes")
+	note(c.Trust == measure.TrustImported, "the samples come from a file")
 	note(!c.Correct, "the results were not shown to be correct")
 	if len(against) > 0 {
 		return Holds, against

@@ -125,6 +125,9 @@ func (d *driver) confirm(ctx context.Context, a loop.Confirm) (loop.Outcome, err
 // another session of the baseline where one was measured, and the move where there is
 // one. It is asked again when somebody else wrote in between.
 func (d *driver) keep(ctx context.Context, a loop.Keep) (loop.Outcome, error) {
+	if d.Run.Trust == measure.SelfTimed || d.Run.Definition != nil && d.Run.Accepted == "" {
+		return loop.Finished{}, nil // neither is a measurement that others may be held to
+	}
 	kept, err := d.Ledger.Append(ctx, func(s ledger.State) ([]ratchet.Entry, error) {
 		now := driver{Gate: d.Gate, baselines: s.Baselines, confirmed: d.confirmed}
 		now.Run, now.State = d.Run, d.State
@@ -189,7 +192,7 @@ func (d *driver) moved(e ratchet.Entry) (ratchet.Entry, bool) {
 	j := d.State.Confirmed.Cases[i]
 	e.Session, e.Gain = &fresh, gainOf(j)
 	move, _ := ratchet.MayMove(d.Plan.Policy, ratchet.Claim{
-		Case: e.Case, Commit: im.Commit, Dirty: im.Dirty, Main: d.Plan.Main, Correct: d.State.Stopped == nil,
+		Case: e.Case, Commit: im.Commit, Dirty: im.Dirty, Main: d.Plan.Main, Correct: d.State.Stopped == nil, Trust: d.confirmed.Trust,
 		Trigger: trigger, Fresh: e.Session.Run, Move: j.Ratchet, Gain: e.Gain,
 	})
 	return e, move == ratchet.Moves
