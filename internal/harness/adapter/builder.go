@@ -36,7 +36,7 @@ type builder struct {
 
 func newBuilder(format string, lim limits) *builder {
 	return &builder{
-		header: measure.Header{Schema: measure.SchemaRun, Source: measure.Imported, Format: format},
+		header: measure.Header{Schema: measure.SchemaRun, Source: measure.Imported, Format: format, Trust: measure.TrustImported},
 		impl:   measure.Implementation{Name: Candidate},
 		seen:   map[measure.CaseKey]int{},
 		limits: lim,
