@@ -43,6 +43,7 @@ func TestScripts(t *testing.T) {
 			e.Vars = append(
 				e.Vars,
 				"PAWL_LOCK_DIR="+locks,
+				"PAWL_CACHE="+filepath.Join(e.WorkDir, ".cache"),
 				"EXAMPLES="+examples,
 				"GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null",
 				"GIT_AUTHOR_NAME=A", "GIT_AUTHOR_EMAIL=a@example.com",

@@ -18,12 +18,6 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// BuildOptions are those of every run that builds.
-type BuildOptions struct {
-	NoCache bool   // build everything, whatever was kept
-	Arch    string // architecture to build for, "sm_89"; empty for the device's
-}
-
 // buildAll builds the sides. Those of different folders are built beside each other,
 // as many at a time as the machine carries; those of one folder in their order.
 func (r *run) buildAll(ctx context.Context, sides []side) error {
@@ -65,39 +59,6 @@ func (r *run) buildAll(ctx context.Context, sides []side) error {
 		}
 	}
 	return nil
-}
-
-// workshop is what the builds of a run share.
-type workshop struct {
-	slots chan struct{} // one for each build at work
-	jobs  int           // compilers of each, where the suite does not say
-	cache *build.Cache  // nil for none
-
-	mu     sync.Mutex
-	builds []Build
-}
-
-func newWorkshop(r *run, lanes int) *workshop {
-	candidate, _ := r.Suite.Implementation(suite.Candidate)
-	capacity := build.Capacity(candidate.Build.Memory)
-	w := &workshop{slots: make(chan struct{}, capacity), jobs: max(1, capacity/max(lanes, 1))}
-	if !r.NoCache {
-		w.cache, _ = build.DefaultCache() // without a home there is none
-	}
-	return w
-}
-
-// Build is what came of one build.
-type Build struct {
-	Side    string               `json:"side"`
-	What    string               `json:"what"`
-	Cached  bool                 `json:"cached"`
-	Seconds float64              `json:"seconds"`
-	Outputs []measure.FileDigest `json:"outputs"`
-	Ccache  build.Ccache         `json:"ccache"`
-	Key     string               `json:"key,omitempty"`
-	Note    string               `json:"note,omitempty"`
-	Log     string               `json:"log,omitempty"`
 }
 
 // build builds every variant of a side and says what it consists of.
@@ -258,32 +219,14 @@ func (r *run) make(ctx context.Context, s *side, recipes []build.Recipe, log io.
 			}
 			return err
 		}
-		r.account(s, recipes[i], res, kept)
+		s.account(res.Facts)
 	}
 	return nil
 }
 
-// makeOne builds as soon as there is room for it.
-func (r *run) makeOne(ctx context.Context, side string, recipe build.Recipe, log io.Writer) (build.Result, error) {
-	select {
-	case r.workshop.slots <- struct{}{}:
-		defer func() { <-r.workshop.slots }()
-	case <-ctx.Done():
-		return build.Result{}, fmt.Errorf("build %q was not begun: %w", recipe.Name(), context.Cause(ctx))
-	}
-	if recipe.Command != "" {
-		r.Emit(Building{Side: side, Command: recipe.Name()})
-	}
-	res, err := build.Make(ctx, recipe, log)
-	if err == nil && recipe.Command != "" {
-		r.Emit(Built{Side: side, Seconds: res.Facts.Seconds, Cached: res.Cached})
-	}
-	return res, err
-}
-
 // account keeps what a build gave with its side.
-func (r *run) account(s *side, recipe build.Recipe, res build.Result, log string) {
-	facts, all := res.Facts, &s.impl.Build
+func (s *side) account(facts measure.BuildFacts) {
+	all := &s.impl.Build
 	if all.Command == "" {
 		all.Command, all.Cached, all.Sandboxed = facts.Command, facts.Cached, facts.Sandboxed
 	}
@@ -295,40 +238,4 @@ func (r *run) account(s *side, recipe build.Recipe, res build.Result, log string
 			all.Outputs = append(all.Outputs, o)
 		}
 	}
-	if recipe.Command == "" {
-		return
-	}
-	w := r.workshop
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.builds = append(w.builds, Build{
-		Side: s.name, What: recipe.Name(), Cached: res.Cached, Seconds: facts.Seconds, Outputs: facts.Outputs,
-		Ccache: res.Ccache, Key: res.Key, Note: res.Note, Log: log,
-	})
-}
-
-// BuildOnly builds what a run would build, and measures nothing. With an error come
-// the builds that were done.
-func BuildOnly(ctx context.Context, o Options) (builds []Build, err error) {
-	if o.Emit == nil {
-		o.Emit = func(Event) {}
-	}
-	r := &run{Options: o, narrow: true}
-	if err := o.check(); err != nil {
-		return nil, &UsageError{err}
-	}
-	defer func() { err = errors.Join(r.explainBase(err), r.cleanUp(ctx)) }()
-	if !o.Suite.NeedsHarness() && !o.plain() && !slices.ContainsFunc(o.Suite.Cases(), func(c suite.Case) bool { return o.wants(c.Name(), c.Benchmark) }) {
-		return nil, o.noCase()
-	}
-	if o.Arch == "" { // a build needs no device; one that is here says what to build for
-		if err := r.chooseDevice(ctx); err != nil && ctx.Err() != nil {
-			return nil, err
-		}
-	}
-	err = r.prepare(ctx)
-	if r.workshop != nil {
-		builds = r.workshop.builds
-	}
-	return builds, err
 }

@@ -52,7 +52,7 @@ var shapes = []shape{
 	form(`^(?P<file>[^\s:]*[Mm]akefile[^\s:]*):(?P<line>\d+): \*\*\* (?P<message>.+)$`),
 	form(`^g?make(?:\[\d+\])?: \*\*\* (?P<message>No rule to make target .+)$`),
 	form(`^(?P<message>\S+: (?:internal compiler error|fatal error): .+)$`),
-	form(`^(?:\w+: )?(?P<message>(?:error|fatal error): .+)$`),
+	form(`^(?:[a-z][\w+.-]*: )?(?P<message>(?:error|fatal error): .+)$`),
 	{pattern: regexp.MustCompile(`^(?P<message>ninja: build stopped: .+)$`), weak: true},
 	{pattern: regexp.MustCompile(`^(?P<message>g?make(?:\[\d+\])?: \*\*\* .+)$`), weak: true},
 	{pattern: regexp.MustCompile(`^(?P<message>FAILED: .+)$`), weak: true},

@@ -139,12 +139,12 @@ func (s *snapshot) fromGit(ctx context.Context, within []string, r Recipe) ([]st
 				return nil, err
 			}
 			read = append(read, files...)
-		} else if !r.makes(s.inside, p) {
+		} else if !r.makes(s, p) {
 			read = append(read, p)
 		}
 	}
 	for _, p := range ignored {
-		if !r.makes(s.inside, p) {
+		if !r.makes(s, p) {
 			s.left[p] = stamp(filepath.Join(s.root, p))
 		}
 	}
@@ -160,7 +160,7 @@ func (s *snapshot) fromFolder(within []string, r Recipe) ([]string, error) {
 			return nil, err
 		}
 		for _, p := range files {
-			if !r.makes(s.inside, p) {
+			if !r.makes(s, p) {
 				read = append(read, p)
 			}
 		}
@@ -189,14 +189,25 @@ func walkFiles(base, at string) ([]string, error) {
 }
 
 // makes tells whether a path of the tree is made by this build, by another of the
-// same folder, or by pawl.
-func (r Recipe) makes(inside, p string) bool {
-	rel, err := filepath.Rel(inside, p)
+// same folder, or by pawl or a compiler cache whose folder was put into the tree.
+func (r Recipe) makes(s *snapshot, p string) bool {
+	for _, store := range []string{r.Cache.Dir, lookEnv(r.Env, "CCACHE_DIR"), os.Getenv("PAWL_LOCK_DIR"), os.TempDir()} {
+		if below(s.root, store) && below(store, s.at(p)) {
+			return true
+		}
+	}
+	rel, err := filepath.Rel(s.inside, p)
 	if err != nil || !filepath.IsLocal(rel) {
 		return false
 	}
 	rel = filepath.ToSlash(rel)
 	return strings.HasPrefix(rel, ".pawl/") || matchesAny(r.Outputs, rel) || matchesAny(r.Ignore, rel)
+}
+
+// below tells whether a path lies in a folder.
+func below(folder, p string) bool {
+	rel, err := filepath.Rel(folder, p)
+	return err == nil && folder != "" && p != "" && rel != "." && filepath.IsLocal(rel)
 }
 
 // matchesAny tells whether a glob matches a path or a folder above it.

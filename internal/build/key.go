@@ -32,7 +32,7 @@ func (r Recipe) key(ctx context.Context, s *snapshot) string {
 	field(append([]string{"outputs"}, r.Outputs...)...)
 	field(append([]string{"arch"}, r.Arch...)...)
 	for _, kv := range effective(r.Env) {
-		field("env", strings.ReplaceAll(kv, s.root, "<root>"))
+		field("env", kv)
 	}
 	for _, t := range r.toolIDs(ctx) {
 		field("tool", t)
@@ -74,7 +74,7 @@ func effective(env []string) []string {
 // of a CI and say nothing to a compiler. All others count: a Makefile may read any of them.
 var immaterial = regexp.MustCompile(`^(_|PWD|OLDPWD|SHLVL|TERM.*|COLORTERM|COLUMNS|LINES|TMPDIR|TMP|TEMP|DISPLAY|WAYLAND_.*|WINDOWID|HOSTNAME|LOGNAME|USER|MAIL|` +
 	`SSH_.*|XDG_(SESSION|RUNTIME|CACHE)_?.*|DBUS_.*|TMUX.*|STY|WINDOW|PS[0-9]|PROMPT.*|HIST.*|LESS.*|PAGER|EDITOR|VISUAL|LS_COLORS|NO_COLOR|INVOCATION_ID|JOURNAL_STREAM|` +
-	`PAWL_.*|CCACHE_(DIR|STATSLOG|LOGFILE|MAXSIZE)|CI|GITHUB_.*|RUNNER_.*|ACTIONS_.*|GITLAB_.*|CI_.*|BUILDKITE_.*|JENKINS_.*|BUILD_(ID|NUMBER|TAG|URL)|` +
+	`PAWL_.*|CCACHE_(BASEDIR|DIR|STATSLOG|LOGFILE|MAXSIZE)|CI|GITHUB_.*|RUNNER_.*|ACTIONS_.*|GITLAB_.*|CI_.*|BUILDKITE_.*|JENKINS_.*|BUILD_(ID|NUMBER|TAG|URL)|` +
 	`GOCOVERDIR|TESTSCRIPT_.*|VSCODE_.*|GIT_(ASKPASS|PAGER|EDITOR|TERMINAL_PROMPT))$`)
 
 // processor tells CPUs apart whose native code differs.

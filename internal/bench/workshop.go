@@ -1,0 +1,153 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/goatnote-inc/pawl/internal/build"
+	"github.com/goatnote-inc/pawl/internal/suite"
+	"github.com/goatnote-inc/pawl/measure"
+)
+
+// BuildOptions are those of every run that builds.
+type BuildOptions struct {
+	NoCache bool   // build everything, whatever was kept
+	Arch    string // architecture to build for, "sm_89"; empty for the device's
+}
+
+// workshop is what the builds of a run share.
+type workshop struct {
+	slots chan struct{} // one for each build at work
+	jobs  int           // compilers of each, where the suite does not say
+	cache *build.Cache  // nil for none
+
+	mu     sync.Mutex
+	builds []Build
+	done   map[string]build.Result // what the builds of this run gave, by folder and recipe
+}
+
+func newWorkshop(r *run, lanes int) *workshop {
+	if r.Emit == nil {
+		r.Emit = func(Event) {}
+	}
+	candidate, _ := r.Suite.Implementation(suite.Candidate)
+	capacity := build.Capacity(candidate.Build.Memory)
+	w := &workshop{slots: make(chan struct{}, capacity), jobs: max(1, capacity/max(lanes, 1)), done: map[string]build.Result{}}
+	if !r.NoCache {
+		w.cache, _ = build.DefaultCache() // without a home there is none
+	}
+	return w
+}
+
+// Build is what came of one build.
+type Build struct {
+	Side    string               `json:"side"`
+	What    string               `json:"what"`
+	Cached  bool                 `json:"cached"`
+	Seconds float64              `json:"seconds"`
+	Outputs []measure.FileDigest `json:"outputs"`
+	Ccache  build.Ccache         `json:"ccache"`
+	Key     string               `json:"key,omitempty"`
+	Note    string               `json:"note,omitempty"`
+	Log     string               `json:"log,omitempty"`
+}
+
+// makeOne builds as soon as there is room for it. What another side of the same
+// folder has built already is taken as it is: a reference is often the candidate's
+// build, asked for another kernel.
+func (r *run) makeOne(ctx context.Context, side string, recipe build.Recipe, log io.Writer) (build.Result, error) {
+	if res, ok := r.workshop.recall(recipe); ok {
+		return res, nil
+	}
+	select {
+	case r.workshop.slots <- struct{}{}:
+		defer func() { <-r.workshop.slots }()
+	case <-ctx.Done():
+		return build.Result{}, fmt.Errorf("build %q was not begun: %w", recipe.Name(), context.Cause(ctx))
+	}
+	if recipe.Command != "" {
+		r.Emit(Building{Side: side, Command: recipe.Name()})
+	}
+	res, err := build.Make(ctx, recipe, log)
+	if err == nil && recipe.Command != "" {
+		r.Emit(Built{Side: side, Seconds: res.Facts.Seconds, Cached: res.Cached})
+		r.workshop.remember(recipe, res, Build{
+			Side: side, What: recipe.Name(), Cached: res.Cached, Seconds: res.Facts.Seconds, Outputs: res.Facts.Outputs,
+			Ccache: res.Ccache, Key: res.Key, Note: res.Note, Log: filepath.Join(filepath.Dir(r.Out), "logs", side+".build.log"),
+		})
+	}
+	return res, err
+}
+
+func (w *workshop) recall(recipe build.Recipe) (build.Result, bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	res, ok := w.done[workKey(recipe)]
+	return res, ok
+}
+
+// remember keeps what a build gave until another one makes the same files.
+func (w *workshop) remember(recipe build.Recipe, res build.Result, b Build) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.builds = append(w.builds, b)
+	maps.DeleteFunc(w.done, func(key string, other build.Result) bool {
+		dir, _, _ := strings.Cut(key, "\x00")
+		return dir == recipe.Dir && slices.ContainsFunc(other.Facts.Outputs, func(o measure.FileDigest) bool {
+			return slices.ContainsFunc(res.Facts.Outputs, func(n measure.FileDigest) bool { return n.Path == o.Path })
+		})
+	})
+	if len(recipe.Outputs) > 0 {
+		w.done[workKey(recipe)] = res
+	}
+}
+
+func workKey(r build.Recipe) string {
+	return r.Dir + "\x00" + fmt.Sprintf("%q %q %q", r.Command, r.Env, r.Outputs)
+}
+
+// BuildOnly builds what a run would build, and measures nothing. With an error come
+// the builds that were done.
+func BuildOnly(ctx context.Context, o Options) (builds []Build, err error) {
+	if o.Emit == nil {
+		o.Emit = func(Event) {}
+	}
+	r := &run{Options: o, narrow: true}
+	if err := o.check(); err != nil {
+		return nil, &UsageError{err}
+	}
+	defer func() { err = errors.Join(r.explainBase(err), r.cleanUp(ctx)) }()
+	if !o.Suite.NeedsHarness() && !o.plain() && !slices.ContainsFunc(o.Suite.Cases(), func(c suite.Case) bool { return o.wants(c.Name(), c.Benchmark) }) {
+		return nil, o.noCase()
+	}
+	if o.Arch == "" { // a build needs no device; one that is here says what to build for
+		if err := r.chooseDevice(ctx); err != nil && ctx.Err() != nil {
+			return nil, err
+		}
+	}
+	err = r.prepare(ctx)
+	if r.workshop != nil {
+		builds = r.workshop.builds
+		slices.SortStableFunc(builds, func(a, b Build) int { return order(a.Side) - order(b.Side) })
+	}
+	return builds, err
+}
+
+// order is the candidate first, then the base.
+func order(side string) int {
+	switch side {
+	case suite.Candidate:
+		return 0
+	case suite.Base:
+		return 1
+	default:
+		return 2
+	}
+}
