@@ -18,7 +18,7 @@ import (
 // and again after it broke.
 type Process struct {
 	Start func(ctx context.Context) (*harness.Session, error)
-	Dir   string // for the files it writes; absolute
+	Dir   string // for the files it writes; absolute. A subject and its reference have different ones
 
 	session *harness.Session
 	end     context.CancelFunc // of the session's context
