@@ -6,28 +6,32 @@
 
 // The tensors of one config, on the device. D is 64: the kernels are templates, other sizes need an entry here.
 struct Attention {
-  int heads, S;
+  int B, H, heads, S;
   half *q, *k, *v, *out;
 
   Attention(const pawl_params *p, pawl_rng *rng) {
-    heads = (int)(pawl_int(p, "B") * pawl_int(p, "H"));
+    B = (int)pawl_int(p, "B");
+    H = (int)pawl_int(p, "H");
+    heads = B * H;
     S = (int)pawl_int(p, "S");
     if (pawl_int(p, "D") != 64) pawl_fail_as("unsupported", "this kernel is compiled for D=64 only");
-    if (heads < 1 || heads > 65535 || S < 1) pawl_fail_as("bad_params", "B*H must be within 1 and 65535, S at least 1");
-    q = random(rng);
-    k = random(rng);
-    v = random(rng);
+    if (B < 1 || H < 1 || S < 1 || (long long)B * H > 65535) pawl_fail_as("bad_params", "B*H must be within 1 and 65535, S at least 1");
+    q = random("q", rng);
+    k = random("k", rng);
+    v = random("v", rng);
     out = (half *)pawl_device_alloc(bytes());
+    pawl_output("out", out, "f16", B, H, S, 64);
   }
 
   size_t count() const { return (size_t)heads * S * 64; }
   size_t bytes() const { return count() * sizeof(half); }
 
-  half *random(pawl_rng *rng) {
+  half *random(const char *name, pawl_rng *rng) {
     std::vector<half> host(count());
     half *device = (half *)pawl_device_alloc(bytes());
     pawl_fill_half(rng, host.data(), count());
     PAWL_CHECK(cudaMemcpy(device, host.data(), bytes(), cudaMemcpyHostToDevice));
+    pawl_input(name, device, "f16", B, H, S, 64);
     return device;
   }
 

@@ -16,6 +16,9 @@ static void *setup(const pawl_params *p, pawl_rng *rng) {
   m->c = pawl_alloc(count * sizeof(float));
   pawl_fill_float(rng, m->a, count);
   pawl_fill_float(rng, m->b, count);
+  pawl_input("a", m->a, "f32", m->n, m->n);
+  pawl_input("b", m->b, "f32", m->n, m->n);
+  pawl_output("c", m->c, "f32", m->n, m->n);
   return m;
 }
 

@@ -10,7 +10,7 @@ enum { GROUPS = 64 }; /* of the first step */
 
 typedef struct state {
   cl_kernel first, second;
-  cl_mem in, partial, out;
+  cl_mem out;
 } state;
 
 static char *read_file(const char *path) {
@@ -21,13 +21,6 @@ static char *read_file(const char *path) {
   fclose(file);
   text[length] = 0;
   return text;
-}
-
-static cl_mem buffer(cl_mem_flags flags, size_t count, void *from) {
-  cl_int error;
-  cl_mem memory = clCreateBuffer(pawl_context(), flags, count * sizeof(cl_float), from, &error);
-  PAWL_CHECK(error);
-  return memory;
 }
 
 static cl_kernel step(const char *source, cl_mem in, cl_int count, cl_mem out) {
@@ -63,12 +56,14 @@ static void *setup(const pawl_params *p, pawl_rng *rng) {
   float *values = pawl_alloc((size_t)count * sizeof *values);
   const char *source = read_file("reduce.cl");
   pawl_fill_float(rng, values, (size_t)count);
-  s->in = buffer(CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, (size_t)count, values);
-  s->partial = buffer(CL_MEM_READ_WRITE, GROUPS, NULL);
-  s->out = buffer(CL_MEM_READ_WRITE, 1, NULL);
-  s->first = step(source, s->in, count, s->partial);
-  s->second = step(source, s->partial, GROUPS, s->out);
+  cl_mem x = pawl_buffer(CL_MEM_READ_ONLY, (size_t)count * sizeof *values, values);
+  cl_mem partial = pawl_buffer(CL_MEM_READ_WRITE, GROUPS * sizeof *values, NULL);
+  s->out = pawl_buffer(CL_MEM_READ_WRITE, sizeof *values, NULL);
+  s->first = step(source, x, count, partial);
+  s->second = step(source, partial, GROUPS, s->out);
   check(s, values, count);
+  pawl_input("x", x, "f32", count);
+  pawl_output("total", s->out, "f32", 1);
   return s;
 }
 
@@ -78,9 +73,6 @@ static void teardown(void *with) {
   state *s = with;
   clReleaseKernel(s->first);
   clReleaseKernel(s->second);
-  clReleaseMemObject(s->in);
-  clReleaseMemObject(s->partial);
-  clReleaseMemObject(s->out);
 }
 
 int main(int argc, char **argv) {

@@ -262,6 +262,12 @@ class _Case:
             self.sample = [self.run] * batch
         self.sample_ns = run_ns * batch
 
+    def exceed(self, cache_bytes: int, runs: int) -> None:
+        """Makes so many sets that one is out of the cache when its turn comes again."""
+        enough = 2 * cache_bytes // self._traffic + 1 if self._traffic else 1
+        while len(self.sets) < min(enough, runs, _SETS, max(1, _SETS_BYTES // max(1, self._traffic))):
+            self._add_set()
+
     def release(self) -> None:
         for one in self.sets:
             one.release()
@@ -991,6 +997,7 @@ class _Session:
         if not case.sample_ns:
             meter.estimate(case)
         if case.cold:
+            case.exceed(self.device.cache_bytes if self.device else _host_cache_bytes(), count)
             (self.device.flush if self.device else _sweep_host_cache)()
         for run in itertools.islice(itertools.cycle([one.run for one in case.sets]), count):
             run()
