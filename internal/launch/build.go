@@ -145,7 +145,7 @@ func compiler(ctx context.Context) (path, version string, err error) {
 func compile(ctx context.Context, compiler, define, dir string) error {
 	ctx, cancel := context.WithTimeout(ctx, compileLimit)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, compiler, "-std=gnu11", "-O3", define, "-o", "launcher", "launcher.c", "-ldl")
+	cmd := exec.CommandContext(ctx, compiler, "-std=gnu11", "-O2", define, "-o", "launcher", "launcher.c", "-ldl")
 	cmd.Dir = dir
 	out, err := cmd.CombinedOutput()
 	if err != nil {

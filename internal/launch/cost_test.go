@@ -14,6 +14,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/tensor"
 	"github.com/goatnote-inc/pawl/measure"
 	"github.com/goatnote-inc/pawl/sdk"
+	"github.com/goatnote-inc/pawl/stats"
 )
 
 // BenchmarkCost measures whole rounds of one kernel, by a harness with pawl.h and by the
@@ -60,6 +61,7 @@ func BenchmarkCost(b *testing.B) {
 }
 
 func compare(b *testing.B, unchecked string, arguments []tensor.Argument, p harness.Prepare, l harness.Launch) {
+	b.Helper()
 	checked, err := launch.Build(b.Context(), l.Kind, [][]tensor.Argument{arguments}, cache)
 	if err != nil {
 		b.Fatal(err)
@@ -67,21 +69,24 @@ func compare(b *testing.B, unchecked string, arguments []tensor.Argument, p harn
 	p.Cache, p.Seed, p.Implementation = measure.Hot, 1, "candidate"
 	withLaunch := p
 	withLaunch.Arguments, withLaunch.Launch = arguments, &l
-	var plain, own []float64
+	var plain, own, ratios []float64
 	for b.Loop() {
 		plain = append(plain, round(b, launch.Command(unchecked), p, nil))
 		own = append(own, round(b, launch.Command(checked), withLaunch, &harness.Keep{Dir: b.TempDir(), Count: 1, Seed: 5}))
+		ratios = append(ratios, own[len(own)-1]/plain[len(plain)-1])
 	}
-	slices.Sort(plain)
-	slices.Sort(own)
-	b.ReportMetric(plain[len(plain)/2]*1e3, "unchecked-ms")
-	b.ReportMetric(own[len(own)/2]*1e3, "checked-ms")
-	b.ReportMetric(100*(own[len(own)/2]/plain[len(plain)/2]-1), "cost-%")
-	b.ReportMetric(100*(own[0]/plain[0]-1), "cost-of-best-%")
+	slices.Sort(ratios)
+	cost := func(quantile float64) float64 { return 100 * (ratios[int(quantile*float64(len(ratios)-1))] - 1) }
+	b.ReportMetric(stats.Median(plain)*1e3, "unchecked-ms")
+	b.ReportMetric(stats.Median(own)*1e3, "checked-ms")
+	b.ReportMetric(cost(0.5), "cost-%")
+	b.ReportMetric(cost(0.25), "lower-quartile-%")
+	b.ReportMetric(cost(0.75), "upper-quartile-%")
 }
 
 // round is what pawl does to measure a case once: a fresh process, warm-up, samples.
 func round(b *testing.B, line string, p harness.Prepare, keep *harness.Keep) float64 {
+	b.Helper()
 	began := time.Now()
 	s, err := harness.Start(b.Context(), harness.Command{Line: line, Dir: b.TempDir()}, harness.Hello{Pawl: "test", Device: harness.HelloDevice{Kind: gpu.CPU}})
 	if err != nil {

@@ -50,6 +50,39 @@ func TestHonestHostKernels(t *testing.T) {
 	}
 }
 
+// Kernels bring runtimes of their own: OpenMP with its pool of threads, C++ with exceptions.
+func TestHonestRuntimes(t *testing.T) {
+	s := start(t, launch.Host, time.Minute)
+	for source, compile := range map[string][]string{
+		"openmp.c": {"cc", "-fopenmp"},
+		"cpp.cc":   {"c++", "-pthread"},
+	} {
+		need(t, compile[0])
+		file := filepath.Join(t.TempDir(), "kernel.so")
+		cmd := exec.CommandContext(t.Context(), compile[0], compile[1], "-shared", "-fPIC", "-O2", "-o", file, "testdata/"+source)
+		if text, err := cmd.CombinedOutput(); err != nil {
+			t.Logf("cannot compile %s here: %v\n%s", source, err, text)
+			continue
+		}
+		_, err := s.Prepare(t.Context(), harness.Prepare{
+			Benchmark: source, Cache: measure.Hot, Timer: measure.TimerWall, Seed: 4, Arguments: scale(30_000),
+			Launch: &harness.Launch{Kind: launch.Host, File: file, Kernel: "scale"},
+		})
+		if err != nil {
+			t.Fatalf("%s: %v", source, err)
+		}
+		_, kept, err := keep(t, s, 10, 2)
+		if err != nil {
+			t.Fatalf("%s: %v", source, err)
+		}
+		for _, p := range kept {
+			if !scaled(p, "x", "out") {
+				t.Errorf("%s: sample %d is wrong", source, p.sample)
+			}
+		}
+	}
+}
+
 func TestHostArguments(t *testing.T) {
 	s := start(t, launch.Host, time.Minute)
 	t.Run("in place", func(t *testing.T) {
@@ -115,6 +148,7 @@ func TestCaughtHostKernels(t *testing.T) {
 		{"goes_on_in_a_thread", harness.CodeIntegrity, "were not written when the kernel returned"},
 		{"changes_output_later", harness.CodeIntegrity, "out changed after the kernel had returned"},
 		{"says_done_itself", harness.CodeIntegrity, "answers in place of the launcher"},
+		{"says_done_early", harness.CodeIntegrity, "were not written when the kernel returned"},
 		{"forks", harness.CodeIntegrity, "it called fork"},
 		{"executes", harness.CodeIntegrity, "it called execve"},
 		{"kills_parent", harness.CodeIntegrity, "it called kill"},
@@ -433,7 +467,7 @@ func TestObjectsThatAreNotLoaded(t *testing.T) {
 	if err := os.WriteFile(source, []byte("void honest(float *x, float *o, int n) { o[0] = x[0] + n; }\nint main(void) { return 0; }\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	make := func(name string, flags ...string) string {
+	compile := func(name string, flags ...string) string {
 		path := filepath.Join(dir, name)
 		if text, err := exec.CommandContext(t.Context(), "cc", append(flags, "-o", path, source)...).CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, text)
@@ -441,9 +475,9 @@ func TestObjectsThatAreNotLoaded(t *testing.T) {
 		return path
 	}
 	for says, file := range map[string]string{
-		"wants an executable stack":   make("stack.so", "-shared", "-fPIC", "-Wl,-z,execstack"),
-		"it is a program":             make("program.so", "-fPIE", "-pie"),
-		"it is no 64-bit shared":      make("object.so", "-c"),
+		"wants an executable stack":   compile("stack.so", "-shared", "-fPIC", "-Wl,-z,execstack"),
+		"it is a program":             compile("program.so", "-fPIE", "-pie"),
+		"it is no 64-bit shared":      compile("object.so", "-c"),
 		"it is no ELF file":           source,
 		"No such file":                filepath.Join(dir, "nothing.so"),
 		"undefined symbol: elsewhere": undefined(t, dir),

@@ -6,7 +6,7 @@
    the contents behind it come back. Bands around outputs hold a secret pattern; what surrounds an input is random like
    the input. A private copy of every input, the mirror, is what it is compared with and what is handed to pawl. */
 
-enum { BAND = 4096, ALIGN = 256, MOST_SETS = 256, FEW_SETS = 4 };
+enum { BAND = 4096, ALIGN = 256, MOST_SETS = 256, FEW_SETS = 3 };
 #define BUDGET ((size_t)512 << 20) /* bytes of all sets, unless two need more */
 
 /* What a kind of device knows of memory; host.h, opencl.h and cuda.h have one each. */

@@ -2,13 +2,35 @@
 
 static pawl_rng random_bits; /* seeded by prepare, for both sides of a round alike */
 
+/* What goes over every byte of a buffer must run at the speed of memory. */
+#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
+#define WIDE __attribute__((optimize("O3"), target_clones("arch=skylake-avx512", "avx2", "default")))
+#else
+#define WIDE
+#endif
+
 static size_t random_below(size_t n) { return n ? (size_t)(pawl_random(&random_bits) % n) : 0; }
 
+/* The i-th number that pawl_random would give from here: a loop over i needs no number before it. */
+#define RANDOM_STEP UINT64_C(0x9e3779b97f4a7c15)
+static inline __attribute__((always_inline)) uint64_t random_at(uint64_t state, uint64_t i) {
+  uint64_t z = state + (i + 1) * RANDOM_STEP;
+  z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+  z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+  return z ^ (z >> 31);
+}
+
 /* Mean 0, standard deviation 1, by the sum of four uniform numbers: it never leaves +-3.5. */
-static double draw_normal(pawl_rng *rng) {
-  const uint64_t bits = pawl_random(rng);
-  const int64_t sum = (int64_t)((bits & 0xffff) + (bits >> 16 & 0xffff) + (bits >> 32 & 0xffff) + (bits >> 48));
-  return (double)(sum - 2 * 0xffff) * (1.7320508075688772 / 65536);
+static inline __attribute__((always_inline)) int32_t sum_of_four(uint64_t bits) {
+  return (int32_t)((bits & 0xffff) + (bits >> 16 & 0xffff) + (bits >> 32 & 0xffff) + (bits >> 48)) - 2 * 0xffff;
+}
+
+#define NORMAL_SCALE (1.7320508075688772 / 65536)
+static double draw_normal(pawl_rng *rng) { return sum_of_four(pawl_random(rng)) * NORMAL_SCALE; }
+
+WIDE static void fill_normal(float *to, size_t count, uint64_t state) {
+  size_t i;
+  for (i = 0; i < count; i++) to[i] = (float)sum_of_four(random_at(state, i)) * (float)NORMAL_SCALE;
 }
 
 /* Rounds to the nearest number of a small type, ties to even. What is too large becomes the largest. */
@@ -63,7 +85,10 @@ static void fill(const argument *a, pawl_rng *rng, void *to, size_t count) {
   const size_t size = dtypes[a->type].size;
   unsigned char *at = (unsigned char *)to;
   size_t i;
-  if (dtypes[a->type].family != REAL) {
+  if ((a->type == F32 || a->type == TF32) && !a->uniform) {
+    fill_normal((float *)to, count, rng->state);
+    rng->state += count * RANDOM_STEP;
+  } else if (dtypes[a->type].family != REAL) {
     for (i = 0; i < count; i++, at += size) put_whole(size, draw_whole(a, rng), at);
   } else if (size >= 4 || count < TABLE) {
     for (i = 0; i < count; i++, at += size) put_real(a->type, draw_real(a, rng), at);
@@ -79,21 +104,11 @@ static void fill(const argument *a, pawl_rng *rng, void *to, size_t count) {
   }
 }
 
-/* Poison and fingerprints go over every byte of every output: they must run at the speed of memory. */
-#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
-#define WIDE __attribute__((target_clones("arch=skylake-avx512", "avx2", "default")))
-#else
-#define WIDE
-#endif
-
 #define POISON_BITS UINT64_C(0x7ff07ff07ff07ff0)
 
 /* The poison of the harness protocol: word i is a NaN in every type of floating point. */
 static inline __attribute__((always_inline)) uint64_t poison_word(uint64_t seed, uint64_t i) {
-  uint64_t z = seed + (i + 1) * UINT64_C(0x9e3779b97f4a7c15);
-  z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-  z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-  return POISON_BITS | ((z ^ (z >> 31)) & UINT64_C(0x800f800f800f800f));
+  return POISON_BITS | (random_at(seed, i) & UINT64_C(0x800f800f800f800f));
 }
 
 WIDE static void poison_words(uint64_t *to, uint64_t seed, size_t words) {

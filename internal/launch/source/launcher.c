@@ -167,6 +167,7 @@ static void take_and_look(double n, pawli_reading *r) {
 
 static void answer_measure(const char *request) {
   const double samples = pawli_amount(request, "samples", 0), busy_ns = pawli_amount(request, "busy_ns", 0);
+  const char *const warmup = pawli_member(request, "warmup");
   double count = 0, now, start, sent, looked;
   pawli_reading r;
   int i, here = 0;
@@ -189,7 +190,7 @@ static void answer_measure(const char *request) {
     here++;
     now = pawli_clock(CLOCK_MONOTONIC);
   }
-  look_at_everything();
+  if (!warmup || *warmup != 't') look_at_everything(); /* what a warm-up changed is still changed later */
   write_kept();
   pawli_begin("measure");
   pawli_put(",\"count\":%.0f,\"batch\":%d", count, pawli.batch);
