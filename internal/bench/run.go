@@ -160,6 +160,7 @@ func (r *run) measure(ctx context.Context) (Result, error) {
 	if err := r.buildLaunchers(ctx); err != nil {
 		return Result{}, err
 	}
+	r.identify(ctx)
 	welcome, err := r.meet(ctx)
 	if err != nil {
 		return Result{}, err

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/goatnote-inc/pawl/internal/build/codeid"
 	"github.com/goatnote-inc/pawl/measure"
 	"github.com/goatnote-inc/pawl/ratchet"
 )
@@ -24,6 +25,7 @@ func facts(in Input) []Fact {
 	if run := in.about(); run != nil {
 		add("hardware", hardware(run))
 	}
+	add("code", codeText(in.Run))
 	add("checks", stagesText(in.Stages))
 	if in.Run != nil {
 		add("measured", howMeasured(in))
@@ -41,6 +43,21 @@ func facts(in Input) []Fact {
 		add("policy", policyText(in.Result.Policy))
 	}
 	return list
+}
+
+// codeText says which functions of the two sides differ in machine code.
+func codeText(run *measure.Run) string {
+	if run == nil {
+		return ""
+	}
+	code := map[string][]measure.CodeDigest{}
+	for _, im := range run.Implementations {
+		code[im.Name] = im.Build.Code
+	}
+	if len(code[measure.Base]) == 0 || len(code[measure.Candidate]) == 0 {
+		return ""
+	}
+	return codeid.Changed(code[measure.Base], code[measure.Candidate]).String()
 }
 
 func commitOf(run *measure.Run, side string) string {
