@@ -120,9 +120,15 @@ func (f *fuzz) plans() ([]target, error) {
 		known = true
 		t := target{Benchmark: b}
 		f.choosePoints(&t)
-		if len(t.points)+len(t.replay) > 0 {
-			list = append(list, t)
+		if len(t.points)+len(t.replay) == 0 {
+			continue
 		}
+		if f.checked() {
+			if _, _, err := f.launchOf(f.Dir, suite.Case{CaseKey: measure.CaseKey{Benchmark: b.Name}, Params: b.Configs[0].Params}); err != nil {
+				return nil, err
+			}
+		}
+		list = append(list, t)
 	}
 	switch {
 	case len(list) > 0:
@@ -293,10 +299,10 @@ func firstReason(reports []*oracle.Report) string {
 	return ""
 }
 
-func (f *fuzz) campaign(ctx context.Context, t target, left time.Duration, log io.Writer) (report *oracle.Report, err error) {
-	subject, err := f.subject(t.Benchmark, log)
-	if err != nil {
-		return nil, err
+func (f *fuzz) campaign(ctx context.Context, t target, left time.Duration, log io.Writer) (*oracle.Report, error) {
+	subject := f.harnessed(suite.Candidate, log)
+	if f.checked() {
+		subject = f.launched(t.Benchmark, log)
 	}
 	reference, end := f.reference(t.Benchmark, log)
 	defer func() {

@@ -154,17 +154,6 @@ func (f *fuzz) launched(b suite.Benchmark, log io.Writer) *kernel {
 	return newKernel(suite.Candidate, start, key)
 }
 
-// subject is the candidate as far as it is trusted.
-func (f *fuzz) subject(b suite.Benchmark, log io.Writer) (*kernel, error) {
-	if !f.checked() {
-		return f.harnessed(suite.Candidate, log), nil
-	}
-	if _, _, err := f.launchOf(f.Dir, suite.Case{CaseKey: measure.CaseKey{Benchmark: b.Name}, Params: b.Configs[0].Params}); err != nil {
-		return nil, err
-	}
-	return f.launched(b, log), nil
-}
-
 // reference is what says what is right, and how it is ended.
 func (f *fuzz) reference(b suite.Benchmark, log io.Writer) (oracle.Reference, func(context.Context) error) {
 	command := b.Check.Oracle

@@ -66,8 +66,6 @@ Exit code: 0 all passed, 1 one failed, 2 nothing to test.`,
 	fl.BoolVar(&f.dryRun, "dry-run", false, "show what would be tried and how long it may take, and try nothing")
 	fl.BoolVar(&f.all, "all", false, "show every point, not only every config")
 	fl.BoolVar(&f.json, "json", false, "the answer as JSON on stdout, events as JSON lines on stderr")
-	cmd.MarkFlagsMutuallyExclusive("replay", "params")
-	cmd.MarkFlagsMutuallyExclusive("replay", "points")
 	return cmd
 }
 
@@ -97,7 +95,8 @@ func (f *fuzzFlags) run(ctx context.Context) error {
 		return f.printFuzzPlan(progress.planned)
 	}
 	answer := f.answer(reports, o.Seed, progress)
-	if err = f.fuzzEnded(ctx, answer, err); len(reports) == 0 {
+	tested := answer.Passed+answer.Failed > 0
+	if err = f.fuzzEnded(ctx, answer, err); err != nil && !tested {
 		return err
 	}
 	if showErr := f.showFuzz(answer); showErr != nil {
@@ -111,6 +110,9 @@ func (f *fuzzFlags) checkFuzz() error {
 		if f.has(flag) && value <= 0 {
 			return fmt.Errorf("--%s %s: take more than 0", flag, f.given.Lookup(flag).Value)
 		}
+	}
+	if f.replay && (f.params != "" || f.points > 0) {
+		return errors.New("--replay tries what failed before: it goes with neither --params nor --points")
 	}
 	if f.has("inputs") && f.params == "" {
 		return errors.New("--inputs is for the config that --params names; the suite says which kinds are tried otherwise")
@@ -162,8 +164,7 @@ func parseParams(text string) (suite.Params, error) {
 	return params, nil
 }
 
-// formatParams writes what parseParams reads; false where a value has characters that
-// it could not.
+// formatParams writes what parseParams reads.
 func formatParams(p suite.Params) string {
 	parts := make([]string, len(p))
 	for i, param := range p {

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/goatnote-inc/pawl/internal/bench"
-	"github.com/goatnote-inc/pawl/internal/oracle"
 	"github.com/goatnote-inc/pawl/internal/report"
 )
 
@@ -78,7 +77,7 @@ func (p *fuzzProgress) point(e bench.Fuzzing) {
 	if p.ErrScreen != nil {
 		every = 100 * time.Millisecond
 	}
-	if p.now().Sub(p.told) < every && e.Result.Status != oracle.Failed {
+	if p.now().Sub(p.told) < every {
 		return
 	}
 	p.told = p.now()
