@@ -15,20 +15,21 @@ func newSDK(g *globals) *cobra.Command {
 	files := map[string]struct {
 		name    string
 		content []byte
-	}{"c": {"pawl.h", sdk.Header}, "python": {"pawl_harness.py", sdk.Python}}
+	}{"c": {"pawl.h", sdk.Header}, "python": {"pawl_harness.py", sdk.Python}, "oracle": {"pawl_oracle.py", sdk.Oracle}}
 	cmd := &cobra.Command{
-		Use:   "sdk c|python",
-		Short: "Write the one file that makes a program a harness",
-		Long: `Writes the SDK for C, C++, CUDA, HIP and OpenCL (pawl.h), or for Python
-(pawl_harness.py). pawl init does so by itself where a harness needs it.`,
+		Use:   "sdk c|python|oracle",
+		Short: "Write the one file that makes a program a harness, or an oracle",
+		Long: `Writes the SDK for C, C++, CUDA, HIP and OpenCL (pawl.h), for Python
+(pawl_harness.py), or for an oracle in Python (pawl_oracle.py), which says what is
+right. pawl init does so by itself where a harness needs it.`,
 		Example: `  pawl sdk c                # ./pawl.h
   pawl sdk python --out bench/`,
 		Args:      cobra.ExactArgs(1),
-		ValidArgs: []string{"c", "python"},
+		ValidArgs: []string{"c", "python", "oracle"},
 		RunE: func(_ *cobra.Command, args []string) error {
 			file, ok := files[args[0]]
 			if !ok {
-				return usageError{fmt.Errorf("there is no SDK %q: c or python", args[0])}
+				return usageError{fmt.Errorf("there is no SDK %q: c, python or oracle", args[0])}
 			}
 			if out == "-" {
 				_, err := g.Out.Write(file.content)

@@ -35,8 +35,8 @@
    calls run, `device` is events on the GPU. Under CUDA and HIP, launches of a measured sample wait behind a
    blocking kernel until all are queued, so that the time the host needs to launch is not in the sample.
    How it checks. Arguments that setup registers can be filled by pawl and read back: `pawl fuzz` runs the kernel on
-   inputs of its own, and some timed samples are looked at unannounced. Outputs hold poison before each of these runs,
-   inputs must be unchanged afterwards, and memory from pawl.h has red zones around it and begins at a random place.
+   inputs of its own, and some timed samples are looked at unannounced. Before every sample some elements of the inputs
+   change their places and outputs are filled with poison; inputs must be unchanged afterwards, and memory from pawl.h has red zones around it and begins at a random place.
    None of this is in the timed region.
    The CUDA part has run on an emulator only, the HIP part has only been compiled: neither has yet run on a GPU.
 
@@ -221,6 +221,7 @@ enum {
   PAWLI_DEPTH = 32,      /* deepest JSON from pawl */
   PAWLI_PART = 4096,     /* samples a message */
   PAWLI_SETS = 64,       /* buffer sets of a cold batch, at most */
+  PAWLI_WINDOW = 256,    /* bytes of an argument that change, or are looked at, from sample to sample */
   PAWLI_KEPT = 64,       /* samples that are kept of one measurement, at most */
   PAWLI_RANK = 8,        /* dimensions of an argument, at most */
   PAWLI_PATH = 4096,     /* longest path from pawl */
@@ -276,7 +277,9 @@ typedef struct pawli_argument {
   int64_t length; /* of the storage: elements, gaps included */
   size_t bytes;
   uint64_t hash; /* of an input, when hashed */
-  int hashed, loaded;
+  int hashed, loaded, lent;
+  char loan[PAWLI_WINDOW]; /* of an input, when lent: elements that wait for their place */
+  uint64_t poison;         /* of an output: the seed of what it held before the run */
   char *before; /* of an inout: what it is to hold before a run */
   char *copy;   /* of an output: what it held when a run had returned */
 } pawli_argument;
@@ -327,12 +330,11 @@ static struct {
   pawli_set spare;    /* made to take its contents */
   uint64_t filled;    /* how often setup was called: each time has a number */
   pawl_rng places;    /* of memory */
+  pawl_rng draws;     /* what is changed and looked at from sample to sample */
   pawl_launch launch;
 
   struct { /* of the measurement that is being taken */
     int on, count, next;
-    uint64_t seed;
-    double sample;                               /* which is being taken */
     double samples[PAWLI_KEPT], fresh[PAWLI_KEPT]; /* which are kept; before which the inputs change */
     char dir[PAWLI_PATH];
   } keep;
@@ -1551,11 +1553,11 @@ static void pawli_calibrate(void *state, pawl_launch *l) {
 
 static const struct {
   const char *name, *stored; /* as suites and as safetensors write it */
-  int bytes;
-} pawli_dtypes[] = {{"f64", "F64", 8},  {"f32", "F32", 4},      {"tf32", "F32", 4},     {"f16", "F16", 2},
-                    {"bf16", "BF16", 2}, {"e4m3", "F8_E4M3", 1}, {"e5m2", "F8_E5M2", 1}, {"i64", "I64", 8},
-                    {"i32", "I32", 4},  {"i16", "I16", 2},      {"i8", "I8", 1},        {"u8", "U8", 1},
-                    {"bool", "BOOL", 1}};
+  int bytes, real;
+} pawli_dtypes[] = {{"f64", "F64", 8, 1},   {"f32", "F32", 4, 1},      {"tf32", "F32", 4, 1},     {"f16", "F16", 2, 1},
+                    {"bf16", "BF16", 2, 1}, {"e4m3", "F8_E4M3", 1, 1}, {"e5m2", "F8_E5M2", 1, 1}, {"i64", "I64", 8, 0},
+                    {"i32", "I32", 4, 0},   {"i16", "I16", 2, 0},      {"i8", "I8", 1, 0},        {"u8", "U8", 1, 0},
+                    {"bool", "BOOL", 1, 0}};
 enum { PAWLI_DTYPES = sizeof pawli_dtypes / sizeof *pawli_dtypes };
 
 static pawli_argument *pawli_find_argument(const pawli_set *set, const char *name) {
@@ -1668,14 +1670,16 @@ static void pawli_download(const pawli_argument *a, void *to) {
   else pawli_copy_out(to, a->memory, 0, a->bytes);
 }
 
-static uint64_t pawli_hash(const void *data, size_t bytes) {
-  uint64_t hash = pawli.seed ^ bytes, word;
+/* The hash of an argument is the sum of those of its words, so that a part of it can be changed: from is where the data
+   begins in the argument, a multiple of 8. */
+static uint64_t pawli_hash(const void *data, size_t from, size_t bytes) {
+  uint64_t hash = 0, word;
   size_t at;
   for (at = 0; at < bytes; at += 8) {
     word = 0;
     memcpy(&word, (const char *)data + at, bytes - at < 8 ? bytes - at : 8);
-    hash = (hash ^ word) * UINT64_C(0x9fb21c651e98df25);
-    hash ^= hash >> 32;
+    word = (word ^ (pawli.seed + (from + at) * UINT64_C(0x9e3779b97f4a7c15))) * UINT64_C(0x9fb21c651e98df25);
+    hash += (word ^ (word >> 32)) * UINT64_C(0xd6e8feb86659fd93);
   }
   return hash;
 }
@@ -1688,7 +1692,7 @@ static void pawli_upload(pawli_argument *a, const void *from) {
     a->before = pawli_room(a->before, a->bytes);
     memcpy(a->before, from, a->bytes);
   } else {
-    a->hash = pawli_hash(from, a->bytes);
+    a->hash = pawli_hash(from, 0, a->bytes);
     a->hashed = 1;
   }
 }
@@ -1697,6 +1701,7 @@ static void pawli_upload(pawli_argument *a, const void *from) {
 static void pawli_poison_set(pawli_set *set, uint64_t seed) {
   pawli_argument *a;
   for (a = set->arguments; a; a = a->next) {
+    a->poison = seed;
     if (a->role == PAWLI_OUT && a->on_host) pawli_poison_host(a->memory, a->bytes, seed);
     else if (a->role == PAWLI_OUT) pawli_poison_device(a->memory, a->bytes, seed);
     else if (a->role == PAWLI_INOUT && a->on_host) memcpy(a->memory, a->before, a->bytes);
@@ -1709,7 +1714,7 @@ static void pawli_hash_inputs(pawli_set *set) {
   for (a = set->arguments; a; a = a->next) {
     if (a->role != PAWLI_IN || a->hashed) continue;
     pawli_download(a, pawli_scratch(a->bytes));
-    a->hash = pawli_hash(pawli.scratch, a->bytes);
+    a->hash = pawli_hash(pawli.scratch, 0, a->bytes);
     a->hashed = 1;
   }
 }
@@ -1719,8 +1724,65 @@ static void pawli_look_at_inputs(const pawli_set *set) {
   for (a = set->arguments; a; a = a->next) {
     if (a->role != PAWLI_IN || !a->hashed) continue;
     pawli_download(a, pawli_scratch(a->bytes));
-    if (pawli_hash(pawli.scratch, a->bytes) != a->hash)
+    if (pawli_hash(pawli.scratch, 0, a->bytes) != a->hash)
       pawl_fail_as("integrity", "the kernel changed its input %s", a->name);
+  }
+}
+
+static void pawli_read_window(const pawli_argument *a, void *to, size_t at, size_t bytes) {
+  if (a->role == PAWLI_INOUT) memcpy(to, a->before + at, bytes);
+  else if (a->on_host) memcpy(to, (const char *)a->memory + at, bytes);
+  else pawli_copy_out(to, a->memory, at, bytes);
+}
+
+static void pawli_write_window(pawli_argument *a, const void *from, size_t at, size_t bytes) {
+  if (a->role == PAWLI_INOUT) memcpy(a->before + at, from, bytes);
+  else if (a->on_host) memcpy((char *)a->memory + at, from, bytes);
+  else pawli_copy_in(a->memory, at, from, bytes);
+}
+
+/* Some place for a window in an argument: a multiple of 8 bytes, which hold whole elements. */
+static size_t pawli_some_place(const pawli_argument *a, size_t bytes) {
+  return (size_t)(pawl_random(&pawli.draws) % ((a->bytes - bytes) / 8 + 1)) * 8;
+}
+
+/* Changes some elements of an input: they take the place of others, which will take the place of others before the next
+   sample. No two samples have the same contents, and all have elements as setup made them. Whole numbers stay, since
+   they may be indices in an order. */
+static void pawli_stir(pawli_argument *a) {
+  const size_t half = a->bytes / 16 * 8, bytes = half < PAWLI_WINDOW ? half : PAWLI_WINDOW;
+  char there[PAWLI_WINDOW];
+  if (a->role == PAWLI_OUT || a->strided || !bytes || !pawli_dtypes[a->dtype].real) return;
+  if (!a->lent) pawli_read_window(a, a->loan, pawli_some_place(a, bytes), bytes);
+  a->lent = 1;
+  const size_t at = pawli_some_place(a, bytes);
+  pawli_read_window(a, there, at, bytes);
+  pawli_write_window(a, a->loan, at, bytes);
+  if (a->hashed) a->hash += pawli_hash(a->loan, at, bytes) - pawli_hash(there, at, bytes);
+  memcpy(a->loan, there, bytes);
+}
+
+/* What stands in the arguments before a sample, whether anybody will look at it or not. */
+static void pawli_lay_out(pawli_set *set) {
+  pawli_argument *a;
+  for (a = set->arguments; a; a = a->next) pawli_stir(a);
+  pawli_poison_set(set, pawl_random(&pawli.draws));
+}
+
+/* After a sample: looks at some of each output for what stood there before. */
+static void pawli_look_at_outputs(const pawli_set *set) {
+  const pawli_argument *a;
+  for (a = set->arguments; a; a = a->next) {
+    const size_t bytes = a->bytes < PAWLI_WINDOW ? a->bytes / 8 * 8 : PAWLI_WINDOW;
+    uint64_t is[PAWLI_WINDOW / 8];
+    size_t i = 0;
+    if (a->role != PAWLI_OUT || a->strided || !bytes) continue;
+    const size_t at = pawli_some_place(a, bytes);
+    pawli_read_window(a, is, at, bytes);
+    while (i < bytes / 8 && is[i] == pawli_poison_word(a->poison, at / 8 + i)) i++;
+    if (i == bytes / 8)
+      pawl_fail_as("integrity", "the output %s was never written in a timed run: bytes %llu to %llu", a->name,
+                   (unsigned long long)at, (unsigned long long)(at + bytes - 1));
   }
 }
 
@@ -2031,9 +2093,12 @@ static void pawli_freshen(pawli_set *set) {
   if (failed) pawli_raise();
 }
 
-static void pawli_poison_sample(void) {
+/* The sets of the next sample. No sample differs from another in what it finds, warm-up included. */
+static void pawli_lay_out_sample(void) {
   int i;
-  for (i = 0; i < pawli.set_count; i++) pawli_poison_set(&pawli.sets[i], pawli.keep.seed + (uint64_t)pawli.keep.sample);
+  if (!pawli.sets[0].arguments) return;
+  for (i = 0; i < pawli.batch && i < pawli.set_count; i++)
+    pawli_lay_out(&pawli.sets[(pawli.next_set + i) % pawli.set_count]);
   pawli_wait(); /* it must not be measured */
 }
 
@@ -2041,7 +2106,7 @@ static void pawli_poison_sample(void) {
 static void pawli_take(int hold, pawli_reading *r) {
   int i;
   do {
-    if (pawli.keep.on) pawli_poison_sample();
+    pawli_lay_out_sample();
     if (pawli.cold) pawli_flush();
     pawli_before(hold);
     const double cpu = pawli_clock(CLOCK_THREAD_CPUTIME_ID);
@@ -2056,6 +2121,7 @@ static void pawli_take(int hold, pawli_reading *r) {
     r->by[PAWLI_TIMER_CPU] = pawli_clock(CLOCK_THREAD_CPUTIME_ID) - cpu;
   } while (!pawli_read(r));
   for (i = 0; i < PAWLI_TIMERS; i++) r->by[i] /= pawli.batch;
+  pawli_look_at_outputs(&pawli.sets[(pawli.next_set + pawli.set_count - 1) % pawli.set_count]);
 }
 
 /* Adds sets for so many runs, or so many that they exceed the cache. Returns how many that would be. */
@@ -2276,6 +2342,7 @@ static void pawli_prepare(const char *request) {
   if (cache && !pawli.cold && !pawli_is(cache, "hot"))
     pawl_fail_as("unsupported", "cache is hot or cold, not %s", pawli_quote(cache));
   pawli.seed = pawli_seed(pawli_member(request, "seed"));
+  pawli.draws.state = ~pawli.seed ^ UINT64_C(0xa0761d6478bd642f);
   pawli.bytes = pawli_amount(request, "bytes", 0);
   if (i == PAWLI_TIMER_DEVICE) pawli.quantum_ns = pawli.device_quantum_ns;
   else pawli.quantum_ns = pawli_step_ns(i == PAWLI_TIMER_CPU ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC);
@@ -2321,7 +2388,7 @@ static void pawli_choose_kept(const char *keep, double samples) {
   if (!keep || *keep != '{' || need == 0) return;
   if (samples == 0) pawl_fail_as("bad_params", "keep needs a number of samples");
   if (need > (double)PAWLI_KEPT) need = (double)PAWLI_KEPT;
-  rng.state = pawli.keep.seed = pawli_seed(pawli_member(keep, "seed"));
+  rng.state = pawli_seed(pawli_member(keep, "seed"));
   pawli_text(pawli_member(keep, "dir"), "dir", pawli.keep.dir, sizeof pawli.keep.dir - 32);
   for (left = samples; left > 0 && need > 0; left--) {
     if ((double)(pawl_random(&rng) >> 11) / 9007199254740992.0 * left >= need) continue;
@@ -2351,7 +2418,6 @@ static void pawli_begin_keeping(void) {
 /* Before a sample: changes the inputs of the set that the next kept sample will end with. */
 static void pawli_before_sample(double sample) {
   const int next = pawli.keep.next;
-  pawli.keep.sample = sample;
   if (next == pawli.keep.count || pawli.keep.fresh[next] != sample) return;
   const double runs = (pawli.keep.samples[next] - sample + 1) * pawli.batch - 1;
   pawli_freshen(&pawli.sets[(uint64_t)(pawli.next_set + runs) % (uint64_t)pawli.set_count]);
@@ -2432,6 +2498,7 @@ typedef struct pawli_plain {
 static void pawli_run_plainly(void *with) {
   const pawli_plain *const plain = (const pawli_plain *)with;
   double i;
+  pawli_lay_out(&pawli.sets[pawli.next_set]);
   if (pawli.cold) pawli_flush();
   for (i = 0; i < plain->runs; i++) {
     pawli.launch.run = 0;
