@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"github.com/goatnote-inc/pawl/internal/hammer"
 )
 
 // file makes a safetensors file from a header as it is written and some data.
@@ -207,37 +209,49 @@ func TestRoundTrip(t *testing.T) {
 	})
 }
 
+func parseSeeds() [][]byte {
+	return [][]byte{
+		file(`{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}`, 1),
+		strided("2,2", "2,1", "0"),
+		file(`{"__metadata__":{},"s":{"dtype":"F64","shape":[],"data_offsets":[0,8]}}`, 8),
+	}
+}
+
+func TestHammerParse(t *testing.T) { hammer.Run(t, parseSeeds(), parseAnything) }
+
 func FuzzParse(f *testing.F) {
-	f.Add(file(`{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}`, 1))
-	f.Add(strided("2,2", "2,1", "0"))
-	f.Add(file(`{"__metadata__":{},"s":{"dtype":"F64","shape":[],"data_offsets":[0,8]}}`, 8))
-	f.Fuzz(func(t *testing.T, b []byte) {
-		list, err := Parse(b)
-		if err != nil {
-			return
+	for _, seed := range parseSeeds() {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, b []byte) { parseAnything(t, b) })
+}
+
+func parseAnything(t testing.TB, b []byte) {
+	list, err := Parse(b)
+	if err != nil {
+		return
+	}
+	total := 0
+	for _, x := range list {
+		if err := x.Check(); err != nil {
+			t.Fatalf("accepted what is not whole: %v", err)
 		}
-		total := 0
-		for _, x := range list {
-			if err := x.Check(); err != nil {
-				t.Fatalf("accepted what is not whole: %v", err)
+		total += len(x.Data)
+		if n := x.Len(); n > 0 && n < 1<<16 {
+			x.Read(make([]float64, n), 0)
+			if at := x.Place(n - 1); at >= len(x.Data)/x.DType.Size() {
+				t.Fatalf("the last element of %+v stands at %d", x, at)
 			}
-			total += len(x.Data)
-			if n := x.Len(); n > 0 && n < 1<<16 {
-				x.Read(make([]float64, n), 0)
-				if at := x.Place(n - 1); at >= len(x.Data)/x.DType.Size() {
-					t.Fatalf("the last element of %+v stands at %d", x, at)
-				}
-			}
 		}
-		if total > len(b) {
-			t.Fatalf("%d bytes of data in a file of %d", total, len(b))
-		}
-		var again bytes.Buffer
-		if err := Format(&again, list); err != nil {
-			t.Fatalf("cannot write what was read: %v", err)
-		}
-		if _, err := Parse(again.Bytes()); err != nil {
-			t.Fatalf("cannot read what was written: %v", err)
-		}
-	})
+	}
+	if total > len(b) {
+		t.Fatalf("%d bytes of data in a file of %d", total, len(b))
+	}
+	var again bytes.Buffer
+	if err := Format(&again, list); err != nil {
+		t.Fatalf("cannot write what was read: %v", err)
+	}
+	if _, err := Parse(again.Bytes()); err != nil {
+		t.Fatalf("cannot read what was written: %v", err)
+	}
 }
