@@ -32,7 +32,7 @@ func newRun(g *globals) *cobra.Command {
 	f := runFlags{benchFlags: benchFlags{globals: g}}
 	cmd := &cobra.Command{
 		Use:   "run",
-		Short: "The whole loop: build, measure, decide, keep, report",
+		Short: "The whole loop: build, check, measure, decide, keep, report",
 		Long: `Builds the working tree and its base, looks at the kernels (pawl preflight) and for
 wrong results (pawl fuzz), each a stop, measures both side by side in rounds of fresh
 processes, and decides case by case: regression, improvement, maintained, or no answer.
