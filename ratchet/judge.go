@@ -231,7 +231,7 @@ func (s *studied) withhold() {
 	switch {
 	case s.Redefined != "" && !s.Accepted:
 		s.verdict, s.why = Inconclusive, redefined
-	case s.mean < -math.Log(integrity.TooGood) && !(s.Accepted && s.SecondClock):
+	case s.mean < -math.Log(integrity.TooGood) && (!s.Accepted || !s.SecondClock):
 		s.verdict, s.why = Inconclusive, tooGood
 	case s.Redefined == "":
 		return

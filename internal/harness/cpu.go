@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"strconv"
@@ -10,45 +11,64 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// CPUTime is what the harness and everything it started in its process group have
-// computed so far, read from outside: no process can tell the kernel another figure.
-func (s *Session) CPUTime() (time.Duration, error) {
+// CPU is what the harness and everything it started in its process group have computed
+// so far, read from outside: no process can tell the kernel another figure.
+type CPU struct {
+	Time time.Duration
+	// Ended grows when a process that one of them started has ended and was waited for. What it
+	// computed is in no Time any more.
+	Ended int
+}
+
+// CPU reads it.
+func (s *Session) CPU() (CPU, error) {
 	group := s.process.cmd.Process.Pid // shell.Command makes it the leader of its own
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
-		return 0, fmt.Errorf("read the CPU time of harness %q: %w", s.command.Line, err)
+		return CPU{}, fmt.Errorf("read the CPU time of harness %q: %w", s.command.Line, err)
 	}
-	var total time.Duration
+	var total CPU
 	found := false
 	for _, e := range entries {
 		pid, err := strconv.Atoi(e.Name())
-		if err != nil || processGroup(pid) != group {
+		if err != nil {
+			continue
+		}
+		p := readProcess(pid)
+		if p.group != group {
 			continue
 		}
 		var ts unix.Timespec
 		// The clock of another process: its number, inverted, and "all threads, scheduler time".
 		if unix.ClockGettime(int32(^pid<<3|2), &ts) == nil {
-			total += time.Duration(ts.Nano())
+			total.Time += time.Duration(ts.Nano())
+			total.Ended += p.ended
 			found = true
 		}
 	}
 	if !found {
-		return 0, fmt.Errorf("read the CPU time of harness %q: none of its processes is there", s.command.Line)
+		return CPU{}, fmt.Errorf("read the CPU time of harness %q: none of its processes is there", s.command.Line)
 	}
 	return total, nil
 }
 
-// processGroup of a process; 0 if it is gone. Its name stands in brackets and may
-// hold anything.
-func processGroup(pid int) int {
+// processStat is what the kernel says of one; nothing if it is gone.
+type processStat struct {
+	group int
+	ended int // page faults of its children that it waited for: no process ends without any
+}
+
+// readProcess reads the line of a process. Its name stands in brackets and may hold
+// anything.
+func readProcess(pid int) (p processStat) {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
-		return 0
+		return p
 	}
-	fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
-	if len(fields) < 3 {
-		return 0
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+	if len(fields) > 8 {
+		p.group, _ = strconv.Atoi(fields[2])
+		p.ended, _ = strconv.Atoi(fields[8])
 	}
-	group, _ := strconv.Atoi(fields[2])
-	return group
+	return p
 }

@@ -37,6 +37,7 @@ var replySeeds = []string{
 }
 
 func takeAnything(t testing.TB, line []byte) {
+	t.Helper()
 	if len(line) == 0 {
 		return // the reader never passes an empty line on
 	}

@@ -1,8 +1,10 @@
 package integrity
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/goatnote-inc/pawl/measure"
 	"github.com/goatnote-inc/pawl/stats"
@@ -13,6 +15,9 @@ const (
 	agreeShare = 0.05 // of a run
 	agreeTime  = 2000 // nanoseconds: what an event or a launch costs beside the kernel
 	agreeSigma = 4.0  // spreads of the rounds' mean: noise is no lie
+	// agreeCoarse is a share that no noise explains where only the fastest readings and
+	// samples are compared: a busy machine makes both longer, and neither shorter.
+	agreeCoarse = 0.35
 )
 
 // Clocks says why the samples of a side are not to be believed; empty when pawl's own
@@ -24,15 +29,14 @@ func Clocks(side, base []measure.CaseRound, cold bool) string {
 	if !ok {
 		return ""
 	}
-	about := 1.0
 	other, both := compare(base)
-	if both {
-		about = other.ratio
-		own.spread = math.Hypot(own.spread, other.spread)
+	if !both {
+		other = agreement{ratio: 1, fast: 1}
 	}
-	high := own.ratio-agreeSigma*own.spread > max(1, about)*(1+agreeShare)
-	low := own.ratio+agreeSigma*own.spread < min(1, about)*(1-agreeShare) && (both || !cold)
-	if (!high && !low) || math.Abs(own.outside-own.samples) < agreeTime {
+	spread := agreeSigma * math.Hypot(own.spread, other.spread)
+	high := own.ratio-spread > max(1, other.ratio)*(1+agreeShare) || own.fast > max(1, other.fast)*(1+agreeCoarse)
+	low := own.ratio+spread < min(1, other.ratio)*(1-agreeShare) || own.fast < min(1, other.fast)*(1-agreeCoarse)
+	if !high && (!low || cold && !both) || math.Abs(own.outside-own.samples) < agreeTime {
 		return ""
 	}
 	return fmt.Sprintf("clocks disagree: the samples say %s a run, pawl's own clock outside the process says %s (%.2f times as much, in %d rounds)",
@@ -42,6 +46,7 @@ func Clocks(side, base []measure.CaseRound, cold bool) string {
 // agreement is the clock outside against the samples, over rounds.
 type agreement struct {
 	ratio, spread    float64 // median of the rounds, and its standard error
+	fast             float64 // the same of the fastest readings and samples of all rounds
 	outside, samples float64 // nanoseconds a run
 	rounds           int
 }
@@ -53,7 +58,8 @@ const medianToMean = 1.2533
 const leastRounds = 3
 
 func compare(rounds []measure.CaseRound) (agreement, bool) {
-	var ratios, outside, samples, errors []float64
+	var ratios, outside, samples, errors, every []float64
+	all := &measure.Outside{}
 	for _, r := range rounds {
 		line, ok := Fit(r.Outside)
 		if !ok || r.Error != "" || len(r.Samples) == 0 {
@@ -64,11 +70,16 @@ func compare(rounds []measure.CaseRound) (agreement, bool) {
 		s := nearest(line.Run, stats.Mean(r.Samples), stats.Median(r.Samples))
 		ratios, errors = append(ratios, line.Run/s), append(errors, line.Error/s)
 		outside, samples = append(outside, line.Run), append(samples, s)
+		every = append(every, r.Samples...)
+		all.Runs, all.Times = append(all.Runs, r.Outside.Runs...), append(all.Times, r.Outside.Times...)
 	}
 	if len(ratios) < leastRounds {
 		return agreement{}, false
 	}
-	a := agreement{ratio: stats.Median(ratios), outside: stats.Median(outside), samples: stats.Median(samples), rounds: len(ratios)}
+	a := agreement{ratio: stats.Median(ratios), fast: 1, outside: stats.Median(outside), samples: stats.Median(samples), rounds: len(ratios)}
+	if line, ok := Fit(fastest(all)); ok {
+		a.fast = line.Run / nearest(line.Run, stats.Quantile(every, 1.0/fastShare), stats.Mean(every))
+	}
 	off := make([]float64, len(ratios))
 	for i, r := range ratios {
 		off[i] = math.Abs(r - a.ratio)
@@ -88,22 +99,48 @@ func nearest(to, a, b float64) float64 {
 }
 
 // Asked says why the clock outside itself cannot be believed, for a side that it
-// scores: in more rounds than not its readings are no honest line.
+// scores: its readings are no honest line. All rounds are taken together, and of batch
+// sizes that are alike the fastest readings: a busy machine makes answers late, and never
+// early.
 func Asked(rounds []measure.CaseRound) string {
-	lines, crooked, why := 0, 0, ""
+	all := &measure.Outside{}
 	for _, r := range rounds {
-		if line, ok := Fit(r.Outside); ok {
-			lines++
-			if reason := line.Straight(); reason != "" {
-				crooked++
-				why = reason
-			}
+		if r.Outside != nil && len(r.Outside.Runs) == len(r.Outside.Times) {
+			all.Runs, all.Times = append(all.Runs, r.Outside.Runs...), append(all.Times, r.Outside.Times...)
 		}
 	}
-	if 2*crooked <= lines {
+	line, ok := Fit(fastest(all))
+	if !ok {
 		return ""
 	}
-	return why
+	return line.Straight()
+}
+
+// strata are how many groups of batch sizes are told apart, fastShare how many of
+// each are taken.
+const (
+	strata    = 6
+	fastShare = 4
+)
+
+// fastest keeps a quarter of the readings: of each group of sizes, those with the
+// least time a run.
+func fastest(o *measure.Outside) *measure.Outside {
+	order := make([]int, len(o.Runs))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(o.Runs[a], o.Runs[b]) })
+	kept := &measure.Outside{Clock: o.Clock}
+	perRun := func(i int) float64 { return o.Times[i] / float64(max(o.Runs[i], 1)) }
+	for s := range strata {
+		group := order[s*len(order)/strata : (s+1)*len(order)/strata]
+		slices.SortFunc(group, func(a, b int) int { return cmp.Compare(perRun(a), perRun(b)) })
+		for _, i := range group[:(len(group)+fastShare-1)/fastShare] {
+			kept.Runs, kept.Times = append(kept.Runs, o.Runs[i]), append(kept.Times, o.Times[i])
+		}
+	}
+	return kept
 }
 
 func duration(ns float64) string {

@@ -164,3 +164,36 @@ func TestImplausible(t *testing.T) {
 		}
 	}
 }
+
+// A busy machine makes answers late, never early: that is no lie. One that is always
+// late when few runs are asked for is.
+func TestAskedOnABusyMachine(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	read := func(sleeps bool) []measure.CaseRound {
+		list := make([]measure.CaseRound, 4)
+		for i := range list {
+			o := &measure.Outside{}
+			for range 32 {
+				k := 1 + rng.IntN(12)
+				took := 2e5 + 3e5*float64(k)
+				if rng.IntN(2) == 0 { // somebody else had the processor
+					took += 8e6 * rng.Float64()
+				}
+				if sleeps {
+					took = max(took, 3e6+5e4*float64(k)+2e6)
+				}
+				o.Runs, o.Times = append(o.Runs, k), append(o.Times, took)
+			}
+			list[i].Outside = o
+		}
+		return list
+	}
+	for range 200 {
+		if why := integrity.Asked(read(false)); why != "" {
+			t.Fatalf("honest: %s", why)
+		}
+		if why := integrity.Asked(read(true)); !strings.Contains(why, "does not count") {
+			t.Fatalf("sleeps: %q", why)
+		}
+	}
+}

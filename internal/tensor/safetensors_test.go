@@ -227,6 +227,7 @@ func FuzzParse(f *testing.F) {
 }
 
 func parseAnything(t testing.TB, b []byte) {
+	t.Helper()
 	list, err := Parse(b)
 	if err != nil {
 		return

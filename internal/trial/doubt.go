@@ -84,13 +84,24 @@ func (p *process) doubt(ctx context.Context, c Case, cr *measure.CaseRound) erro
 }
 
 // snapshot copies what a process has written, so that it cannot change it any more.
-func snapshot(dir, from string) (string, error) {
-	b, err := os.ReadFile(from)
+// It is the process's file: it may lead elsewhere, never end, or be of any size.
+func snapshot(dir, name string, limit int64) (string, error) {
+	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return "", err
 	}
-	to := filepath.Join(dir, "snapshot-"+filepath.Base(from))
-	return to, os.WriteFile(to, b, 0o600)
+	defer root.Close()
+	if info, err := root.Lstat(name); err != nil {
+		return "", err
+	} else if !info.Mode().IsRegular() || info.Size() > limit {
+		return "", fmt.Errorf("%s is no file of at most %d bytes", name, limit)
+	}
+	b, err := root.ReadFile(name)
+	if err != nil {
+		return "", err
+	}
+	const copied = "snapshot"
+	return filepath.Join(dir, copied), root.WriteFile(copied, b, 0o600)
 }
 
 // now is the clock outside. It is not the trial's: that one may be made up by a test.

@@ -15,6 +15,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/tensor"
 	"github.com/goatnote-inc/pawl/internal/trial"
 	"github.com/goatnote-inc/pawl/measure"
+	"github.com/goatnote-inc/pawl/stats"
 )
 
 // doubted is the part of a request by which the test's harness is looked at. Its runs
@@ -125,22 +126,24 @@ func TestResultsOfTimedRunsAreCompared(t *testing.T) {
 func TestScore(t *testing.T) {
 	p, b := doubtedPlan(t, "300000", "x", true)
 	p.Sides[0].Cases[0].Samples = trial.ScoreSamples
-	for _, r := range rounds(t, p, b) {
+	list := rounds(t, p, b)
+	var slopes []float64
+	for _, r := range list {
 		if len(r.Samples) != trial.ScoreSamples || r.Verified != trial.ScoreSamples {
 			t.Fatalf("%d samples, %d verified, %q", len(r.Samples), r.Verified, r.Error)
 		}
-		for _, s := range r.Samples {
-			if s < 0.2e6 || s > 20e6 { // it said 2 ms; the machine may be busy
-				t.Errorf("a run of 0.3 ms scores %v ns", s)
-			}
-		}
-		if why := integrity.Asked([]measure.CaseRound{r}); why != "" {
-			t.Errorf("honest runs: %s", why)
-		}
+		slopes = append(slopes, r.Samples...)
+	}
+	// It said 2 ms. The machine may be busy, and the half of all slopes is not.
+	if s := stats.Median(slopes); s < 0.2e6 || s > 1.9e6 {
+		t.Errorf("a run of 0.3 ms scores %v ns", s)
+	}
+	if why := integrity.Asked(list); why != "" {
+		t.Errorf("honest runs: %s", why)
 	}
 	p, b = doubtedPlan(t, "300000", "y", true)
 	p.Sides[0].Cases[0].Samples = trial.ScoreSamples
-	if list := rounds(t, p, b); !strings.Contains(list[0].Error, "wrong result") {
+	if list = rounds(t, p, b); !strings.Contains(list[0].Error, "wrong result") {
 		t.Errorf("a wrong result: %q", list[0].Error)
 	}
 }

@@ -2,6 +2,7 @@ package trial
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"time"
 
@@ -37,6 +38,10 @@ func (p *process) outside(ctx context.Context, c Case, cr *measure.CaseRound) er
 	}
 	for _, k := range sizes(p.Doubt.Secret, budget/run) {
 		took, err := p.read(ctx, o.Clock, harness.Run{Iterations: k})
+		if errors.Is(err, errEnded) {
+			*cr = measure.CaseRound{Error: err.Error(), Samples: measure.Samples{}, Warmup: cr.Warmup, Quantum: cr.Quantum}
+			return nil
+		}
 		if err != nil {
 			return refuse(cr, err)
 		}
@@ -61,26 +66,35 @@ func sizes(rng *rand.Rand, runs float64) []int {
 	return list
 }
 
+// errEnded: what the runs computed is not all in the CPU time of the harness.
+var errEnded = errors.New("clocks disagree: the harness starts processes that end while it is timed, and their CPU time is in no sample; choose the timer wall, or keep the work in the harness")
+
 // read is what a clock outside says about one request, in nanoseconds.
 func (p *process) read(ctx context.Context, clock measure.Timer, r harness.Run) (float64, error) {
-	cpu := time.Duration(0)
 	if clock == measure.TimerCPU {
-		var err error
-		if cpu, err = p.session.CPUTime(); err != nil {
-			return 0, err
-		}
+		return p.readCPU(ctx, r)
 	}
 	began := now()
 	if err := p.session.Run(ctx, r); err != nil {
 		return 0, err
 	}
-	took := now().Sub(began)
-	if clock == measure.TimerCPU {
-		after, err := p.session.CPUTime()
-		if err != nil {
-			return 0, err
-		}
-		took = after - cpu
+	return float64(now().Sub(began).Nanoseconds()), nil
+}
+
+func (p *process) readCPU(ctx context.Context, r harness.Run) (float64, error) {
+	before, err := p.session.CPU()
+	if err != nil {
+		return 0, err
 	}
-	return float64(took.Nanoseconds()), nil
+	if err := p.session.Run(ctx, r); err != nil {
+		return 0, err
+	}
+	after, err := p.session.CPU()
+	if err != nil {
+		return 0, err
+	}
+	if after.Ended != before.Ended {
+		return 0, errEnded
+	}
+	return float64((after.Time - before.Time).Nanoseconds()), nil
 }

@@ -41,10 +41,9 @@ func (p *process) readyScored(ctx context.Context, c Case, cr *measure.CaseRound
 		}
 		p.scored.inputs = append(p.scored.inputs, path)
 	}
-	took := 0.0
 	for range max(c.Warmup, warmChunk) {
-		var err error
-		if took, err = p.scoredRead(ctx, 1); err != nil {
+		took, err := p.scoredRead(ctx, 1)
+		if err != nil {
 			return err
 		}
 		cr.Warmup = append(cr.Warmup, took)
@@ -91,10 +90,10 @@ func (p *process) compareOne(ctx context.Context, c Case, cr *measure.CaseRound,
 		return nil
 	}
 	i := p.Doubt.Secret.IntN(k)
-	outputs, err := snapshot(p.Doubt.Dir, p.scored.last.Outputs[i])
-	if err != nil {
-		*cr = measure.CaseRound{Error: "a run left no result: " + err.Error(), Samples: measure.Samples{}}
-		return nil
+	outputs, missing := snapshot(p.Doubt.Dir, filepath.Base(p.scored.last.Outputs[i]), int64(outputBytes(c.Arguments))+1<<20)
+	if missing != nil {
+		*cr = measure.CaseRound{Error: "a run left no result: " + missing.Error(), Samples: measure.Samples{}}
+		return nil //nolint:nilerr // it is the process's fault, and said
 	}
 	wrong, err := p.Doubt.Verify(ctx, c, p.scored.last.Inputs[i], outputs)
 	switch {

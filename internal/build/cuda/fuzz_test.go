@@ -23,6 +23,7 @@ func FuzzReadPtxas(f *testing.F) {
 }
 
 func readPtxas(t testing.TB, text []byte) {
+	t.Helper()
 	log := cuda.ReadPtxas(string(text))
 	for _, e := range log.Entries {
 		if e.Symbol == "" || e.Arch == "" || e.Registers < 0 || e.Shared < 0 || e.Constant < 0 || e.SpillStores < 0 {
@@ -43,6 +44,7 @@ func FuzzReadUsage(f *testing.F) {
 }
 
 func readUsage(t testing.TB, text []byte) {
+	t.Helper()
 	for _, u := range cuda.ReadUsage(string(text)) {
 		if u.Symbol == "" || u.Registers < 0 || u.Constant < 0 {
 			t.Errorf("%+v", u)
@@ -68,6 +70,7 @@ func TestHammerCubin(t *testing.T) {
 }
 
 func readCubin(t testing.TB, data []byte) {
+	t.Helper()
 	c, err := cuda.ReadCubin(data)
 	if err == nil && c.Arch == "" {
 		t.Errorf("%+v", c)
