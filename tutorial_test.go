@@ -98,7 +98,7 @@ func newTyped(t *testing.T) *typed {
 	}
 	return &typed{dir: dir, env: append(
 		os.Environ(),
-		"PAWL_LOCK_DIR="+filepath.Join(dir, ".locks"), "LC_ALL=C",
+		"PAWL_LOCK_DIR="+filepath.Join(dir, ".locks"), "PAWL_CACHE="+filepath.Join(dir, ".cache"), "LC_ALL=C",
 		"GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null",
 		"GIT_AUTHOR_NAME=A", "GIT_AUTHOR_EMAIL=a@example.com", "GIT_COMMITTER_NAME=A", "GIT_COMMITTER_EMAIL=a@example.com",
 	)}

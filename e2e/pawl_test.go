@@ -65,7 +65,7 @@ func command(t *testing.T, dir string, args ...string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), binary, args...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "PAWL_LOCK_DIR="+lockDir(t), "NO_COLOR=1")
+	cmd.Env = append(os.Environ(), "PAWL_LOCK_DIR="+lockDir(t), "PAWL_CACHE="+filepath.Join(lockDir(t), "cache"), "NO_COLOR=1")
 	return cmd
 }
 

@@ -152,7 +152,7 @@ func TestAttentionCompiles(t *testing.T) {
 
 // What a suite says must agree with what its harness brings: a typing error in either would stay unseen otherwise.
 func TestSuitesLoad(t *testing.T) {
-	for example, cases := range map[string]int{"matmul-c": 2, "reduce-opencl": 2, "attention-cuda": 8} {
+	for example, cases := range map[string]int{"matmul-c": 2, "reduce-opencl": 2, "attention-cuda": 8, "softmax-cmake": 2} {
 		s, err := suite.Load(filepath.Join(example, "pawl.yaml"))
 		if err != nil {
 			t.Error(err)

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -165,8 +166,11 @@ func (r *run) makes(dir string) []string {
 	}
 	for _, v := range r.Suite.Variants() {
 		list = append(list, v.Build.Outputs...)
-		if v.Build.Recipe == "nvcc" || v.Build.Recipe == "torch" {
+		switch v.Build.Recipe {
+		case "nvcc", "torch":
 			list = append(list, v.Build.Target)
+		case "cmake":
+			list = append(list, cmp.Or(v.Build.Folder, build.DefaultFolder))
 		}
 	}
 	slices.Sort(list)
@@ -190,7 +194,12 @@ func (r *run) arch() string {
 // make builds the recipes of a side: beside each other where each has a place of
 // its own for what is made on the way, else one after the other.
 func (r *run) make(ctx context.Context, s *side, recipes []build.Recipe, log io.Writer) error {
-	apart := len(recipes) > 1 && !slices.ContainsFunc(recipes, func(x build.Recipe) bool { return x.Scratch == "" })
+	places := map[string]bool{"": true}
+	apart := len(recipes) > 1
+	for _, x := range recipes {
+		apart = apart && !places[x.Scratch]
+		places[x.Scratch] = true
+	}
 	kept := ""
 	if f, ok := log.(*os.File); ok {
 		kept = f.Name()

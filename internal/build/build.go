@@ -113,7 +113,7 @@ func (r Recipe) complete() error {
 			return &MissingError{Tool: t, Why: fmt.Sprintf("%s needs it", r.Name())}
 		}
 	}
-	if r.Scratch == "" || r.Sandbox != nil { // a stranger's link could lead anywhere; the sandbox makes its own
+	if !strings.HasPrefix(r.Scratch, scratchRoot+"/") || r.Sandbox != nil { // a stranger's link could lead anywhere; the sandbox makes its own
 		return nil
 	}
 	if err := os.MkdirAll(filepath.Join(r.Dir, filepath.FromSlash(r.Scratch)), 0o755); err != nil {
@@ -139,6 +139,9 @@ func (r Recipe) make(ctx context.Context, res *Result, log io.Writer) error {
 		return r.execute(ctx, res, log)
 	case err != nil:
 		return fmt.Errorf("look at what the build reads: %w", err)
+	}
+	if len(before.missing) > 0 {
+		res.Note = fmt.Sprintf("build.inputs names %s, which is not there", before.missing[0])
 	}
 	res.Key = r.key(ctx, before)
 	for _, key := range []string{res.Key, placed(res.Key, before.root)} {

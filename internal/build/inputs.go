@@ -35,6 +35,7 @@ type snapshot struct {
 	inputs  map[string]string // path to digest of its content, or what else it is
 	left    map[string]string // path to size and time: what git ignores, objects of an earlier build among it
 	tracked map[string]bool
+	missing []string // what the suite names and nobody finds
 }
 
 // look takes the snapshot. In a repository, inputs are the files that git tracks
@@ -58,10 +59,7 @@ func (r Recipe) look(ctx context.Context) (*snapshot, error) {
 			return nil, err
 		}
 	}
-	within, outside, err := s.scope(dir, r.Inputs)
-	if err != nil {
-		return nil, err
-	}
+	within, outside := s.scope(dir, r.Inputs)
 	if repo != nil {
 		read, err = s.fromGit(ctx, within, r)
 	} else {
@@ -82,18 +80,21 @@ func (r Recipe) look(ctx context.Context) (*snapshot, error) {
 
 // scope says where to look: the whole tree, or the suite's folder and what the
 // suite names beside it. Names outside the tree are returned apart, absolute.
-func (s *snapshot) scope(dir string, inputs []string) (within, outside []string, err error) {
+func (s *snapshot) scope(dir string, inputs []string) (within, outside []string) {
 	if inputs == nil {
-		return []string{"."}, nil, nil
+		return []string{"."}, nil
 	}
 	within = []string{s.inside}
 	for _, in := range inputs {
 		if !filepath.IsAbs(in) {
 			in = filepath.Join(dir, in)
 		}
-		if in, err = filepath.EvalSymlinks(in); err != nil {
-			return nil, nil, &SpecError{fmt.Sprintf("inputs: %v", err)} // a name that is wrong would let changes go unseen
+		at, err := filepath.EvalSymlinks(in)
+		if err != nil {
+			s.inputs[in], s.missing = "gone", append(s.missing, in)
+			continue
 		}
+		in = at
 		rel, err := filepath.Rel(s.root, in)
 		if err != nil || !filepath.IsLocal(rel) {
 			outside = append(outside, in)
@@ -101,7 +102,7 @@ func (s *snapshot) scope(dir string, inputs []string) (within, outside []string,
 			within = append(within, rel)
 		}
 	}
-	return within, outside, nil
+	return within, outside
 }
 
 // fromGit lists what git knows of the scope.
@@ -144,7 +145,10 @@ func (s *snapshot) fromGit(ctx context.Context, within []string, r Recipe) ([]st
 		}
 	}
 	for _, p := range ignored {
-		if !r.makes(s, p) {
+		switch {
+		case r.remembers(s, p):
+			read = append(read, p)
+		case !r.makes(s, p):
 			s.left[p] = stamp(filepath.Join(s.root, p))
 		}
 	}
@@ -197,11 +201,17 @@ func (r Recipe) makes(s *snapshot, p string) bool {
 		}
 	}
 	rel, err := filepath.Rel(s.inside, p)
-	if err != nil || !filepath.IsLocal(rel) {
+	if err != nil || !filepath.IsLocal(rel) || r.remembers(s, p) {
 		return false
 	}
 	rel = filepath.ToSlash(rel)
-	return strings.HasPrefix(rel, ".pawl/") || matchesAny(r.Outputs, rel) || matchesAny(r.Ignore, rel)
+	return strings.HasPrefix(rel, ".pawl/") || matchesAny(r.Outputs, rel) || matchesAny(r.Ignore, rel) || r.Scratch != "" && below(r.Scratch, rel)
+}
+
+// remembers tells of the one file of a scratch folder that changes what is built:
+// CMake keeps there what it was told by hand.
+func (r Recipe) remembers(s *snapshot, p string) bool {
+	return r.Scratch != "" && p == filepath.Join(s.inside, filepath.FromSlash(r.Scratch), "CMakeCache.txt")
 }
 
 // below tells whether a path lies in a folder.

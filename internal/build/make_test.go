@@ -153,8 +153,8 @@ func TestWhatMakesABuildAnother(t *testing.T) {
 	p.wants(r, false, "without outputs")
 }
 
-// The suite may narrow what counts. What it names must exist: a typing error would
-// let changes go unseen.
+// The suite may narrow what counts. Of a name that leads nowhere it is told: it may
+// be a typing error, by which changes would go unseen.
 func TestInputsNarrow(t *testing.T) {
 	p := newProject(t)
 	r := p.recipe()
@@ -176,10 +176,11 @@ func TestInputsNarrow(t *testing.T) {
 	}
 	p.wants(r, false, "a file outside the repository")
 	r.Inputs = []string{"../inclued"}
-	_, err := Make(t.Context(), r, nil)
-	if e, ok := errors.AsType[*SpecError](err); !ok || !strings.Contains(err.Error(), "inclued") {
-		t.Errorf("an input that does not exist: %v (%v)", err, e)
+	if res := p.wants(r, false, "an input that does not exist"); !strings.Contains(res.Note, "inclued, which is not there") {
+		t.Errorf("note %q", res.Note)
 	}
+	p.write("inclued/k.h", "now it is\n")
+	p.wants(r, false, "and then does")
 }
 
 func TestWithoutGit(t *testing.T) {

@@ -1,12 +1,16 @@
 package build
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"strconv"
 	"strings"
 )
+
+// DefaultFolder is where CMake builds when the suite does not say.
+const DefaultFolder = "build"
 
 // cmake configures a folder beside the sources and builds in it.
 func (c *composer) cmake() error {
@@ -19,10 +23,7 @@ func (c *composer) cmake() error {
 	default:
 		return &SpecError{"recipe cmake has one folder of sources: the one with CMakeLists.txt"}
 	}
-	folder := c.Folder
-	if folder == "" {
-		folder = "build"
-	}
+	folder := cmp.Or(c.Folder, DefaultFolder)
 	if !filepath.IsLocal(folder) || filepath.Clean(folder) == "." {
 		return &SpecError{fmt.Sprintf("folder: %q is not a folder below the suite's", folder)}
 	}
@@ -47,6 +48,7 @@ func (c *composer) cmake() error {
 		target = "--target " + quote(c.Target)
 	}
 	c.Recipe.Title = words("cmake", target, "in", folder)
+	c.Recipe.Scratch = filepath.ToSlash(filepath.Clean(folder)) // what CMake and Ninja leave there, they know how to go on from
 	c.Recipe.Command = words(words(configure...), c.Flags, "&&", "cmake --build", quote(folder), target, `-j "$PAWL_JOBS"`)
 	return nil
 }

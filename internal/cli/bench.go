@@ -37,6 +37,7 @@ type benchFlags struct {
 	dryRun  bool
 	force   bool
 	json    bool
+	noCache bool
 	trust   string
 	accept  string
 }
@@ -76,6 +77,7 @@ func (f *benchFlags) shared(fl *pflag.FlagSet) {
 	fl.DurationVar(&f.budget, "budget", 0, "stop before this much `time` was spent on the device")
 	fl.Uint64Var(&f.seed, "seed", 0, "seed of order and inputs (default: a new one, kept in the record)")
 	fl.DurationVar(&f.wait, "wait", 30*time.Minute, "how long to wait while another pawl has the device")
+	fl.BoolVar(&f.noCache, "no-cache", false, "build everything, whatever finished builds were kept")
 	fl.BoolVar(&f.dryRun, "dry-run", false, "show the plan, its time and its cost, and measure nothing")
 	fl.StringVar(&f.trust, "trust", "", "how far the change is believed: `level` trusted, checked or self-timed (default: the suite's)")
 }
@@ -181,6 +183,7 @@ func (f *benchFlags) options(s *suite.Suite, path string) bench.Options {
 		Suite: s, Dir: dir, Path: file, Case: f.cases, Base: f.base, Rounds: f.rounds, Samples: f.samples,
 		Budget: f.budget, Seed: seed, Out: out, ForceMeasure: f.force, Wait: f.wait, Version: Version(), Owner: "pawl bench",
 		Trust: measure.Trust(f.trust), Accepted: f.accept, Now: time.Now,
+		BuildOptions: bench.BuildOptions{NoCache: f.noCache},
 	}
 }
 
