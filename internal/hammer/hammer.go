@@ -29,7 +29,7 @@ func Run(t *testing.T, seeds [][]byte, decode func(t testing.TB, b []byte)) {
 			t.Fatal(err)
 		}
 	}
-	var next, slowest, heap atomic.Int64
+	var next, done, slowest, heap atomic.Int64
 	began := time.Now()
 	var wg sync.WaitGroup
 	for worker := range runtime.GOMAXPROCS(0) {
@@ -38,15 +38,17 @@ func Run(t *testing.T, seeds [][]byte, decode func(t testing.TB, b []byte)) {
 			var b []byte
 			for i := next.Add(1); i <= n && !t.Failed(); i = next.Add(1) {
 				b = mutate(rng, append(b[:0], seeds[rng.IntN(len(seeds))]...))
-				at := time.Now()
-				decode(t, b)
-				took := int64(time.Since(at))
-				if took > slowest.Load() {
-					slowest.Store(took)
+				took := timed(t, b, decode)
+				for again := 0; again < 3 && took > hang/10; again++ { // or somebody else had the processor
+					took = min(took, timed(t, b, decode))
 				}
-				if took > int64(hang) {
-					t.Errorf("%v for %d bytes: %q", time.Duration(took), len(b), b[:min(len(b), 200)])
+				if int64(took) > slowest.Load() {
+					slowest.Store(int64(took))
 				}
+				if took > hang {
+					t.Errorf("%v for %d bytes: %q", took, len(b), b[:min(len(b), 200)])
+				}
+				done.Add(1)
 				if i%100_000 == 0 {
 					var m runtime.MemStats
 					runtime.ReadMemStats(&m)
@@ -58,7 +60,14 @@ func Run(t *testing.T, seeds [][]byte, decode func(t testing.TB, b []byte)) {
 		})
 	}
 	wg.Wait()
-	t.Logf("%d executions in %v, the slowest %v, at most %d MiB in use", n, time.Since(began).Round(time.Second), time.Duration(slowest.Load()), heap.Load()>>20)
+	t.Logf("%d executions in %v, the slowest %v, at most %d MiB in use", done.Load(), time.Since(began).Round(time.Second), time.Duration(slowest.Load()), heap.Load()>>20)
+}
+
+func timed(t *testing.T, b []byte, decode func(testing.TB, []byte)) time.Duration {
+	t.Helper()
+	at := time.Now()
+	decode(t, b)
+	return time.Since(at)
 }
 
 // telling are numbers that decoders stumble over.
