@@ -90,6 +90,13 @@ func TestMatmul(t *testing.T) {
 	measureCases(t, folder)
 }
 
+func TestAttention(t *testing.T) {
+	t.Parallel()
+	folder := workspace(t, "attention-c")
+	makeTarget(t, folder, "CFLAGS=-O3 -march=native -Wall -Wextra -Werror -Wno-psabi", "all")
+	measureCases(t, folder)
+}
+
 func TestReduceOpenCL(t *testing.T) {
 	t.Parallel()
 	if out, err := exec.CommandContext(t.Context(), "clinfo", "-l").Output(); err != nil || len(out) == 0 {
@@ -152,7 +159,7 @@ func TestAttentionCompiles(t *testing.T) {
 
 // What a suite says must agree with what its harness brings: a typing error in either would stay unseen otherwise.
 func TestSuitesLoad(t *testing.T) {
-	for example, cases := range map[string]int{"matmul-c": 2, "reduce-opencl": 2, "attention-cuda": 8, "softmax-cmake": 2} {
+	for example, cases := range map[string]int{"matmul-c": 2, "reduce-opencl": 2, "attention-cuda": 8, "attention-c": 3, "softmax-cmake": 2} {
 		s, err := suite.Load(filepath.Join(example, "pawl.yaml"))
 		if err != nil {
 			t.Error(err)

@@ -56,9 +56,10 @@ func (k *kernel) Run(ctx context.Context, t oracle.Task) ([]tensor.Tensor, error
 	return out, k.blame(ctx, err)
 }
 
-// decoy runs a config on contents of which nobody asks for the result.
+// decoy runs a config on contents of which nobody asks for the result: one value
+// everywhere, which costs little to make.
 func (k *kernel) decoy(ctx context.Context, subject *oracle.HarnessSubject, t oracle.Task) error {
-	tensors, err := oracle.Inputs(t.Arguments, oracle.Uniform, t.Poison)
+	tensors, err := oracle.Inputs(t.Arguments, oracle.Constant, t.Poison)
 	if err != nil {
 		return err
 	}
