@@ -153,10 +153,11 @@ func (r *run) variants(implementation string) []suite.Variant {
 }
 
 // identical tells whether two sides are the same in everything that could make
-// their times differ. Then there is nothing to measure.
+// their times differ. Then there is nothing to measure. A change that redefines what is measured is
+// never that: both sides have its definitions, so they are the same, and a person has to see it.
 func (r *run) identical(ctx context.Context) (bool, error) {
 	i := slices.IndexFunc(r.sides, func(s side) bool { return s.name == suite.Base })
-	if i < 0 || r.Again || r.ForceMeasure || len(r.references()) > 0 {
+	if i < 0 || r.Again || r.ForceMeasure || len(r.references()) > 0 || r.definition != nil || len(r.missing) > 0 {
 		return false, nil
 	}
 	candidate, base := r.sides[0], r.sides[i]

@@ -141,20 +141,3 @@ func named(list []tensor.Tensor, name string) *tensor.Tensor {
 	}
 	return nil
 }
-
-// freshInputs makes what a scored run works on.
-func freshInputs(c trial.Case, seed uint64, path string) error {
-	list, err := oracle.Inputs(c.Arguments, "normal", seed)
-	if err != nil {
-		return err
-	}
-	f, err := os.Create(path)
-	if err != nil {
-		return fmt.Errorf("write inputs: %w", err)
-	}
-	if err := tensor.Format(f, list); err != nil {
-		_ = f.Close()
-		return fmt.Errorf("write inputs: %w", err)
-	}
-	return f.Close()
-}

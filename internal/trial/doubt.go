@@ -20,10 +20,10 @@ type Doubt struct {
 	// Verify compares what a run left with what is right, and says what is wrong. Nil
 	// where the suite does not say what is right.
 	Verify func(ctx context.Context, c Case, inputs, outputs string) (wrong string, err error)
-	// Score makes the clock outside the only one that counts, and Inputs makes what
-	// each run of a scored reading works on.
+	// Score makes the clock outside the only one that counts. Inputs makes what runs of a case work
+	// on then: every call of what it returns writes other contents, so that no run can repeat another.
 	Score  bool
-	Inputs func(c Case, seed uint64, path string) error
+	Inputs func(c Case, seed uint64) (func(seed uint64, path string) error, error)
 }
 
 func (p *process) scores() bool { return p.Doubt != nil && p.Doubt.Score }

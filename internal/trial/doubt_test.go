@@ -68,8 +68,10 @@ func doubtedPlan(t *testing.T, takes, result string, score bool) (trial.Plan, *b
 			}
 			return fmt.Sprintf("%q of %q", out, in), nil
 		},
-		Inputs: func(_ trial.Case, seed uint64, path string) error {
-			return os.WriteFile(path, []byte(strconv.FormatUint(seed, 10)), 0o600)
+		Inputs: func(trial.Case, uint64) (func(uint64, string) error, error) {
+			return func(seed uint64, path string) error {
+				return os.WriteFile(path, []byte(strconv.FormatUint(seed, 10)), 0o600)
+			}, nil
 		},
 	}
 	p.Sides[0].Runner = s

@@ -3,6 +3,7 @@ package trial
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 
 	"github.com/goatnote-inc/pawl/internal/harness"
@@ -19,28 +20,24 @@ const ScoreSamples = 8
 // A process that times itself is asked for runs on inputs that it has not seen, and
 // has to leave every result before its answer counts: it can do no less than the work.
 const (
-	scorePool  = 4        // different inputs of a case in a round
-	scoreBytes = 64 << 20 // of outputs between a request and its answer
+	scoreBytes = 64 << 20 // of tensors between a request and its answer
 	scoreTime  = 20e6     // nanoseconds that the largest reading should take
 )
 
 // scored is a case on its way in a process that is not believed.
 type scored struct {
-	inputs []string
-	most   int         // runs in a reading
-	last   harness.Run // the reading that was asked for last
+	fresh func(seed uint64, path string) error // writes inputs that no run has seen
+	most  int                                  // runs in a reading
+	last  harness.Run                          // the reading that was asked for last
 }
 
 // readyScored makes fresh inputs for the case and learns how long a run takes.
 func (p *process) readyScored(ctx context.Context, c Case, cr *measure.CaseRound) error {
-	p.scored = scored{most: outsideSizes * 2}
-	for i := range scorePool {
-		path := filepath.Join(p.Doubt.Dir, fmt.Sprintf("in-%d.safetensors", i))
-		if err := p.Doubt.Inputs(c, p.Doubt.Secret.Uint64(), path); err != nil {
-			return err
-		}
-		p.scored.inputs = append(p.scored.inputs, path)
+	fresh, err := p.Doubt.Inputs(c, p.Doubt.Secret.Uint64())
+	if err != nil {
+		return err
 	}
+	p.scored = scored{fresh: fresh, most: outsideSizes * 2}
 	for range max(c.Warmup, warmChunk) {
 		took, err := p.scoredRead(ctx, 1)
 		if err != nil {
@@ -49,7 +46,7 @@ func (p *process) readyScored(ctx context.Context, c Case, cr *measure.CaseRound
 		cr.Warmup = append(cr.Warmup, took)
 	}
 	p.scored.most = int(max(scoreTime/stats.Median(cr.Warmup), 2*outsideSizes))
-	if bytes := outputBytes(c.Arguments); bytes > 0 {
+	if bytes := tensorBytes(c.Arguments); bytes > 0 {
 		p.scored.most = max(min(p.scored.most, scoreBytes/bytes), integrity.LeastSizes)
 	}
 	cr.Outside = &measure.Outside{Clock: measure.TimerWall}
@@ -73,12 +70,19 @@ func (p *process) takeScored(ctx context.Context, c Case, cr *measure.CaseRound)
 	return p.compareOne(ctx, c, cr, o.Runs[len(o.Runs)-1])
 }
 
-// scoredRead asks for runs, each on inputs of its own choosing.
+// scoredRead asks for runs, each on inputs that no other has. What earlier ones left is
+// taken away.
 func (p *process) scoredRead(ctx context.Context, k int) (float64, error) {
 	p.scored.last = harness.Run{Iterations: k, Poison: p.Doubt.Secret.Uint64()}
 	for i := range k {
-		p.scored.last.Inputs = append(p.scored.last.Inputs, p.scored.inputs[p.Doubt.Secret.IntN(len(p.scored.inputs))])
-		p.scored.last.Outputs = append(p.scored.last.Outputs, filepath.Join(p.Doubt.Dir, fmt.Sprintf("out-%d.safetensors", i)))
+		in, out := filepath.Join(p.Doubt.Dir, fmt.Sprintf("in-%d.safetensors", i)), filepath.Join(p.Doubt.Dir, fmt.Sprintf("out-%d.safetensors", i))
+		if err := p.scored.fresh(p.Doubt.Secret.Uint64(), in); err != nil {
+			return 0, err
+		}
+		if err := os.RemoveAll(out); err != nil {
+			return 0, fmt.Errorf("take an earlier result away: %w", err)
+		}
+		p.scored.last.Inputs, p.scored.last.Outputs = append(p.scored.last.Inputs, in), append(p.scored.last.Outputs, out)
 	}
 	return p.read(ctx, measure.TimerWall, p.scored.last)
 }
@@ -90,7 +94,7 @@ func (p *process) compareOne(ctx context.Context, c Case, cr *measure.CaseRound,
 		return nil
 	}
 	i := p.Doubt.Secret.IntN(k)
-	outputs, missing := snapshot(p.Doubt.Dir, filepath.Base(p.scored.last.Outputs[i]), int64(outputBytes(c.Arguments))+1<<20)
+	outputs, missing := snapshot(p.Doubt.Dir, filepath.Base(p.scored.last.Outputs[i]), int64(tensorBytes(c.Arguments))+1<<20)
 	if missing != nil {
 		*cr = measure.CaseRound{Error: "a run left no result: " + missing.Error(), Samples: measure.Samples{}}
 		return nil //nolint:nilerr // it is the process's fault, and said
@@ -107,17 +111,15 @@ func (p *process) compareOne(ctx context.Context, c Case, cr *measure.CaseRound,
 	return nil
 }
 
-// outputBytes is what a run leaves.
-func outputBytes(arguments []tensor.Argument) int {
+// tensorBytes is what a run reads and leaves.
+func tensorBytes(arguments []tensor.Argument) int {
 	total := 0
 	for _, a := range arguments {
-		if a.Role == tensor.Out || a.Role == tensor.InOut {
-			n := a.DType.Size()
-			for _, s := range a.Shape {
-				n *= s
-			}
-			total += n
+		n := a.DType.Size()
+		for _, s := range a.Shape {
+			n *= s
 		}
+		total += n
 	}
 	return total
 }

@@ -36,8 +36,8 @@
    blocking kernel until all are queued, so that the time the host needs to launch is not in the sample.
    How it checks. Arguments that setup registers can be filled by pawl and read back: `pawl fuzz` runs the kernel on
    inputs of its own, and some timed samples are looked at unannounced. Before every sample some elements of the inputs
-   change their places and outputs are filled with poison; inputs must be unchanged afterwards, and memory from pawl.h has red zones around it and begins at a random place.
-   None of this is in the timed region.
+   change their places and outputs are filled with poison. Inputs must be unchanged afterwards, and memory from pawl.h
+   has red zones around it and begins at a random place. None of this is in the timed region.
    The CUDA part has run on an emulator only, the HIP part has only been compiled: neither has yet run on a GPU.
 
    Names that begin with pawli_ are not for you: they may change. Licence: see LICENSE in pawl's repository. */
@@ -221,7 +221,6 @@ enum {
   PAWLI_DEPTH = 32,      /* deepest JSON from pawl */
   PAWLI_PART = 4096,     /* samples a message */
   PAWLI_SETS = 64,       /* buffer sets of a cold batch, at most */
-  PAWLI_WINDOW = 256,    /* bytes of an argument that change, or are looked at, from sample to sample */
   PAWLI_KEPT = 64,       /* samples that are kept of one measurement, at most */
   PAWLI_RANK = 8,        /* dimensions of an argument, at most */
   PAWLI_PATH = 4096,     /* longest path from pawl */
@@ -229,6 +228,7 @@ enum {
   PAWLI_ZONE = 4096,       /* bytes of a red zone */
   PAWLI_PLACES = 64        /* where memory may begin, in steps of its alignment */
 };
+#define PAWLI_WINDOW ((size_t)256) /* bytes of an argument that change, or are looked at, from sample to sample */
 #define PAWLI_SHORT_NS 20e3  /* runs below this are batched ... */
 #define PAWLI_SAMPLE_NS 50e3 /* ... to samples of about this */
 #define PAWLI_SETTLE_NS 10e6 /* running time before the batch is chosen, so that clocks are up */

@@ -1,0 +1,165 @@
+package redteam
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/txtar"
+)
+
+// attack is one change that cheats, or tries to. Those of a level and a path stand in one file
+// of testdata/attacks; comments at the beginning of each say what it is.
+type attack struct {
+	name, level, path string
+	what              string   // it does
+	caught            string   // by which defence
+	says              string   // what pawl's words must contain
+	file              string   // which of the base's files it replaces; none if it only edits
+	edits             []edit   // of other files
+	args              []string // of pawl run; --fuzz 0 unless the attack says otherwise
+	short             bool     // among the few of every CI run
+	text              []byte
+}
+
+type edit struct{ file, from, to string }
+
+// attacks reads all of them.
+func attacks(t *testing.T) []attack {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join("testdata", "attacks", "*.txtar"))
+	must(t, err)
+	var list []attack
+	for _, path := range files {
+		archive, err := txtar.ParseFile(path)
+		must(t, err)
+		level, where, _ := strings.Cut(strings.TrimSuffix(filepath.Base(path), ".txtar"), "_")
+		for _, f := range archive.Files {
+			a := attack{name: f.Name, level: level, path: where, args: []string{"--fuzz", "0"}, text: f.Data}
+			a.readComments(t)
+			list = append(list, a)
+		}
+	}
+	return list
+}
+
+// readComments takes the facts from the comments at the head of an attack's text.
+func (a *attack) readComments(t *testing.T) {
+	t.Helper()
+	lines := strings.Split(string(a.text), "\n")
+	n := 0
+	for ; n < len(lines) && strings.HasPrefix(lines[n], "// "); n++ {
+		key, value, _ := strings.Cut(strings.TrimPrefix(lines[n], "// "), ": ")
+		switch key {
+		case "what":
+			a.what = value
+		case "caught":
+			a.caught = value
+		case "says":
+			a.says = value
+		case "file":
+			a.file = value
+		case "args":
+			a.args = strings.Fields(value)
+		case "short":
+			a.short = true
+		case "edit":
+			file, change, _ := strings.Cut(value, ": ")
+			from, to, ok := strings.Cut(change, " => ")
+			if !ok {
+				t.Fatalf("%s: edit: FILE: OLD => NEW, not %s", a.name, value)
+			}
+			a.edits = append(a.edits, edit{file, from, strings.ReplaceAll(to, "¶", "\n")})
+		default:
+			t.Fatalf("%s: nothing is known of %q", a.name, key)
+		}
+	}
+	if a.what == "" || a.caught == "" || a.says == "" {
+		t.Fatalf("%s: what it does, what catches it and what is said then belong in its first lines", a.name)
+	}
+	if a.file == "" && strings.TrimSpace(strings.Join(lines[n:], "")) != "" {
+		a.file = map[string]string{"host": "kernel.c", "opencl": "kernel.cl"}[a.path]
+	}
+}
+
+// change applies the attack to the working tree.
+func (a *attack) change(t *testing.T, dir string) {
+	t.Helper()
+	if a.file != "" {
+		write(t, filepath.Join(dir, a.file), a.text)
+	}
+	for _, e := range a.edits {
+		path := filepath.Join(dir, e.file)
+		was, err := os.ReadFile(path)
+		must(t, err)
+		if !strings.Contains(string(was), e.from) {
+			t.Fatalf("%s has no %q to replace", e.file, e.from)
+		}
+		write(t, path, []byte(strings.ReplaceAll(string(was), e.from, e.to)))
+	}
+}
+
+// No attack is green, and each is caught by what is meant to catch it. PAWL_REDTEAM names a
+// folder for the tables of docs/lab/redteam.md.
+func TestAttacks(t *testing.T) {
+	list := attacks(t)
+	rows := make([]string, len(list))
+	t.Cleanup(func() { table(t, "attacks.md", rows) })
+	for i, a := range list {
+		t.Run(a.level+"/"+a.path+"/"+a.name, func(t *testing.T) {
+			if testing.Short() && !a.short {
+				t.Skip("not among the short ones")
+			}
+			if a.path == "opencl" {
+				needsOpenCL(t)
+			}
+			t.Parallel()
+			dir := repository(t, a.path)
+			a.change(t, dir)
+			got := judge(t, dir, append([]string{"--trust", a.level}, a.args...)...)
+			switch {
+			case got.green():
+				t.Errorf("it got through (%s):\n%s", a.what, got.Said)
+			case !strings.Contains(got.Said, a.says):
+				t.Errorf("not green, but pawl does not say %q:\n%s", a.says, got.Said)
+			}
+			t.Logf("%s in %.1f s: %s", got.Verdict, got.Took.Seconds(), got.Reason)
+			rows[i] = fmt.Sprintf("| %s | %s | %s | %s | %s | %s |", a.level, a.path, a.what, a.caught, got.Verdict, cell(got.Reason, a.says))
+		})
+	}
+}
+
+// cell is the part of a reason around the words that matter, short enough for a table.
+func cell(reason, says string) string {
+	const most = 110
+	at := max(strings.Index(reason, says), 0)
+	from := 0
+	if at > most/2 {
+		from = at
+	}
+	text := []rune(strings.ReplaceAll(reason[from:], "|", "/"))
+	if len(text) > most {
+		text = append(text[:most], []rune(" ...")...)
+	}
+	return strings.ReplaceAll(string(text), "\n", " ")
+}
+
+var tables sync.Mutex
+
+// table writes the rows of a table where the lab wants them.
+func table(t *testing.T, name string, rows []string) {
+	t.Helper()
+	dir := os.Getenv("PAWL_REDTEAM")
+	rows = slices.DeleteFunc(slices.Clone(rows), func(s string) bool { return s == "" })
+	if dir == "" || len(rows) == 0 {
+		return
+	}
+	tables.Lock()
+	defer tables.Unlock()
+	write(t, filepath.Join(dir, cmp.Or(name, "table.md")), []byte(strings.Join(rows, "\n")+"\n"))
+}

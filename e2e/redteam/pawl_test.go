@@ -1,0 +1,151 @@
+package redteam
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/txtar"
+)
+
+// binary is the pawl under test, built once. PAWL names another.
+var binary string
+
+// cache is where builds and launchers of all tests are kept: the base is built once.
+var cache string
+
+func TestMain(m *testing.M) { os.Exit(run(m)) }
+
+func run(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "pawl-redteam-")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	cache = filepath.Join(dir, "cache")
+	if binary = os.Getenv("PAWL"); binary == "" {
+		binary = filepath.Join(dir, "pawl")
+		cmd := exec.CommandContext(context.Background(), "go", "build", "-o", binary, "../../cmd/pawl")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			os.Stderr.Write(out)
+			return 1
+		}
+	}
+	return m.Run()
+}
+
+// repository is a folder with the files of a suite, pawl.h and one commit.
+func repository(t *testing.T, base string) string {
+	t.Helper()
+	dir := t.TempDir()
+	files, err := txtar.ParseFile(filepath.Join("testdata", base+".txtar"))
+	must(t, err)
+	for _, f := range files.Files {
+		write(t, filepath.Join(dir, f.Name), f.Data)
+	}
+	header, err := os.ReadFile("../../sdk/cpp/pawl.h")
+	must(t, err)
+	write(t, filepath.Join(dir, "pawl.h"), header)
+	git(t, dir, "init", "-q")
+	git(t, dir, "add", "-A")
+	git(t, dir, "commit", "-q", "-m", "base")
+	return dir
+}
+
+// answer is what pawl run left.
+type answer struct {
+	Code    int
+	Took    time.Duration
+	Verdict string
+	Said    string // everything that it said, and the verdict in full
+	Reason  string // the sentence of the worst case
+}
+
+func (a answer) green() bool { return a.Code == 0 }
+
+// judge runs the gate on the working tree against its last commit.
+func judge(t *testing.T, dir string, args ...string) answer {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
+	args = append([]string{"run", "--base", "HEAD", "--no-color"}, args...)
+	cmd := exec.CommandContext(ctx, binary, args...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "PAWL_LOCK_DIR="+t.TempDir(), "PAWL_CACHE="+cache)
+	var said bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &said, &said
+	began := time.Now()
+	err := cmd.Run()
+	a := answer{Took: time.Since(began), Said: said.String()}
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		a.Code = exit.ExitCode()
+	} else if err != nil {
+		t.Fatalf("pawl %v: %v", args, err)
+	}
+	a.read(t, filepath.Join(dir, "results", "verdict.json"))
+	return a
+}
+
+// read adds what the verdict's file says; there is none where pawl could not begin.
+func (a *answer) read(t *testing.T, path string) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return
+	}
+	must(t, err)
+	var v struct {
+		Verdict, Sentence string
+		Cases             []struct{ Verdict, Sentence string }
+		Stopped           *struct{ Why string }
+	}
+	must(t, json.Unmarshal(text, &v))
+	a.Verdict, a.Reason = v.Verdict, v.Sentence
+	for _, c := range v.Cases {
+		a.Said += "\n" + c.Verdict + ": " + c.Sentence
+		if c.Verdict == v.Verdict {
+			a.Reason = c.Sentence
+		}
+	}
+	if v.Stopped != nil {
+		a.Said += "\n" + v.Stopped.Why
+		a.Reason = v.Stopped.Why
+	}
+}
+
+func write(t *testing.T, path string, content []byte) {
+	t.Helper()
+	must(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	must(t, os.WriteFile(path, content, 0o600))
+}
+
+func git(t *testing.T, dir string, args ...string) {
+	t.Helper()
+	args = append([]string{"-c", "user.name=test", "-c", "user.email=test@example.com", "-c", "init.defaultBranch=main"}, args...)
+	cmd := exec.CommandContext(t.Context(), "git", args...)
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("git %v: %v\n%s", args, err, out)
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func needsOpenCL(t *testing.T) {
+	t.Helper()
+	if out, err := exec.CommandContext(t.Context(), "clinfo", "-l").Output(); err != nil || len(strings.TrimSpace(string(out))) == 0 {
+		t.Skip("there is no OpenCL device here, or no clinfo to ask")
+	}
+}
