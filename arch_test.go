@@ -238,7 +238,7 @@ func sources(t *testing.T) []string {
 		if err != nil {
 			return err
 		}
-		if d.IsDir() && (d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".") && path != "." || d.Name() == "results" || d.Name() == "node_modules") {
+		if d.IsDir() && (d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".") && path != "." || d.Name() == "results" || d.Name() == "node_modules" || strings.HasPrefix(d.Name(), "build-")) {
 			return fs.SkipDir
 		}
 		switch filepath.Ext(path) {

@@ -218,9 +218,10 @@ func (r *run) make(ctx context.Context, s *side, recipes []build.Recipe, log io.
 			}
 		}
 	}
-	for i, res := range results {
+	for i, recipe := range recipes {
+		res := results[i]
 		if apart { // their logs would be one in the other otherwise
-			fmt.Fprintf(log, "# %s\n%s", recipes[i].Name(), res.Log)
+			fmt.Fprintf(log, "# %s\n%s", recipe.Name(), res.Log)
 		}
 		if err := errs[i]; err != nil {
 			if e, ok := errors.AsType[*build.Error](err); ok {

@@ -306,7 +306,7 @@ func identify(name string) (string, error) {
 		}
 		id = "-> " + target + " "
 		if info, err = os.Stat(name); err != nil || info.IsDir() {
-			return id, nil //nolint:nilerr // a link that leads nowhere is one that leads nowhere
+			return id, nil // that it leads nowhere is what there is to say of it
 		}
 	}
 	if !info.Mode().IsRegular() {

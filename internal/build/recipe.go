@@ -126,7 +126,7 @@ func (c *composer) archs() []string {
 // sources are the files that the globs match, in the order of the globs.
 func (c *composer) sources() ([]string, error) {
 	var list []string
-	for _, glob := range c.Build.Sources {
+	for _, glob := range c.Sources {
 		if !filepath.IsLocal(glob) && !strings.HasPrefix(glob, "..") {
 			return nil, &SpecError{fmt.Sprintf("sources: %q is not relative to the suite", glob)}
 		}

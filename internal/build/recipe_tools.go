@@ -16,10 +16,10 @@ const DefaultFolder = "build"
 func (c *composer) cmake() error {
 	c.needs("cmake")
 	source := "."
-	switch len(c.Build.Sources) {
+	switch len(c.Sources) {
 	case 0:
 	case 1:
-		source = c.Build.Sources[0]
+		source = c.Sources[0]
 	default:
 		return &SpecError{"recipe cmake has one folder of sources: the one with CMakeLists.txt"}
 	}
