@@ -21,6 +21,9 @@ var binary string
 // cache is where builds and launchers of all tests are kept: the base is built once.
 var cache string
 
+// path finds the system's Python first, which has NumPy where any has.
+var path = "/usr/bin:" + os.Getenv("PATH")
+
 func TestMain(m *testing.M) { os.Exit(run(m)) }
 
 func run(m *testing.M) int {
@@ -50,9 +53,11 @@ func repository(t *testing.T, base string) string {
 	for _, f := range files.Files {
 		write(t, filepath.Join(dir, f.Name), f.Data)
 	}
-	header, err := os.ReadFile("../../sdk/cpp/pawl.h")
-	must(t, err)
-	write(t, filepath.Join(dir, "pawl.h"), header)
+	for _, sdk := range []string{"cpp/pawl.h", "python/pawl_oracle.py"} {
+		text, err := os.ReadFile(filepath.Join("../../sdk", sdk))
+		must(t, err)
+		write(t, filepath.Join(dir, filepath.Base(sdk)), text)
+	}
 	git(t, dir, "init", "-q")
 	git(t, dir, "add", "-A")
 	git(t, dir, "commit", "-q", "-m", "base")
@@ -66,7 +71,10 @@ type answer struct {
 	Verdict string
 	Said    string // everything that it said, and the verdict in full
 	Reason  string // the sentence of the worst case
+	Cases   []judged
 }
+
+type judged struct{ Name, Verdict, Sentence string }
 
 func (a answer) green() bool { return a.Code == 0 }
 
@@ -78,7 +86,7 @@ func judge(t *testing.T, dir string, args ...string) answer {
 	args = append([]string{"run", "--base", "HEAD", "--no-color"}, args...)
 	cmd := exec.CommandContext(ctx, binary, args...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "PAWL_LOCK_DIR="+t.TempDir(), "PAWL_CACHE="+cache)
+	cmd.Env = append(os.Environ(), "PAWL_LOCK_DIR="+t.TempDir(), "PAWL_CACHE="+cache, "PATH="+path)
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said
 	began := time.Now()
@@ -94,20 +102,20 @@ func judge(t *testing.T, dir string, args ...string) answer {
 }
 
 // read adds what the verdict's file says; there is none where pawl could not begin.
-func (a *answer) read(t *testing.T, path string) {
+func (a *answer) read(t *testing.T, file string) {
 	t.Helper()
-	text, err := os.ReadFile(path)
+	text, err := os.ReadFile(file)
 	if errors.Is(err, os.ErrNotExist) {
 		return
 	}
 	must(t, err)
 	var v struct {
 		Verdict, Sentence string
-		Cases             []struct{ Verdict, Sentence string }
+		Cases             []judged
 		Stopped           *struct{ Why string }
 	}
 	must(t, json.Unmarshal(text, &v))
-	a.Verdict, a.Reason = v.Verdict, v.Sentence
+	a.Verdict, a.Reason, a.Cases = v.Verdict, v.Sentence, v.Cases
 	for _, c := range v.Cases {
 		a.Said += "\n" + c.Verdict + ": " + c.Sentence
 		if c.Verdict == v.Verdict {

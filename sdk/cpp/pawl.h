@@ -36,8 +36,8 @@
    blocking kernel until all are queued, so that the time the host needs to launch is not in the sample.
    How it checks. Arguments that setup registers can be filled by pawl and read back: `pawl fuzz` runs the kernel on
    inputs of its own, and some timed samples are looked at unannounced. Before every sample some elements of the inputs
-   change their places and outputs are filled with poison. Inputs must be unchanged afterwards, and memory from pawl.h
-   has red zones around it and begins at a random place. None of this is in the timed region.
+   change their places, and outputs hold poison or what was there before. Inputs must be unchanged afterwards, and memory
+   from pawl.h has red zones around it and begins at a random place. None of this is in the timed region.
    The CUDA part has run on an emulator only, the HIP part has only been compiled: neither has yet run on a GPU.
 
    Names that begin with pawli_ are not for you: they may change. Licence: see LICENSE in pawl's repository. */
@@ -279,7 +279,8 @@ typedef struct pawli_argument {
   uint64_t hash; /* of an input, when hashed */
   int hashed, loaded, lent;
   char loan[PAWLI_WINDOW]; /* of an input, when lent: elements that wait for their place */
-  uint64_t poison;         /* of an output: the seed of what it held before the run */
+  int poisoned;
+  uint64_t poison;         /* of an output, when poisoned: the seed of what it held before the run */
   char *before; /* of an inout: what it is to hold before a run */
   char *copy;   /* of an output: what it held when a run had returned */
 } pawli_argument;
@@ -1697,16 +1698,19 @@ static void pawli_upload(pawli_argument *a, const void *from) {
   }
 }
 
+static void pawli_poison(pawli_argument *a, uint64_t seed) {
+  a->poison = seed;
+  a->poisoned = a->role == PAWLI_OUT;
+  if (a->role == PAWLI_OUT && a->on_host) pawli_poison_host(a->memory, a->bytes, seed);
+  else if (a->role == PAWLI_OUT) pawli_poison_device(a->memory, a->bytes, seed);
+  else if (a->role == PAWLI_INOUT && a->on_host) memcpy(a->memory, a->before, a->bytes);
+  else if (a->role == PAWLI_INOUT) pawli_copy_in(a->memory, 0, a->before, a->bytes);
+}
+
 /* What stands in the arguments before a run that is looked at. */
 static void pawli_poison_set(pawli_set *set, uint64_t seed) {
   pawli_argument *a;
-  for (a = set->arguments; a; a = a->next) {
-    a->poison = seed;
-    if (a->role == PAWLI_OUT && a->on_host) pawli_poison_host(a->memory, a->bytes, seed);
-    else if (a->role == PAWLI_OUT) pawli_poison_device(a->memory, a->bytes, seed);
-    else if (a->role == PAWLI_INOUT && a->on_host) memcpy(a->memory, a->before, a->bytes);
-    else if (a->role == PAWLI_INOUT) pawli_copy_in(a->memory, 0, a->before, a->bytes);
-  }
+  for (a = set->arguments; a; a = a->next) pawli_poison(a, seed);
 }
 
 static void pawli_hash_inputs(pawli_set *set) {
@@ -1762,11 +1766,16 @@ static void pawli_stir(pawli_argument *a) {
   memcpy(a->loan, there, bytes);
 }
 
-/* What stands in the arguments before a sample, whether anybody will look at it or not. */
+/* What stands in the arguments before a sample, whether anybody will look at it or not: in outputs poison, or what the
+   last run left. A kernel that tells the two apart gains nothing by it. */
 static void pawli_lay_out(pawli_set *set) {
+  const int poisoned = (int)(pawl_random(&pawli.draws) >> 63);
   pawli_argument *a;
-  for (a = set->arguments; a; a = a->next) pawli_stir(a);
-  pawli_poison_set(set, pawl_random(&pawli.draws));
+  for (a = set->arguments; a; a = a->next) {
+    pawli_stir(a);
+    a->poisoned = 0;
+    if (poisoned || a->role == PAWLI_INOUT) pawli_poison(a, pawl_random(&pawli.draws));
+  }
 }
 
 /* After a sample: looks at some of each output for what stood there before. */
@@ -1776,7 +1785,7 @@ static void pawli_look_at_outputs(const pawli_set *set) {
     const size_t bytes = a->bytes < PAWLI_WINDOW ? a->bytes / 8 * 8 : PAWLI_WINDOW;
     uint64_t is[PAWLI_WINDOW / 8];
     size_t i = 0;
-    if (a->role != PAWLI_OUT || a->strided || !bytes) continue;
+    if (!a->poisoned || a->strided || !bytes) continue;
     const size_t at = pawli_some_place(a, bytes);
     pawli_read_window(a, is, at, bytes);
     while (i < bytes / 8 && is[i] == pawli_poison_word(a->poison, at / 8 + i)) i++;
