@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -154,7 +155,7 @@ func parseParams(text string) (suite.Params, error) {
 			return nil, fmt.Errorf("%q appears twice", name)
 		}
 		var v any = value
-		if x, err := strconv.ParseFloat(value, 64); err == nil {
+		if x, err := strconv.ParseFloat(value, 64); err == nil && !math.IsNaN(x) && !math.IsInf(x, 0) {
 			v = x
 		} else if value == "true" || value == "false" {
 			v = value == "true"

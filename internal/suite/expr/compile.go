@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -227,6 +228,9 @@ func (c *compiler) conditional(n *ast.ConditionalNode) evaluator {
 }
 
 func (c *compiler) unknownFunction(at ast.Node, name string) evaluator {
+	if c.elementwise && slices.Contains(aggregates, name) {
+		return c.fail(at, "", "%s is of a whole input: it takes the name of one", name)
+	}
 	hint := "there are " + strings.Join(Functions(), ", ")
 	if near := spell.Nearest(name, Functions()); near != "" {
 		hint = fmt.Sprintf("did you mean %q?", near)
