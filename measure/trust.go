@@ -23,6 +23,9 @@ type Outside struct {
 	Clock Timer   `json:"clock"` // wall, or cpu for the CPU time of all its processes
 	Runs  []int   `json:"runs"`  // back to back, between a request and its answer
 	Times Samples `json:"ns"`    // that took so long
+	// Beside are samples that the process itself took just before and just after each
+	// reading. A machine changes its speed; neighbours in time saw the same one.
+	Beside Samples `json:"beside_ns,omitempty"`
 }
 
 // Definition is what a run was measured with, where that is not simply the base's:

@@ -141,7 +141,7 @@ func (s *sided) doubt(base *sided) string {
 	}
 	clocks := ""
 	if s.Implementation == measure.Candidate { // whoever else is measured has nothing to gain
-		clocks = integrity.Clocks(s.Rounds, beside, s.Cache == measure.Cold)
+		clocks = integrity.Clocks(s.Rounds, beside)
 	}
 	return cmp.Or(clocks, integrity.Implausible(s.run.Device, s.Case))
 }

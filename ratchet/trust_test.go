@@ -50,7 +50,7 @@ func TestGatherDoubts(t *testing.T) {
 		for i := range 4 {
 			o := &measure.Outside{Clock: measure.TimerCPU, Runs: []int{2, 9, 5, 14}}
 			for _, k := range o.Runs {
-				o.Times = append(o.Times, 1e5+takes*float64(k))
+				o.Times, o.Beside = append(o.Times, 1e5+takes*float64(k)), append(o.Beside, says)
 			}
 			c.Rounds = append(c.Rounds, measure.CaseRound{Round: i, Samples: measure.Samples{says, says, says}, Outside: o})
 		}

@@ -14,89 +14,85 @@ import (
 const (
 	agreeShare = 0.05 // of a run
 	agreeTime  = 2000 // nanoseconds: what an event or a launch costs beside the kernel
-	agreeSigma = 4.0  // spreads of the rounds' mean: noise is no lie
-	// agreeCoarse is a share that no noise explains where only the fastest readings and
-	// samples are compared: a busy machine makes both longer, and neither shorter.
-	agreeCoarse = 0.35
+	agreeSigma = 4.0  // standard errors: noise is no lie
 )
 
 // Clocks says why the samples of a side are not to be believed; empty when pawl's own
 // clock agrees with them, or was not read. Where the base was run by the same harness, what
-// both sides show is the harness's way of measuring: only the rest is the change's. Runs
-// back to back find a warm cache, so that cold samples alone may well be longer.
-func Clocks(side, base []measure.CaseRound, cold bool) string {
+// both sides show is the harness's way of measuring: only the rest is the change's. Samples
+// that say more than the clock outside gain nobody anything: runs back to back find a
+// warm cache.
+func Clocks(side, base []measure.CaseRound) string {
 	own, ok := compare(side)
 	if !ok {
 		return ""
 	}
 	other, both := compare(base)
 	if !both {
-		other = agreement{ratio: 1, fast: 1}
+		other = agreement{ratio: 1}
 	}
 	spread := agreeSigma * math.Hypot(own.spread, other.spread)
-	high := own.ratio-spread > max(1, other.ratio)*(1+agreeShare) || own.fast > max(1, other.fast)*(1+agreeCoarse)
-	low := own.ratio+spread < min(1, other.ratio)*(1-agreeShare) || own.fast < min(1, other.fast)*(1-agreeCoarse)
-	if !high && (!low || cold && !both) || math.Abs(own.outside-own.samples) < agreeTime {
+	if own.ratio-spread <= max(1, other.ratio)*(1+agreeShare) || own.samples*(own.ratio-1) < agreeTime {
 		return ""
 	}
-	return fmt.Sprintf("clocks disagree: the samples say %s a run, pawl's own clock outside the process says %s (%.2f times as much, in %d rounds)",
-		duration(own.samples), duration(own.outside), own.ratio, own.rounds)
+	return fmt.Sprintf("clocks disagree: the samples say %s a run, pawl's own clock outside the process says %s (%.2f times as much, in %d readings)",
+		duration(own.samples), duration(own.samples*own.ratio), own.ratio, own.readings)
 }
 
-// agreement is the clock outside against the samples, over rounds.
+// agreement is the clock outside against the samples.
 type agreement struct {
-	ratio, spread    float64 // median of the rounds, and its standard error
-	fast             float64 // the same of the fastest readings and samples of all rounds
-	outside, samples float64 // nanoseconds a run
-	rounds           int
+	ratio, spread float64 // of the two, and its standard error
+	samples       float64 // nanoseconds a run, as the process says
+	readings      int
 }
 
-// medianToMean is how much wider a median's error is than a mean's.
-const medianToMean = 1.2533
+// leastReadings is how many can show a spread.
+const leastReadings = 12
 
-// leastRounds is how many rounds can show a spread.
-const leastRounds = 3
-
+// compare holds every reading against the samples that were taken beside it, and lays
+// one line through all of them: its slope is how many times as long a run takes
+// outside.
 func compare(rounds []measure.CaseRound) (agreement, bool) {
-	var ratios, outside, samples, errors, every []float64
-	all := &measure.Outside{}
+	shares := &measure.Outside{}
+	var samples []float64
 	for _, r := range rounds {
-		line, ok := Fit(r.Outside)
-		if !ok || r.Error != "" || len(r.Samples) == 0 {
+		o := r.Outside
+		if o == nil || r.Error != "" || len(o.Runs) != len(o.Times) || len(o.Beside) != len(o.Times) {
 			continue
 		}
-		// A clock that is asked once for many runs sees their mean, and samples may have
-		// two modes: whichever of mean and median is nearer speaks for them.
-		s := nearest(line.Run, stats.Mean(r.Samples), stats.Median(r.Samples))
-		ratios, errors = append(ratios, line.Run/s), append(errors, line.Error/s)
-		outside, samples = append(outside, line.Run), append(samples, s)
-		every = append(every, r.Samples...)
-		all.Runs, all.Times = append(all.Runs, r.Outside.Runs...), append(all.Times, r.Outside.Times...)
+		for i, beside := range o.Beside {
+			if beside > 0 {
+				shares.Runs, shares.Times = append(shares.Runs, o.Runs[i]), append(shares.Times, o.Times[i]/beside)
+				samples = append(samples, beside)
+			}
+		}
 	}
-	if len(ratios) < leastRounds {
+	line, ok := Fit(shares)
+	if !ok || len(samples) < leastReadings {
 		return agreement{}, false
 	}
-	a := agreement{ratio: stats.Median(ratios), fast: 1, outside: stats.Median(outside), samples: stats.Median(samples), rounds: len(ratios)}
-	if line, ok := Fit(fastest(all)); ok {
-		a.fast = line.Run / nearest(line.Run, stats.Quantile(every, 1.0/fastShare), stats.Mean(every))
+	a := agreement{samples: stats.Median(samples), readings: len(samples)}
+	// What is spent on asking is bounded: beyond that it is spent on runs.
+	asking := min(max(line.Asking, 0), askingFixed/a.samples+askingRuns)
+	each := make([]float64, len(shares.Runs))
+	for i, k := range shares.Runs {
+		each[i] = (shares.Times[i] - asking) / float64(k)
 	}
-	off := make([]float64, len(ratios))
-	for i, r := range ratios {
-		off[i] = math.Abs(r - a.ratio)
+	a.ratio = stats.Median(each)
+	for i := range each {
+		each[i] = math.Abs(each[i] - a.ratio)
 	}
-	// Few rounds can be alike by chance: what the readings of one tell counts as well,
-	// and fewer rounds need more distance.
-	n := float64(len(off))
-	a.spread = medianToMean * (1 + 3/n) * max(madToSD*stats.Median(off), stats.Median(errors)) / math.Sqrt(n)
+	n := float64(len(each))
+	a.spread = medianToMean * madToSD * (1 + 3/n) * stats.Median(each) / math.Sqrt(n)
 	return a, true
 }
 
-func nearest(to, a, b float64) float64 {
-	if math.Abs(math.Log(to/a)) < math.Abs(math.Log(to/b)) {
-		return a
-	}
-	return b
-}
+// medianToMean is how much wider a median's error is than a mean's, madToSD what makes
+// a standard deviation of the median distance to the median. Both for normal errors.
+const (
+	medianToMean = 1.2533
+	madToSD      = 1.4826
+)
 
 // Asked says why the clock outside itself cannot be believed, for a side that it
 // scores: its readings are no honest line. All rounds are taken together, and of batch

@@ -13,7 +13,6 @@ type Line struct {
 	Run    float64 // the slope: what one more run costs
 	Asking float64 // the intercept: what is spent however many runs there are
 	Bent   float64 // how far readings lie off the line, as a share of what they read
-	Error  float64 // standard error of Run, as far as so few readings tell
 }
 
 // LeastSizes is how many different batch sizes a line needs. Two would fit any lie.
@@ -44,24 +43,12 @@ func Fit(o *measure.Outside) (Line, bool) {
 		rests[i] = o.Times[i] - l.Run*float64(k)
 	}
 	l.Asking = stats.Median(rests)
-	off := make([]float64, len(o.Runs))
-	mean, spread := 0.0, 0.0
-	for _, k := range o.Runs {
-		mean += float64(k) / float64(len(o.Runs))
-	}
 	for i, k := range o.Runs {
-		rests[i] = math.Abs(rests[i] - l.Asking)
-		off[i] = rests[i] / (l.Asking + l.Run*float64(k))
-		spread += (float64(k) - mean) * (float64(k) - mean)
+		rests[i] = math.Abs(rests[i]-l.Asking) / (l.Asking + l.Run*float64(k))
 	}
-	l.Bent = stats.Median(off)
-	l.Error = madToSD * stats.Median(rests) / math.Sqrt(spread)
+	l.Bent = stats.Median(rests)
 	return l, true
 }
-
-// madToSD makes a standard deviation of the median distance to the median, for
-// normal errors.
-const madToSD = 1.4826
 
 // Bounds of an honest line.
 const (

@@ -14,7 +14,7 @@ import (
 // What the clock outside may cost: a share of the time the samples took, and a little
 // where they took next to none.
 const (
-	outsideShare = 0.2
+	outsideShare = 0.1
 	outsideLeast = 30 * time.Millisecond
 	outsideSizes = 6
 	outsideMost  = 100_000 // runs between a request and its answer
@@ -36,6 +36,10 @@ func (p *process) outside(ctx context.Context, c Case, cr *measure.CaseRound) er
 	if c.Timer == measure.TimerCPU {
 		o.Clock = measure.TimerCPU
 	}
+	before, err := p.beside(ctx, c, len(cr.Samples))
+	if err != nil {
+		return refuse(cr, err)
+	}
 	for _, k := range sizes(p.Doubt.Secret, budget/run) {
 		took, err := p.read(ctx, o.Clock, harness.Run{Iterations: k})
 		if errors.Is(err, errEnded) {
@@ -45,10 +49,28 @@ func (p *process) outside(ctx context.Context, c Case, cr *measure.CaseRound) er
 		if err != nil {
 			return refuse(cr, err)
 		}
+		after, err := p.beside(ctx, c, len(cr.Samples))
+		if err != nil {
+			return refuse(cr, err)
+		}
 		o.Runs, o.Times = append(o.Runs, k), append(o.Times, took)
+		o.Beside = append(o.Beside, (before+after)/2)
+		before = after
 	}
 	cr.Outside = o
 	return nil
+}
+
+// besideShare of the samples of a round are taken again beside each reading.
+const besideShare = 0.02
+
+// beside is what the process says a run takes now.
+func (p *process) beside(ctx context.Context, c Case, samples int) (float64, error) {
+	m, err := p.session.Measure(ctx, c.Key.Name(), harness.Measure{Samples: max(1, int(besideShare*float64(samples)))})
+	if err != nil {
+		return 0, err
+	}
+	return stats.Median(m.Samples), nil
 }
 
 // sizes draws different numbers of runs, so many in all, in an order of their own. A
