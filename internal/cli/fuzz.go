@@ -178,9 +178,12 @@ func formatParams(p suite.Params) string {
 	return strings.Join(parts, ",")
 }
 
+// literal makes a glob of a name that matches only that name.
+var literal = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`)
+
 // command is what repeats a point, word by word.
 func (f *fuzzFlags) command(benchmark string, p oracle.Point) []string {
-	words := []string{"pawl", "fuzz", "--case", benchmark, "--params", formatParams(p.Params), "--inputs", p.Inputs, "--seed", strconv.FormatUint(p.Seed, 10)}
+	words := []string{"pawl", "fuzz", "--case", literal.Replace(benchmark), "--params", formatParams(p.Params), "--inputs", p.Inputs, "--seed", strconv.FormatUint(p.Seed, 10)}
 	for _, flag := range []struct{ name, value string }{{"--suite", f.suite}, {"--trust", f.trust}, {"--against", f.against}} {
 		if flag.value != "" {
 			words = append(words, flag.name, flag.value)

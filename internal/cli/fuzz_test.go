@@ -9,6 +9,7 @@ import (
 
 	"github.com/goatnote-inc/pawl/internal/oracle"
 	"github.com/goatnote-inc/pawl/internal/suite"
+	"github.com/goatnote-inc/pawl/measure"
 )
 
 func TestParams(t *testing.T) {
@@ -39,6 +40,16 @@ func TestFuzzCommand(t *testing.T) {
 	want := `pawl fuzz --case attention --params B=1,S=17 --inputs normal --seed 18446744073709551615 --suite 'my suite.yaml' --trust checked --against 'python3 it'\''s.py'`
 	if got := quoted(f.command("attention", p)); got != want {
 		t.Errorf("\n got %s\nwant %s", got, want)
+	}
+}
+
+// Other tools' names have characters that mean something in a glob.
+func TestFuzzCommandNamesOneBenchmark(t *testing.T) {
+	for _, name := range []string{"BM_gemm<float>[16]", `a*b?c\d`, "plain"} {
+		glob := (&fuzzFlags{}).command(name, oracle.Point{})[3]
+		if !measure.MatchCase(glob, name+"/N1", name) {
+			t.Errorf("%s does not match %s", glob, name)
+		}
 	}
 }
 
