@@ -75,7 +75,7 @@ var siblings = map[string][]string{
 
 // testHelpers are packages for tests of other packages; production code must
 // not import them, and they may import what they test.
-var testHelpers = []string{"internal/device/devicetest", "internal/hammer", "sdk/conformance", "e2e"}
+var testHelpers = []string{"internal/device/devicetest", "internal/hammer", "sdk/conformance", "e2e", "e2e/redteam"}
 
 func TestImports(t *testing.T) {
 	level := map[string]int{}

@@ -110,17 +110,26 @@ func (a *attack) change(t *testing.T, dir string) {
 	}
 }
 
-// No attack is green, and each is caught by what is meant to catch it. PAWL_REDTEAM names a
-// folder for the tables of docs/lab/redteam.md.
+// inCI leaves a test out unless it is among the few of every CI run, or all are wanted:
+// PAWL_REDTEAM names a folder for the tables of docs/lab/redteam.md.
+func inCI(t *testing.T, few bool) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("measures for real")
+	}
+	if !few && os.Getenv("PAWL_REDTEAM") == "" {
+		t.Skip("make lab PAGE=redteam runs all")
+	}
+}
+
+// No attack is green, and each is caught by what is meant to catch it.
 func TestAttacks(t *testing.T) {
 	list := attacks(t)
 	rows := make([]string, len(list))
 	t.Cleanup(func() { table(t, "attacks.md", rows) })
 	for i, a := range list {
 		t.Run(a.level+"/"+a.path+"/"+a.name, func(t *testing.T) {
-			if testing.Short() && !a.short {
-				t.Skip("not among the short ones")
-			}
+			inCI(t, a.short)
 			if a.path == "opencl" {
 				needsOpenCL(t)
 			}

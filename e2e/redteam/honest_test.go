@@ -3,9 +3,11 @@ package redteam
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -42,10 +44,10 @@ func flagged(c judged) bool {
 // No honest kernel is called a cheat, at no level that runs kernels for their time.
 func TestHonest(t *testing.T) {
 	var mu sync.Mutex
-	var rows []string
+	var all tally
 	took := map[string]time.Duration{}
 	t.Cleanup(func() {
-		table(t, "honest.md", rows)
+		table(t, "honest.md", all.rows())
 		for _, s := range honest {
 			t.Logf("%s: trusted %.0f s, checked %.0f s of wall time", s.suite, took[s.suite+"trusted"].Seconds(), took[s.suite+"checked"].Seconds())
 		}
@@ -54,9 +56,7 @@ func TestHonest(t *testing.T) {
 		for _, level := range []string{"trusted", "checked"} {
 			for v := 1; v <= s.variants; v++ {
 				t.Run(fmt.Sprintf("%s/%s/%d", s.suite, level, v), func(t *testing.T) {
-					if testing.Short() && v != s.short {
-						t.Skip("not among the short ones")
-					}
+					inCI(t, v == s.short)
 					needsNumPy(t)
 					if s.opencl {
 						needsOpenCL(t)
@@ -76,12 +76,42 @@ func TestHonest(t *testing.T) {
 						if flagged(c) {
 							t.Errorf("%s is honest, and called %s: %s", c.Name, c.Verdict, c.Sentence)
 						}
-						rows = append(rows, fmt.Sprintf("| %s | %s | %s | %d | %s |", level, strings.TrimPrefix(s.suite, "honest-"), c.Name, v, c.Verdict))
+						all = append(all, counted{level, strings.TrimPrefix(s.suite, "honest-"), c.Name, c.Verdict, flagged(c)})
 					}
 				})
 			}
 		}
 	}
+}
+
+// tally is every variant that was judged.
+type tally []counted
+
+type counted struct {
+	level, suite, name, verdict string
+	flagged                     bool
+}
+
+// rows has one line for each kernel of a suite: how many of its variants ended how.
+func (all tally) rows() []string {
+	lines := map[string]map[string]int{}
+	for _, c := range all {
+		key := fmt.Sprintf("| %s | %s | %s |", c.level, c.suite, c.name)
+		if lines[key] == nil {
+			lines[key] = map[string]int{}
+		}
+		lines[key]["all"]++
+		lines[key][c.verdict]++
+		if c.flagged {
+			lines[key]["flagged"]++
+		}
+	}
+	var rows []string
+	for _, key := range slices.Sorted(maps.Keys(lines)) {
+		n := lines[key]
+		rows = append(rows, fmt.Sprintf("%s %d | %d | %d | %d | %d | %d |", key, n["all"], n["improvement"], n["maintained"], n["regression"], n["inconclusive"], n["flagged"]))
+	}
+	return rows
 }
 
 // choose makes a variant the one that is built.

@@ -122,6 +122,14 @@ func TestIntegrity(t *testing.T) {
 	}
 }
 
+// A kernel that does nothing is seen in any measurement, though nobody keeps a sample of it.
+func TestUnwrittenOutputsAreSeen(t *testing.T) {
+	t.Parallel()
+	program := build(t, "gcc", "testdata/arguments.c", "-O1", "-pthread")
+	play(t, harness(program), "> "+prepareDouble(500, "idle"), `< {"id":2,"op":"prepare","timer":"wall"}`,
+		`> {"id":3,"op":"measure","samples":40}`, `< {"id":3,"op":"measure","error":{"code":"integrity","message":"<string the output y was never written in a timed run>"}}`)
+}
+
 // A thread that goes on writing after the return is seen, though not in every check: nobody can wait for it.
 func TestLateWritesAreSeen(t *testing.T) {
 	t.Parallel()

@@ -47,6 +47,7 @@ static void run(void *with, pawl_launch *l) {
   int i;
   (void)l;
   end_late();
+  if (strcmp(s->mode, "idle") == 0) return;
   if (s->remembered) {
     memcpy(s->y, s->remembered, sizeof(float) * (size_t)s->n);
     return;
