@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -155,17 +156,21 @@ func TestAttacks(t *testing.T) {
 	}
 }
 
+// ownPaths are files of one run, which the next has under other names.
+var ownPaths = regexp.MustCompile(`'?/(tmp|dev/shm)/[^ :'"]*'?`)
+
 // cell is what pawl said about it, short enough for a table.
 func cell(got answer, says []string) string {
 	const most = 120
 	text := got.Reason
-	for _, line := range strings.Split(got.Said, "\n") {
+	for line := range strings.SplitSeq(got.Said, "\n") {
 		for _, s := range says {
 			if at := strings.Index(line, s); at >= 0 && !strings.Contains(text, s) {
 				text = line[at:]
 			}
 		}
 	}
+	text = ownPaths.ReplaceAllString(text, "FILE")
 	text = strings.TrimPrefix(strings.TrimPrefix(text, "Broken: "), "the candidate failed: ")
 	short := []rune(strings.ReplaceAll(text, "|", "/"))
 	if len(short) > most {
