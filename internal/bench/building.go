@@ -161,8 +161,8 @@ func (r *run) recipe(ctx context.Context, s side, b suite.Build) (build.Recipe, 
 // they are no sources of any of them.
 func (r *run) makes(dir string) []string {
 	list := []string{".pawl"}
-	if results, err := filepath.Rel(dir, filepath.Dir(r.Out)); err == nil && filepath.IsLocal(results) && results != "." {
-		list = append(list, filepath.ToSlash(results))
+	if results := within(dir, filepath.Dir(r.Out)); results != "" {
+		list = append(list, results)
 	}
 	for _, v := range r.Suite.Variants() {
 		list = append(list, v.Build.Outputs...)
@@ -175,6 +175,24 @@ func (r *run) makes(dir string) []string {
 	}
 	slices.Sort(list)
 	return slices.Compact(list)
+}
+
+// within is a folder as seen from one above it, whichever of them is told in full;
+// empty if it does not lie below.
+func within(dir, folder string) string {
+	from, err := filepath.Abs(dir)
+	if err != nil {
+		return ""
+	}
+	to, err := filepath.Abs(folder)
+	if err != nil {
+		return ""
+	}
+	rel, err := filepath.Rel(from, to)
+	if err != nil || rel == "." || !filepath.IsLocal(rel) {
+		return ""
+	}
+	return filepath.ToSlash(rel)
 }
 
 // arch is what the device's code is compiled for; empty when that is not known.
