@@ -9,6 +9,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/goatnote-inc/pawl/internal/oracle"
@@ -137,7 +138,7 @@ func (f *fuzz) plans() ([]target, error) {
 	case f.Replay:
 		return nil, fmt.Errorf("%w: no failure is kept in %s", ErrNothingToTest, filepath.Join(f.Dir, CorpusDir))
 	case f.Point != nil:
-		return nil, &UsageError{fmt.Errorf("no benchmark that matches %q has the parameters {%s}", f.Case, f.Point.Params)}
+		return nil, &UsageError{f.noSuchConfig()}
 	default:
 		return nil, fmt.Errorf("%w: no benchmark that says what is right matches %q", ErrNothingToTest, f.Case)
 	}
@@ -145,6 +146,26 @@ func (f *fuzz) plans() ([]target, error) {
 		f.Emit(FuzzPlanned{Benchmark: t.Name, Points: len(t.points), Replayed: len(t.replay), Seconds: t.forecast()})
 	}
 	return list, nil
+}
+
+// noSuchConfig says which parameters a config would have.
+func (f *fuzz) noSuchConfig() error {
+	var have []string
+	for _, b := range f.Suite.Benchmarks {
+		if b.Check == nil || len(b.Configs) == 0 {
+			continue
+		}
+		var names []string
+		for _, p := range b.Configs[0].Params {
+			names = append(names, p.Name)
+		}
+		have = append(have, fmt.Sprintf("%s has %s", b.Name, strings.Join(names, ", ")))
+	}
+	which := ""
+	if f.Case != "" {
+		which = fmt.Sprintf(" that matches %q", f.Case)
+	}
+	return fmt.Errorf("no benchmark%s has the parameters {%s}, no more and no fewer: %s", which, f.Point.Params, strings.Join(have, "; "))
 }
 
 func (f *fuzz) choosePoints(t *target) {

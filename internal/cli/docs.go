@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 
+	"github.com/goatnote-inc/pawl/internal/bench"
 	"github.com/goatnote-inc/pawl/internal/harness"
 	"github.com/goatnote-inc/pawl/internal/suite"
 )
@@ -14,6 +15,8 @@ const docsFolder = "https://github.com/goatnote-inc/pawl/tree/main/docs"
 const (
 	suitePage   = "/reference/suite.md"
 	harnessPage = "/how-to/write-a-harness.md"
+	fuzzPage    = "/how-to/fuzz.md"
+	checkedPage = "/how-to/checked.md"
 )
 
 // docsFor is the page to read after an error; empty where there is nothing to explain.
@@ -24,8 +27,18 @@ func docsFor(err error) string {
 	if _, ok := errors.AsType[suite.Errors](err); ok {
 		return docsFolder + suitePage
 	}
-	if _, ok := errors.AsType[*harness.Error](err); ok {
-		return docsFolder + harnessPage
+	if e, ok := errors.AsType[*harness.Error](err); ok {
+		switch e.Role {
+		case harness.Oracle:
+			return docsFolder + fuzzPage
+		case harness.Launcher:
+			return docsFolder + checkedPage
+		default:
+			return docsFolder + harnessPage
+		}
+	}
+	if errors.Is(err, bench.ErrNothingToTest) {
+		return docsFolder + fuzzPage
 	}
 	return docsFolder
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"testing"
 
+	"github.com/goatnote-inc/pawl/internal/bench"
 	"github.com/goatnote-inc/pawl/internal/harness"
 	"github.com/goatnote-inc/pawl/internal/suite"
 	"github.com/goatnote-inc/pawl/internal/trial"
@@ -19,13 +20,16 @@ func TestDocsFor(t *testing.T) {
 		{usageError{errors.New("unknown flag")}, docsFolder},
 		{usageError{suite.Errors{{Msg: "unknown key"}}}, docsFolder + suitePage},
 		{&trial.SideError{Side: "candidate", Err: &harness.Error{Kind: harness.Hung}}, docsFolder + harnessPage},
+		{fmt.Errorf("start: %w", &harness.Error{Kind: harness.Crashed, Role: harness.Oracle}), docsFolder + fuzzPage},
+		{&harness.Error{Kind: harness.Refused, Role: harness.Launcher}, docsFolder + checkedPage},
+		{fmt.Errorf("%w: no check", bench.ErrNothingToTest), docsFolder + fuzzPage},
 		{fmt.Errorf("%w after 3 rounds", errInterrupted), ""},
 	} {
 		if got := docsFor(tt.err); got != tt.page {
 			t.Errorf("%v: %q, want %q", tt.err, got, tt.page)
 		}
 	}
-	for _, page := range []string{suitePage, harnessPage} {
+	for _, page := range []string{suitePage, harnessPage, fuzzPage, checkedPage} {
 		if _, err := os.Stat("../../docs" + page); err != nil {
 			t.Error(err)
 		}

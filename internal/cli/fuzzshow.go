@@ -154,9 +154,9 @@ func (f *fuzzFlags) row(name string, results []oracle.Result) []string {
 		}
 		switch {
 		case x.Status == oracle.Failed:
-			remark = f.style().Bad("failed: ") + x.Inputs + ": " + clipped(x.Reason)
+			remark = f.style().Bad("failed: ") + x.Inputs + ": " + brief(x.Reason)
 		case x.Status == oracle.Skipped && remark == f.style().Good("passed"):
-			remark = f.style().Faint("skipped: ") + clipped(x.Reason)
+			remark = f.style().Faint("skipped: ") + brief(x.Reason)
 		}
 	}
 	text := ""
@@ -166,7 +166,10 @@ func (f *fuzzFlags) row(name string, results []oracle.Result) []string {
 	return []string{name, strconv.Itoa(len(results)), text, remark}
 }
 
-func clipped(s string) string {
+// brief is as much of a reason as a row holds: the smallest failure is told in full below.
+func brief(s string) string {
+	s, _, _ = strings.Cut(s, ", the worst: ")
+	s, _, _ = strings.Cut(s, "\n")
 	if r := []rune(s); len(r) > 100 {
 		return string(r[:100]) + "..."
 	}
@@ -203,7 +206,10 @@ func (f *fuzzFlags) printFuzzPlan(planned []bench.FuzzPlanned) error {
 
 func describePlan(p bench.FuzzPlanned) string {
 	text := fmt.Sprintf("%s: %s", p.Benchmark, report.Plural(p.Points, "point"))
-	if p.Replayed > 0 {
+	switch {
+	case p.Points == 0:
+		return fmt.Sprintf("%s: %s that failed before", p.Benchmark, report.Plural(p.Replayed, "point"))
+	case p.Replayed > 0:
 		text += fmt.Sprintf(" after %s that failed before", report.Plural(p.Replayed, "point"))
 	}
 	return text + fmt.Sprintf(", by their size about %s", report.Span(time.Duration(p.Seconds*float64(time.Second)).Round(time.Second)))

@@ -94,7 +94,7 @@ func (s *Session) Check(ctx context.Context, c Check) error {
 	}
 	if !reply.Supported {
 		return &Error{
-			Kind: Refused, Command: s.command.Line, Doing: doing, Code: "unsupported",
+			Kind: Refused, Role: s.command.Role, Command: s.command.Line, Doing: doing, Code: "unsupported",
 			Detail: "it registers no arguments",
 			Hint:   "register them in setup: pawl_input and pawl_output of pawl.h, h.input and h.output of pawl_harness.py",
 		}

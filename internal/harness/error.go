@@ -23,9 +23,31 @@ const (
 	Refused    Kind = "refused" // an error reply: this request failed, the harness lives
 )
 
+// Role is what a process that speaks the protocol is to pawl. Messages go by it.
+type Role string
+
+// The roles beside that of a harness, which has no name.
+const (
+	Oracle   Role = "oracle"
+	Launcher Role = "launcher"
+)
+
+// called is how messages speak of a process. Where pawl keeps its own launcher tells nobody anything.
+func (r Role) called(command string) string {
+	switch r {
+	case Launcher:
+		return "pawl's launcher"
+	case Oracle:
+		return fmt.Sprintf("oracle %q", command)
+	default:
+		return fmt.Sprintf("harness %q", command)
+	}
+}
+
 // Error is a failure of a harness, in words that a person can act on.
 type Error struct {
 	Kind    Kind
+	Role    Role
 	Command string // how it was started
 	Doing   string // the request it was serving: "measure matmul/N512"
 	Detail  string
@@ -36,7 +58,7 @@ type Error struct {
 
 func (e *Error) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "harness %q %s", e.Command, e.Kind)
+	fmt.Fprintf(&b, "%s %s", e.Role.called(e.Command), e.Kind)
 	if e.Doing != "" {
 		fmt.Fprintf(&b, " while asked to %s", e.Doing)
 	}

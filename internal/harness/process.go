@@ -19,6 +19,7 @@ import (
 // Command says how a harness is started.
 type Command struct {
 	Line    string // for sh -c
+	Role    Role   // what it is to pawl; empty for a harness
 	Dir     string
 	Env     []string      // added to pawl's own environment
 	Silence time.Duration // how long it may say nothing before it counts as hung

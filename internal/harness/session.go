@@ -41,7 +41,7 @@ func Start(ctx context.Context, c Command, hello Hello) (*Session, error) {
 	}
 	p, err := start(ctx, c, "PAWL_PROTOCOL=1", "PAWL_IN=3", "PAWL_OUT=4")
 	if err != nil {
-		return nil, &Error{Kind: NotStarted, Command: c.Line, Detail: err.Error(), Hint: "check harness.command and the folder " + c.Dir}
+		return nil, &Error{Kind: NotStarted, Role: c.Role, Command: c.Line, Detail: err.Error(), Hint: "check the command and the folder " + c.Dir}
 	}
 	s.process = p
 	hello.Protocol = []int{Version}
@@ -69,6 +69,8 @@ func (s *Session) explainNoHello(err error) error {
 			e.Hint = "update the SDK in the harness, or pawl"
 		case e.Kind == Crashed && s.process.cmd.ProcessState.ExitCode() == 127:
 			e.Hint = "a program was not found: is it built, and on the search path?"
+		case e.Hint == "" && e.Role == Oracle:
+			e.Hint = "does it end with serve() of pawl_oracle.py? pawl sdk oracle writes that file"
 		case e.Hint == "":
 			e.Hint = "does it call pawl_main() or pawl_harness.main()? A program that prints a benchmark format itself needs harness.format in the suite"
 		}
@@ -205,7 +207,7 @@ func (s *Session) await(ctx context.Context, op, doing string, reply any) error 
 		select {
 		case <-ctx.Done():
 			s.Kill()
-			return fmt.Errorf("harness %q was stopped while asked to %s: %w", s.command.Line, doing, context.Cause(ctx))
+			return fmt.Errorf("%s was stopped while asked to %s: %w", s.command.Role.called(s.command.Line), doing, context.Cause(ctx))
 		case <-silence.C:
 			s.Kill()
 			return s.fail(Hung, doing, hungDetail(s.command.Silence), "if it needs longer, raise harness.timeout in the suite")
@@ -242,7 +244,7 @@ func (s *Session) take(line []byte, op, doing string, reply any, parts *Measured
 	}
 	if head.Error != nil {
 		return true, &Error{
-			Kind: Refused, Command: s.command.Line, Doing: doing, Code: head.Error.Code,
+			Kind: Refused, Role: s.command.Role, Command: s.command.Line, Doing: doing, Code: head.Error.Code,
 			Detail: printable(truncate(head.Error.Message, 500)), Stderr: s.process.tail.lastLines(5),
 		}
 	}
@@ -272,7 +274,7 @@ func (s *Session) take(line []byte, op, doing string, reply any, parts *Measured
 func (s *Session) gone(ctx context.Context, doing string) error {
 	if ctx.Err() != nil {
 		s.Kill()
-		return fmt.Errorf("harness %q was stopped while asked to %s: %w", s.command.Line, doing, context.Cause(ctx))
+		return fmt.Errorf("%s was stopped while asked to %s: %w", s.command.Role.called(s.command.Line), doing, context.Cause(ctx))
 	}
 	select {
 	case err := <-s.process.fault:
@@ -291,7 +293,7 @@ func (s *Session) gone(ctx context.Context, doing string) error {
 
 func (s *Session) fail(kind Kind, doing, detail, hint string) error {
 	s.Kill()
-	s.failed = &Error{Kind: kind, Command: s.command.Line, Doing: doing, Detail: detail, Hint: hint, Stderr: s.process.tail.lastLines(12)}
+	s.failed = &Error{Kind: kind, Role: s.command.Role, Command: s.command.Line, Doing: doing, Detail: detail, Hint: hint, Stderr: s.process.tail.lastLines(12)}
 	return s.failed
 }
 
