@@ -38,7 +38,7 @@ func (r *resolver) refuseTemplates(templates []template, who string) {
 
 func (r *resolver) benchmark(e *entry[benchmarkDoc]) {
 	b := Benchmark{Name: e.name, Discover: len(e.value.Matrix) == 0 && len(e.value.Include) == 0, doc: &e.value}
-	b.gates = e.value.Preflight.gatesDoc.over(r.doc.Preflight)
+	b.gates = e.value.Preflight.over(r.doc.Preflight)
 	sides := r.sidesOf(e, &b)
 	switch {
 	case !b.Discover:
