@@ -24,7 +24,7 @@ var honest = []struct {
 	short    int // one variant that every CI run tries
 }{
 	{"honest-host", "variant.h", 11, false, 7},
-	{"honest-threads", "variant.h", 2, false, 0},
+	{"honest-threads", "variant.h", 4, false, 0},
 	{"honest-long", "variant.h", 2, false, 0},
 	{"honest-opencl", "kernel.cl", 7, true, 0},
 }
