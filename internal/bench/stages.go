@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/goatnote-inc/pawl/internal/loop"
@@ -59,18 +60,29 @@ func (d *driver) tell() {
 
 func builtStage(sides []side) loop.Stage {
 	s := loop.Stage{Step: loop.Building, Answer: loop.Pass}
-	seconds, built := 0.0, 0
+	seconds, built, kept := 0.0, 0, 0
 	for _, side := range sides {
-		if side.impl.Build.Command != "" {
+		switch {
+		case side.impl.Build.Command == "":
+		case side.impl.Build.Cached:
+			kept++
+		default:
 			built++
 			seconds += side.impl.Build.Seconds
 		}
 	}
-	if built == 0 {
+	if built+kept == 0 {
 		s.Answer, s.Line = loop.Skipped, "nothing to build"
 		return s
 	}
-	s.Line = fmt.Sprintf("%d built in %.1f s", built, seconds)
+	var parts []string
+	if built > 0 {
+		parts = append(parts, fmt.Sprintf("%d built in %.1f s", built, seconds))
+	}
+	if kept > 0 {
+		parts = append(parts, fmt.Sprintf("%d from the cache", kept))
+	}
+	s.Line = strings.Join(parts, ", ")
 	return s
 }
 
@@ -115,6 +127,9 @@ func preflightStage(r preflight.Report) loop.Stage {
 	case preflight.Pass, preflight.Unknown:
 	}
 	s.Line = fmt.Sprintf("%d of %d gates pass", passed, len(r.Gates))
+	if len(r.Gates) == 1 {
+		s.Line = fmt.Sprintf("%d of 1 gate passes", passed)
+	}
 	if passed == 0 && len(s.Detail) == 0 {
 		s.Answer, s.Line = loop.Skipped, "nothing that a gate could look at"
 	}
@@ -144,7 +159,7 @@ func (d *driver) check(ctx context.Context, r *run) (stage loop.Stage, err error
 	if err == nil {
 		var reports []*oracle.Report
 		reports, err = f.campaigns(ctx, targets)
-		stage = fuzzStage(reports, f.Seed)
+		stage = fuzzStage(reports, f.Seed, r.trust())
 	}
 	if errors.Is(err, ErrNothingToTest) {
 		return loop.Stage{Step: loop.Checking, Answer: loop.Skipped, Line: err.Error()}, nil
@@ -152,7 +167,7 @@ func (d *driver) check(ctx context.Context, r *run) (stage loop.Stage, err error
 	return stage, err
 }
 
-func fuzzStage(reports []*oracle.Report, seed uint64) loop.Stage {
+func fuzzStage(reports []*oracle.Report, seed uint64, trust measure.Trust) loop.Stage {
 	s := loop.Stage{Step: loop.Checking, Answer: loop.Pass}
 	passed, failed, untried := 0, 0, 0
 	var took time.Duration
@@ -168,7 +183,11 @@ func fuzzStage(reports []*oracle.Report, seed uint64) loop.Stage {
 	}
 	if failed > 0 {
 		s.Answer = loop.Stop
-		s.Detail = append(s.Detail, "pawl fuzz --replay shows it again")
+		again := "pawl fuzz --replay"
+		if trust != measure.Trusted {
+			again += " --trust " + string(trust)
+		}
+		s.Detail = append(s.Detail, again+" shows it again")
 	}
 	return s
 }

@@ -1,11 +1,14 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/goatnote-inc/pawl/internal/bench"
@@ -61,7 +64,20 @@ func stagesOf(s loop.State) []report.Stage {
 	for _, x := range s.Stages {
 		list = append(list, report.Stage{Name: string(x.Step), Answer: string(x.Answer), Line: x.Line, Detail: x.Detail})
 	}
-	return list
+	if s.Stopped == nil || s.Result != nil || slices.ContainsFunc(s.Stages, func(x loop.Stage) bool { return x.Step == s.Stopped.Step }) {
+		return list
+	}
+	_, rest, _ := strings.Cut(s.Stopped.Why, "\n") // the sentence above has the first line
+	var detail []string
+	for line := range strings.Lines(rest) {
+		if line = strings.TrimSpace(line); strings.Trim(line, "|^~ ") != "" { // a caret points at nothing once its line is moved
+			detail = append(detail, line)
+		}
+	}
+	if len(detail) == 0 {
+		return list
+	}
+	return append(list, report.Stage{Name: string(s.Stopped.Step), Answer: string(loop.Stop), Line: detail[0], Detail: detail[1:]})
 }
 
 // stoppedResult is the answer of a run that ended before anything was judged: one
@@ -69,7 +85,7 @@ func stagesOf(s loop.State) []report.Stage {
 func stoppedResult(s loop.State) ratchet.Result {
 	why := "the run ended before anything could be judged"
 	if s.Stopped != nil {
-		why = s.Stopped.Why
+		why, _, _ = strings.Cut(s.Stopped.Why, "\n") // its stage has the rest
 	}
 	v := s.Verdict()
 	return ratchet.Result{
@@ -85,7 +101,7 @@ func stoppedResult(s loop.State) ratchet.Result {
 func (f *runFlags) report(s *suite.Suite, out bench.Outcome) error {
 	doc := newVerdict(out)
 	paths := report.Paths{Record: out.Path}
-	in := report.Input{Run: out.Run, Result: &doc.Result, Now: time.Now(), Next: f.next(s, out), Stages: doc.Stages}
+	in := report.Input{Run: out.Run, Result: &doc.Result, Now: time.Now(), Next: f.next(s, out), Stages: doc.Stages, Name: cmp.Or(s.Name, "run"), Forgets: s.Baseline.Keep == "none"}
 	var errs []error
 	write := func(name string, path *string, content func(io.Writer) error) {
 		at := filepath.Join(f.dir, name)

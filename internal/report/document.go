@@ -15,13 +15,15 @@ import (
 type Input struct {
 	Run    *measure.Run
 	Result *ratchet.Result
-	Sides  Sides // of the comparison, where they are not "base" and "candidate" of Run
+	Name   string // of the suite, for where there is no record
+	Sides  Sides  // of the comparison, where they are not "base" and "candidate" of Run
 
 	// Commit and Base are what was compared with what. The record knows them if pawl
 	// built both sides.
 	Commit, Base string
 
 	Stages  []Stage // what came before measuring, in order
+	Forgets bool    // no baseline is kept: none moves with an improvement
 	Paths   Paths
 	Links   []Link
 	Next    []Step             // what else to do, after what the verdicts ask for
@@ -91,7 +93,7 @@ func NewDocument(in Input) *Document {
 	if !in.Now.IsZero() {
 		d.Made = in.Now.UTC().Format("2006-01-02 15:04 UTC")
 	}
-	d.Title = title(in.about())
+	d.Title = title(in)
 	d.Facts, d.Stages = facts(in), loud(in.Stages)
 	var summaries []Summary
 	if in.Run != nil {
@@ -110,7 +112,7 @@ func NewDocument(in Input) *Document {
 			d.Sections[i].Cases[c].ID = id
 		}
 	}
-	d.Next = next(d)
+	d.Next = next(d, in.Forgets)
 	for _, step := range in.Next {
 		d.Next = append(d.Next, Step{plain(step.Text, sentenceLength), plain(step.Command, sentenceLength)})
 	}
@@ -183,9 +185,10 @@ func (in Input) about() *measure.Run {
 	return in.Run
 }
 
-func title(run *measure.Run) string {
+func title(in Input) string {
+	run := in.about()
 	if run == nil {
-		return "comparison"
+		return cmp.Or(plain(in.Name, nameLength), "comparison")
 	}
 	name := cmp.Or(plain(run.Suite.Name, nameLength), "run")
 	if device := plain(run.Device.Name, nameLength); device != "" {

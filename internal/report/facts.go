@@ -30,6 +30,7 @@ func facts(in Input) []Fact {
 	if in.Run != nil {
 		add("measured", howMeasured(in))
 		add("trust", trustText(in.Run))
+		add("definition", definitionText(in.Run))
 		add("device", deviceStates(in.Run))
 		add("duration", duration(in.Run))
 		if in.Run.End.Dollars > 0 {

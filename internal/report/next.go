@@ -16,7 +16,7 @@ type Step struct {
 }
 
 // next says what to do about what was found, the most pressing first.
-func next(d *Document) []Step {
+func next(d *Document, forgets bool) []Step {
 	if d.result == nil {
 		return nil
 	}
@@ -46,7 +46,7 @@ func next(d *Document) []Step {
 				Step{fmt.Sprintf("For an answer on %s:", name), again(d.run, name, 32)},
 				Step{"If it stays open, this says what disturbs the machine:", "pawl doctor --noise"})
 		case ClassImproved:
-			if s.Cases[0].Moves && d.Verdict.Severity() == ratchet.Yes {
+			if s.Cases[0].Moves && !forgets && d.Verdict.Severity() == ratchet.Yes {
 				list = append(list, Step{Text: "Merge it: on main the baseline moves with the improvement."})
 			}
 		case ClassNew, ClassUnchanged, ClassMeasured:
@@ -86,6 +86,9 @@ func again(run *measure.Run, name string, rounds int) string {
 	command += fmt.Sprintf(" --rounds %d", rounds)
 	if harmless(name) {
 		command += " --case " + name
+	}
+	if run.Trust == measure.Checked || run.Trust == measure.SelfTimed { // its numbers are comparable to no others
+		command += " --trust " + string(run.Trust)
 	}
 	return command
 }

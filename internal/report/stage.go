@@ -22,9 +22,12 @@ const stagesShown = 12
 func stagesText(stages []Stage) string {
 	var parts []string
 	for _, s := range stages {
-		text := s.Name + " " + s.Line
+		if s.Answer == "" { // it was not come to
+			continue
+		}
+		text := s.Name + ": " + s.Line
 		if s.Answer != "pass" {
-			text = fmt.Sprintf("%s %s (%s)", s.Name, s.Answer, s.Line)
+			text = fmt.Sprintf("%s: %s, %s", s.Name, s.Answer, s.Line)
 		}
 		parts = append(parts, text)
 	}
@@ -74,8 +77,14 @@ func trustText(run *measure.Run) string {
 	if clocks > 0 {
 		parts = append(parts, "pawl's own clock outside read in "+Plural(clocks, "round"))
 	}
+	return strings.Join(parts, "; ")
+}
+
+// definitionText says what of the question itself the change has changed, and who agreed.
+func definitionText(run *measure.Run) string {
+	var parts []string
 	if run.Definition != nil {
-		parts = append(parts, "definition changed: "+strings.Join(run.Definition.Changed, ", "))
+		parts = append(parts, "changed: "+strings.Join(run.Definition.Changed, ", "))
 	}
 	if run.Accepted != "" {
 		parts = append(parts, "accepted: "+run.Accepted)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/goatnote-inc/pawl/gpu"
 	"github.com/goatnote-inc/pawl/measure"
@@ -199,6 +200,7 @@ func Warnings(run *measure.Run, summaries []Summary) []string {
 		}
 	}
 	var noisy []string
+	notes := newFolder()
 	for _, s := range summaries {
 		for _, side := range s.Sides {
 			who := side.Implementation + " of " + s.Name
@@ -206,7 +208,7 @@ func Warnings(run *measure.Run, summaries []Summary) []string {
 				out = append(out, who+" failed: "+side.Error)
 			}
 			if side.Note != "" {
-				out = append(out, who+": "+side.Note)
+				notes.add(who, side.Note)
 			}
 			if side.Unsteady > side.Rounds/2 {
 				out = append(out, fmt.Sprintf("%s was still changing when its warm-up ended, in %d of %d rounds", who, side.Unsteady, side.Rounds))
@@ -216,8 +218,42 @@ func Warnings(run *measure.Run, summaries []Summary) []string {
 			}
 		}
 	}
+	out = append(out, notes.list()...)
 	if len(noisy) > 0 {
 		out = append(out, fmt.Sprintf("samples spread by more than %.0f %%: %s; pawl doctor says what disturbs this machine", spreadLimit*100, some(noisy, 3)))
+	}
+	return out
+}
+
+// folder tells notes once that differ in their numbers only.
+type folder struct {
+	order []string
+	first map[string]string
+	count map[string]int
+}
+
+func newFolder() *folder { return &folder{first: map[string]string{}, count: map[string]int{}} }
+
+func (f *folder) add(who, note string) {
+	kind := strings.Map(func(r rune) rune {
+		if unicode.IsDigit(r) {
+			return -1
+		}
+		return r
+	}, note)
+	if f.count[kind]++; f.count[kind] == 1 {
+		f.order, f.first[kind] = append(f.order, kind), who+": "+note
+	}
+}
+
+func (f *folder) list() []string {
+	var out []string
+	for _, kind := range f.order {
+		text := f.first[kind]
+		if n := f.count[kind]; n > 1 {
+			text += fmt.Sprintf(" (and %d more like it)", n-1)
+		}
+		out = append(out, text)
 	}
 	return out
 }

@@ -48,12 +48,16 @@ func (t *terminal) head(d *Document) {
 	if d.Suite != "" && !strings.Contains(d.Sentence, d.Suite) {
 		t.wrap("", d.Suite)
 	}
-	var parts []string
+	t.b.WriteString("\n" + t.style.Faint(d.Title) + "\n")
+	label := 0
 	for _, f := range d.Facts {
-		parts = append(parts, f.Label+" "+f.Text)
+		label = max(label, utf8.RuneCountInString(f.Label))
 	}
-	t.b.WriteString(t.style.Faint(wrapped(strings.Join(append([]string{d.Title}, parts...), "; "), t.width, "")))
-	t.b.WriteString("\n\n")
+	for _, f := range d.Facts {
+		text := wrapped(f.Text, t.width, strings.Repeat(" ", label+4))
+		t.b.WriteString(t.style.Faint(fmt.Sprintf("  %-*s%s", label, f.Label, text[min(len(text), label+2):])) + "\n")
+	}
+	t.b.WriteString("\n")
 }
 
 // stages are those before measuring that somebody has to look at.
