@@ -219,6 +219,11 @@ func (l *look) spillFix(k measure.Kernel, p point) string {
 		}
 		return fmt.Sprintf("allow more registers, %s: raise or drop -maxrregcount, or ask for fewer blocks in __launch_bounds__; or %s", room, fewer)
 	}
+	if threads > 32 && most < arch.RegistersPerThread.Value {
+		half := threads / 2
+		return fmt.Sprintf("take smaller blocks: %d threads leave %d registers to each, %d leave %d (launch with fewer, and say so in __launch_bounds__); or %s",
+			threads, most, half, arch.RegisterBudget(half, 1), fewer)
+	}
 	return fewer
 }
 

@@ -254,3 +254,34 @@ func TestSanitizerThatCannotRun(t *testing.T) {
 		says(t, g, Sanitizer, Unknown, "cannot run here")
 	}
 }
+
+// Blocks of 1024 threads leave each 64 registers, however many it asks for.
+func TestSpillsOfALargeBlock(t *testing.T) {
+	large := strings.Replace(spilling, "__global__ void", "__global__ void __launch_bounds__(1024)", 1)
+	g := only(t, place(t, "nvcc", map[string]string{"k.cu": large, "pawl.yaml": `version: 1
+build: {command: nvcc -arch=sm_89 -Xptxas -v -cubin -o k.cubin k.cu, outputs: [k.cubin]}
+harness: {command: ./none}
+benchmarks: {acc: {matrix: {N: [1]}, preflight: {kernel: accumulate, spills: stop, threads: 1024}}}
+`}))
+	says(t, g, Spills, Stop, "64 registers, and a thread spills", "1024 threads leave 64 registers to each, 512 leave 128")
+}
+
+func TestKernelsThatALibraryDoesNotShow(t *testing.T) {
+	files := func(kernel string) map[string]string {
+		return map[string]string{"k.c": "static void hidden(int n) { (void)n; }\nvoid shown(int n) { hidden(n); }\n", "pawl.yaml": `version: 1
+trust: checked
+build: {command: cc -shared -fPIC -o k.so k.c, outputs: [k.so]}
+benchmarks:
+  k:
+    matrix: {N: [1, 2]}
+    arguments: {n: {value: N}}
+    launch: {file: k.so, kernel: ` + kernel + `}
+`}
+	}
+	g := only(t, place(t, "cc", files("hidden")))
+	says(t, g, Symbols, Stop, "k.so has no function of that name; it has shown", `extern "C"`)
+	r, err := Run(t.Context(), place(t, "cc", files("shown")))
+	if err != nil || r.Worst() != Pass {
+		t.Errorf("%+v %v", r.Gates, err)
+	}
+}

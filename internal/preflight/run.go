@@ -226,6 +226,7 @@ func (l *look) variant(ctx context.Context, v suite.Variant, points []point) err
 	l.report.Code = append(l.report.Code, facts.Code...)
 	l.compiled(kernels, own)
 	l.libraries(ctx, facts.Outputs)
+	l.exported(own)
 	if len(kernels) > 0 && l.report.Worst() != Stop {
 		l.sanitize(ctx, v)
 	}

@@ -1,0 +1,55 @@
+package preflight
+
+import (
+	"debug/elf"
+	"fmt"
+	"path"
+	"path/filepath"
+	"slices"
+)
+
+// exported finds kernels of the host that the suite launches and that their library
+// does not show. The launcher would say so at every config.
+func (l *look) exported(points []point) {
+	told := map[string]bool{}
+	for _, p := range points {
+		if p.launch == nil || path.Ext(p.launch.File) != ".so" || told[p.launch.File+" "+p.launch.Kernel] {
+			continue
+		}
+		told[p.launch.File+" "+p.launch.Kernel] = true
+		names, err := functions(filepath.Join(l.Dir, filepath.FromSlash(p.launch.File)))
+		if err != nil || slices.Contains(names, p.launch.Kernel) {
+			continue // what is not there, or is no library, is told by who needs it
+		}
+		has := "it shows none"
+		if len(names) > 0 {
+			has = "it has " + some(names, 6)
+		}
+		l.add(Gate{
+			Name: Symbols, State: Stop, Benchmark: p.benchmark, Config: p.config, Kernel: p.launch.Kernel,
+			Text: fmt.Sprintf("%s has no function of that name; %s", p.launch.File, has),
+			Fix:  `correct launch.kernel in the suite; a function of C++ needs extern "C", and a static one is not shown`,
+		})
+	}
+}
+
+// functions are those that a shared library shows to who loads it.
+func functions(name string) ([]string, error) {
+	f, err := elf.Open(name)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", name, err)
+	}
+	defer f.Close()
+	symbols, err := f.DynamicSymbols()
+	if err != nil {
+		return nil, fmt.Errorf("read the symbols of %s: %w", name, err)
+	}
+	var list []string
+	for _, s := range symbols {
+		if s.Section != elf.SHN_UNDEF && (elf.ST_TYPE(s.Info) == elf.STT_FUNC || elf.ST_TYPE(s.Info) == elf.STT_GNU_IFUNC) && s.Name != "_init" && s.Name != "_fini" {
+			list = append(list, s.Name)
+		}
+	}
+	slices.Sort(list)
+	return list, nil
+}
