@@ -126,6 +126,11 @@ func carry(from, to, path string) error {
 
 // noticeDefinition tells before the first round what the run is measured with.
 func (r *run) noticeDefinition() {
+	for _, glob := range r.Suite.Definition {
+		if list, err := build.Digests(r.Dir, []string{glob}); err == nil && len(list) == 0 {
+			r.notice(device.Notice{Code: "definition_unmatched", Message: fmt.Sprintf("definition: %q matches no file here: a change of what was meant would go unnoticed", glob)})
+		}
+	}
 	if r.definition == nil {
 		return
 	}

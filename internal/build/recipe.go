@@ -62,7 +62,7 @@ func (e *MissingError) Error() string {
 	if e.Why != "" {
 		s += ": " + e.Why
 	}
-	return s
+	return s + "\n  pawl setup says how to get it"
 }
 
 // Compose makes the command line of a build that a suite describes, with all

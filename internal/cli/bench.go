@@ -79,7 +79,7 @@ func (f *benchFlags) shared(fl *pflag.FlagSet) {
 	fl.DurationVar(&f.wait, "wait", 30*time.Minute, "how long to wait while another pawl has the device")
 	fl.BoolVar(&f.noCache, "no-cache", false, "build everything, whatever finished builds were kept")
 	fl.BoolVar(&f.dryRun, "dry-run", false, "show the plan, its time and its cost, and measure nothing")
-	fl.StringVar(&f.trust, "trust", "", "how far the change is believed: `level` trusted, checked or self-timed (default: the suite's)")
+	fl.StringVar(&f.trust, "trust", "", "`level` to which the change is believed: trusted, checked or self-timed (default: the suite's)")
 }
 
 func (f *benchFlags) run(ctx context.Context) error {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -23,8 +24,14 @@ func newSDK(g *globals) *cobra.Command {
 (pawl_harness.py), or for an oracle in Python (pawl_oracle.py), which says what is
 right. pawl init does so by itself where a harness needs it.`,
 		Example: `  pawl sdk c                # ./pawl.h
-  pawl sdk python --out bench/`,
-		Args:      cobra.ExactArgs(1),
+  pawl sdk python --out bench/
+  pawl sdk oracle           # ./pawl_oracle.py`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return errors.New("which one? c for C, C++, CUDA, HIP and OpenCL; python; or oracle")
+			}
+			return nil
+		},
 		ValidArgs: []string{"c", "python", "oracle"},
 		RunE: func(_ *cobra.Command, args []string) error {
 			file, ok := files[args[0]]

@@ -102,7 +102,7 @@ func (l *look) sandbox(ctx context.Context) {
 // the name under which pip has them.
 var modules = map[string]string{"torch": "torch", "numpy": "numpy", "scipy": "scipy", "triton": "triton", "cupy": "cupy-cuda12x", "jax": "jax"}
 
-var importLine = regexp.MustCompile(`(?m)^\s*(?:import|from)\s+([A-Za-z_]\w*)`)
+var importLine = regexp.MustCompile(`(?m)^\s*(?:from\s+([A-Za-z_]\w*)|import\s+([^#\n]+))`)
 
 // python looks for the modules that the suite's scripts import.
 func (l *look) python(ctx context.Context) {
@@ -129,11 +129,25 @@ func (l *look) python(ctx context.Context) {
 		}
 		for _, script := range build.Programs(l.Dir, u.line) {
 			text := build.SmallFile(filepath.Join(l.Dir, script))
-			for _, m := range importLine.FindAllStringSubmatch(text, -1) {
-				l.module(ctx, python, m[1], fmt.Sprintf("%s imports it, which is the suite's %s", script, u.what))
+			for _, name := range imported(text) {
+				l.module(ctx, python, name, fmt.Sprintf("%s imports it, which is the suite's %s", script, u.what))
 			}
 		}
 	}
+}
+
+// imported are the modules that a script imports, without what is inside of them:
+// "import numpy.linalg as la, torch" has two.
+func imported(script string) []string {
+	var names []string
+	for _, m := range importLine.FindAllStringSubmatch(script, -1) {
+		for word := range strings.SplitSeq(m[1]+m[2], ",") {
+			word, _, _ = strings.Cut(strings.TrimSpace(word), " ")
+			word, _, _ = strings.Cut(word, ".")
+			names = append(names, word)
+		}
+	}
+	return names
 }
 
 // pythonName is that of an interpreter on the search path. It is asked for modules

@@ -183,11 +183,11 @@ func TestLook(t *testing.T) {
 		"modules of Python": {
 			machine{
 				suite: "harness: {command: python3 h.py, format: go}\n", files: on(bookworm), tools: []string{"git"},
-				scripts: map[string]string{"h.py": "import os\nimport torch\nfrom numpy import array\nimport frobnicate\n"},
+				scripts: map[string]string{"h.py": "import os, torch.nn as nn # jax\nfrom numpy import array, triton\nimport frobnicate\n"},
 			},
 			map[string]string{
 				"python3": "missing | sudo apt-get install -y --no-install-recommends python3", "python: torch": "missing | sudo apt-get install -y --no-install-recommends python3-torch",
-				"python: numpy": "missing | sudo apt-get install -y --no-install-recommends python3-numpy", "python: os": "", "python: frobnicate": "",
+				"python: numpy": "missing | sudo apt-get install -y --no-install-recommends python3-numpy", "python: os": "", "python: frobnicate": "", "python: jax": "", "python: triton": "",
 			},
 			[]string{"sudo apt-get update", "sudo apt-get install -y --no-install-recommends python3 python3-numpy python3-torch"},
 			false,

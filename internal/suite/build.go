@@ -92,6 +92,9 @@ func (b buildDoc) written() map[string]*node {
 // checkBuild finds keys that the recipe does not read, and those it lacks. at
 // stands for the place of what is not there.
 func (r *resolver) checkBuild(b buildDoc, at *node) {
+	if b.Recipe == "" { // a word that is no recipe: nothing is known of what it reads
+		return
+	}
 	written := b.written()
 	for _, key := range []string{"command", "sources", "target", "flags", "link", "arch", "folder"} {
 		if n := written[key]; n != nil && !slices.Contains(recipeKeys[b.Recipe], key) {

@@ -96,10 +96,17 @@ func (p *problems) sorted(list []*Error) []*Error {
 	return slices.CompactFunc(list, func(a, b *Error) bool { return *a == *b })
 }
 
+// inFull are words that people write for a shorter key. The nearest spelling is another one,
+// and would silently mean something else.
+var inFull = map[string]string{"input": "in", "output": "out"}
+
 // didYouMean is a hint for a misspelt word; without a near one it lists what there is.
 func didYouMean(word string, known []string) string {
 	if len(known) > 1000 { // too many to look through for every mistake
 		return ""
+	}
+	if full, ok := inFull[word]; ok && slices.Contains(known, full) {
+		return fmt.Sprintf("did you mean %q?", full)
 	}
 	if near := spell.Nearest(word, known); near != "" {
 		return fmt.Sprintf("did you mean %q?", near)

@@ -128,6 +128,8 @@ func TestNoConsequences(t *testing.T) {
 		{"    matrix: {N: [~]}\n    flops: N\n    exclude: [N > 1]\n", "pawl.yaml:6:18: N: want a number, text, true or false, found nothing"},
 		{"    matirx: {N: [1]}\n    flops: N\n", `pawl.yaml:6:5: unknown key "matirx" (did you mean "matrix"?)`},
 		{"    matrix: {N: [1]}\n    flops: M\n    bytes: 1\n    implementations: [candidate]\n", `pawl.yaml:7:12: flops: unknown variable "M" (known: N)`},
+		{"    matrix: {N: [1]}\nbuild: {recipe: nvc, target: x, sources: [k.cu]}\n", "pawl.yaml:7:17: recipe cannot be \"nvc\" (known: command, nvcc, cmake, torch, make)"},
+		{"    matrix: {N: [1]}\n    arguments: {x: {input: f32, shape: [N]}}\n", `pawl.yaml:7:21: unknown key "input" (did you mean "in"?)`},
 	} {
 		_, err := Parse("pawl.yaml", []byte(head+tt.text))
 		if diff := cmp.Diff(tt.want, fmt.Sprint(err)); diff != "" {
