@@ -23,7 +23,7 @@ func (c *composer) nvcc() error {
 	}
 	archs := c.archs()
 	if len(archs) == 0 {
-		return &SpecError{"there is no NVIDIA GPU here to take the architecture from: write build.arch, such as sm_89"}
+		return &SpecError{"there is no NVIDIA GPU here to take the architecture from: write build.arch, such as sm_89; pawl preflight also takes --gpu L4"}
 	}
 	if len(c.Recipe.Outputs) == 0 {
 		c.Recipe.Outputs = []string{c.Target}

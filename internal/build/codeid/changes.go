@@ -77,20 +77,40 @@ func (c Changes) String() string {
 	say(c.New, plural(c.New, "is", "are")+" new")
 	say(c.Gone, plural(c.Gone, "is", "are")+" gone")
 	text := strings.Join(parts, "; ")
-	if len(c.Same) > 0 {
-		text = fmt.Sprintf("only %s; %d %s the same machine code", text, len(c.Same), plural(c.Same, "other is", "others are"))
+	if len(c.Same) == 0 {
+		return text
 	}
-	return text
+	if max(len(c.Changed), len(c.New), len(c.Gone)) <= shown { // of many it would be said in vain
+		text = "only " + text
+	}
+	return fmt.Sprintf("%s; %d %s the same machine code", text, len(c.Same), plural(c.Same, "other is", "others are"))
 }
 
 // shown is how many names a sentence can hold.
 const shown = 4
 
+// list names the kernels first: a flag of the compiler changes pawl.h's functions too, and
+// nobody asks for those.
 func list(names []string) string {
+	names = slices.SortedStableFunc(slices.Values(names), func(a, b string) int { return cmp.Compare(rank(a), rank(b)) })
+	if i := slices.Index(names, Data); i >= 0 {
+		names[i] = "literal constants"
+	}
 	if more := len(names) - shown; more > 1 {
 		return fmt.Sprintf("%s and %d more", strings.Join(names[:shown], ", "), more)
 	}
 	return strings.Join(names, ", ")
+}
+
+func rank(name string) int {
+	switch {
+	case name == Data:
+		return 1
+	case strings.HasPrefix(name, "pawl_"), strings.HasPrefix(name, "pawli_"):
+		return 2
+	default:
+		return 0
+	}
 }
 
 func plural(names []string, one, many string) string {

@@ -148,8 +148,11 @@ func TestChangesAreSaid(t *testing.T) {
 	for want, c := range map[string]codeid.Changes{
 		"":                              {},
 		"a, b, c, d and 2 more changed": {Changed: many},
-		"only k changed; 1 other is the same machine code":           {Changed: []string{"k"}, Same: []string{"o"}},
-		"only k is new; 6 others are the same machine code":          {New: []string{"k"}, Same: many},
+		"only k changed; 1 other is the same machine code":  {Changed: []string{"k"}, Same: []string{"o"}},
+		"only k is new; 6 others are the same machine code": {New: []string{"k"}, Same: many},
+		"b, c, literal constants, pawl_a and 2 more changed; 1 other is the same machine code": {
+			Changed: []string{"(data)", "b", "c", "pawl_a", "pawli_b", "pawli_c"}, Same: []string{"o"},
+		},
 		"only k, l are gone; 1 other is the same machine code":       {Gone: []string{"k", "l"}, Same: []string{"o"}},
 		"no function changed: all 6 are the same machine code":       {Same: many},
 		"only a changed; b is new; 1 other is the same machine code": {Changed: []string{"a"}, New: []string{"b"}, Same: []string{"o"}},
