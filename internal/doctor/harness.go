@@ -86,6 +86,8 @@ func (e *exam) meet(ctx context.Context) {
 // notNow says why a harness is not started; empty when it can be.
 func (e *exam) notNow(v suite.Variant) string {
 	switch {
+	case v.Harness.Command == "":
+		return "the suite has no harness: pawl's own launcher runs the kernel"
 	case v.Harness.Format != "pawl":
 		return fmt.Sprintf("it is a command whose output is read (%s): pawl bench runs it", v.Harness.Format)
 	case e.standing.Holder != nil:

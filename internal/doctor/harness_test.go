@@ -106,6 +106,11 @@ func TestHarness(t *testing.T) {
 			true,
 		},
 		{
+			"there is none", "version: 1\ntrust: checked\nbenchmarks: {b: {matrix: {N: [1]}, arguments: {n: {value: N}}, launch: {file: k.so, kernel: k}}}\n", nil,
+			map[string]string{"candidate": "note: candidate: not started: the suite has no harness: pawl's own launcher runs the kernel"},
+			true,
+		},
+		{
 			"a plain command", "version: 1\nharness: {command: ./harness.sh, format: go}\n", nil,
 			map[string]string{"candidate": "note: candidate: not started: it is a command whose output is read (go)"},
 			true,
