@@ -36,12 +36,14 @@ type Error struct {
 	First   *Diagnostic // the first error that was recognised; nil for none
 	Output  string      // the end of what it printed
 	Log     string      // the file with all of it, where the caller keeps one
+
+	vague bool // First says no more than that something failed
 }
 
 func (e *Error) Error() string {
 	s := fmt.Sprintf("build %q failed in %s: %s", shorten(e.Command), e.Dir, e.Reason)
 	switch {
-	case e.First != nil:
+	case e.First != nil && !e.vague:
 		s += "\n" + indent(e.First.Text(e.Dir))
 	case e.Output != "":
 		s += "\n" + indent(e.Output)
@@ -279,8 +281,8 @@ func (r Recipe) execute(ctx context.Context, res *Result, log io.Writer) error {
 		}
 	}
 	e := &Error{Command: r.Name(), Dir: r.Dir, Reason: reason, Output: lastLines(res.Log, 20)}
-	if d, ok := FirstError(res.Log); ok {
-		e.First = &d
+	if d, vague, ok := firstError(res.Log); ok {
+		e.First, e.vague = &d, vague
 	}
 	return e
 }

@@ -73,6 +73,13 @@ const (
 // FirstError finds the first error in what a build printed: all that follow are
 // often its consequences.
 func FirstError(log string) (Diagnostic, bool) {
+	d, _, ok := firstError(log)
+	return d, ok
+}
+
+// firstError also tells whether it says no more than that something failed: what it
+// was stands before it.
+func firstError(log string) (d Diagnostic, vague, ok bool) {
 	var weak *Diagnostic
 	var at Diagnostic // where Python is
 	lines := splitLines(log)
@@ -83,7 +90,7 @@ func FirstError(log string) (Diagnostic, bool) {
 		}
 		if m := pythonError.FindStringSubmatch(line); m != nil && (at.File != "" || strings.HasSuffix(m[1], "Error")) {
 			at.Message = clean(m[1] + ": " + m[2])
-			return at.withFix(log), true
+			return at.withFix(log), false, true
 		}
 		d, s, ok := match(line)
 		if !ok {
@@ -93,16 +100,16 @@ func FirstError(log string) (Diagnostic, bool) {
 			d.Message = clean(d.Message + " " + paragraph(lines[i+1:]))
 		}
 		if !s.weak {
-			return d.withFix(log), true
+			return d.withFix(log), false, true
 		}
 		if weak == nil {
 			weak = &d
 		}
 	}
 	if weak == nil {
-		return Diagnostic{}, false
+		return Diagnostic{}, false, false
 	}
-	return weak.withFix(log), true
+	return weak.withFix(log), true, true
 }
 
 // splitLines bounds what a build can make pawl look at.
