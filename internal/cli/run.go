@@ -113,10 +113,12 @@ func (f *runFlags) run(ctx context.Context) error {
 func (f *runFlags) gate(ctx context.Context, s *suite.Suite, o bench.Options) (bench.Gate, error) {
 	p := bench.Policy(s)
 	p.Strict = p.Strict || f.strict
-	gate := bench.Gate{Options: o, Fuzz: f.fuzz, Plan: loop.Plan{
-		Policy: p, Preflight: true,
-		Check: f.fuzz > 0 && slices.ContainsFunc(s.Benchmarks, func(b suite.Benchmark) bool { return b.Check != nil }),
-	}}
+	gate := bench.Gate{Options: o, Fuzz: f.fuzz, Plan: loop.Plan{Policy: p, Preflight: true}}
+	if slices.ContainsFunc(s.Benchmarks, func(b suite.Benchmark) bool { return b.Check != nil }) {
+		if gate.Plan.Check = f.fuzz > 0; !gate.Plan.Check {
+			gate.Plan.Unchecked = "by --fuzz 0"
+		}
+	}
 	if err := p.Check(); err != nil {
 		return gate, usageError{fmt.Errorf("policy of the suite: %w", err)}
 	}

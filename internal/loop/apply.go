@@ -89,6 +89,9 @@ func Apply(s State, o Outcome) (State, error) {
 // built goes on to measure, unless there is nothing to be measured.
 func (s State) built(b Built) State {
 	s.Stages = append(s.Stages, b.Stage)
+	if s.Plan.Unchecked != "" {
+		s.Stages = append(s.Stages, Stage{Step: Checking, Answer: Skipped, Line: s.Plan.Unchecked})
+	}
 	if b.Identical == nil {
 		return s.to(Examining)
 	}

@@ -14,8 +14,10 @@ type Plan struct {
 	// Steps that a driver may not have, or a user not want.
 	Preflight bool `json:"preflight"`
 	Check     bool `json:"check"`
-	Profile   bool `json:"profile"`
-	Tell      bool `json:"tell"`
+	// Unchecked says why results are not looked at that could be.
+	Unchecked string `json:"unchecked,omitempty"`
+	Profile   bool   `json:"profile"`
+	Tell      bool   `json:"tell"`
 }
 
 // State is a run on its way.
