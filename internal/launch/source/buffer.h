@@ -164,7 +164,7 @@ static print look_at_output(const argument *a, slot *s, uint64_t seed) {
 }
 
 /* At return: every output is remembered, and must have been written. One word of 64 bits in 65536 may look like poison
-   by chance, in an output that is all NaN. */
+   by chance, in an output that is all NaN, and so may a few; of kept samples the oracle sees every one. */
 static void look_at_set(set *s, uint64_t seed, int all_written) {
   int i;
   for (i = 0; i < arguments.count; i++) {
@@ -172,7 +172,7 @@ static void look_at_set(set *s, uint64_t seed, int all_written) {
     if (!is_written(a)) continue;
     print *const p = &s->slots[i].print;
     *p = look_at_output(a, &s->slots[i], seed);
-    if (all_written && a->role == ROLE_OUT && a->dense && p->unwritten > p->words >> 16)
+    if (all_written && a->role == ROLE_OUT && a->dense && p->unwritten && (p->unwritten == p->words || p->unwritten > 3 + (p->words >> 16)))
       integrity("%zu of %zu words of %s were not written when the kernel returned", p->unwritten, p->words, a->name);
   }
 }
