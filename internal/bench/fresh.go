@@ -1,9 +1,7 @@
 package bench
 
 import (
-	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
 
 	"github.com/goatnote-inc/pawl/internal/oracle"
@@ -29,7 +27,7 @@ func freshInputs(c trial.Case, seed uint64) (func(seed uint64, path string) erro
 		for i := range fresh {
 			fresh[i].Data = varied(rng, list[i], other[i])
 		}
-		return saveTensors(path, fresh)
+		return tensor.Save(path, fresh)
 	}, nil
 }
 
@@ -40,25 +38,12 @@ const freshElements = 64
 // be indices in an order.
 func varied(rng *rand.Rand, t, other tensor.Tensor) []byte {
 	data, size := slices.Clone(t.Data), t.DType.Size()
-	whole := []tensor.DType{tensor.I64, tensor.I32, tensor.I16, tensor.I8, tensor.U8, tensor.Bool}
 	elements := len(data) / size
 	n := min(freshElements, elements)
-	if n == 0 || slices.Contains(whole, t.DType) {
+	if n == 0 || !t.DType.IsFloat() {
 		return data
 	}
 	to, from := rng.IntN(elements-n+1)*size, rng.IntN(elements-n+1)*size
 	copy(data[to:to+n*size], other.Data[from:])
 	return data
-}
-
-func saveTensors(path string, list []tensor.Tensor) error {
-	f, err := os.Create(path)
-	if err != nil {
-		return fmt.Errorf("write inputs: %w", err)
-	}
-	if err := tensor.Format(f, list); err != nil {
-		_ = f.Close()
-		return fmt.Errorf("write inputs: %w", err)
-	}
-	return f.Close()
 }

@@ -2,6 +2,7 @@ package bench
 
 import (
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -50,4 +51,9 @@ func TestFreshInputs(t *testing.T) {
 	if diff := cmp.Diff(i, same); diff != "" {
 		t.Errorf("indices changed:\n%s", diff)
 	}
+}
+
+func named(list []tensor.Tensor, name string) *tensor.Tensor {
+	i := slices.IndexFunc(list, func(t tensor.Tensor) bool { return t.Name == name })
+	return &list[i]
 }

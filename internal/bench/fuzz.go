@@ -74,6 +74,28 @@ type fuzz struct {
 	built   map[string]bool // keys of builds, and implementations with them
 }
 
+// searching is a search inside of a run whose sides are built.
+func (r *run) searching(what FuzzOptions) (*fuzz, error) {
+	f := &fuzz{run: r, FuzzOptions: what, built: map[string]bool{}}
+	for _, s := range r.sides {
+		for _, v := range r.variants(s.from) {
+			f.built[s.from+v.Build.Key()] = true
+		}
+	}
+	var err error
+	f.tensors, err = r.folder()
+	return f, err
+}
+
+// folder makes a place for tensors that goes with the run.
+func (r *run) folder() (string, error) {
+	dir, err := oracle.Folder()
+	if err == nil {
+		r.atEnd(func(context.Context) error { return os.RemoveAll(dir) })
+	}
+	return dir, err
+}
+
 // target is a benchmark with what is to be tried on it.
 type target struct {
 	suite.Benchmark
@@ -86,10 +108,9 @@ func (f *fuzz) prepareFuzz(ctx context.Context) (err error) {
 	if !slices.ContainsFunc(f.Suite.Benchmarks, func(b suite.Benchmark) bool { return b.Check != nil || b.Discover }) {
 		return fmt.Errorf("%w: no benchmark of the suite says what is right\n  write check for one: an oracle, an implementation or an expression", ErrNothingToTest)
 	}
-	if f.tensors, err = oracle.Folder(); err != nil {
+	if f.tensors, err = f.folder(); err != nil {
 		return err
 	}
-	f.atEnd(func(context.Context) error { return os.RemoveAll(f.tensors) })
 	if err := f.chooseDevice(ctx); err != nil {
 		return err
 	}

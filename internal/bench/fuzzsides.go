@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/goatnote-inc/pawl/internal/build"
 	"github.com/goatnote-inc/pawl/internal/harness"
 	"github.com/goatnote-inc/pawl/internal/launch"
 	"github.com/goatnote-inc/pawl/internal/oracle"
@@ -176,14 +177,12 @@ func (f *fuzz) reference(b suite.Benchmark, log io.Writer) (oracle.Reference, fu
 	}
 }
 
-// cacheDir is where pawl keeps what it can make again.
+// cacheDir is where launchers are kept; without a home for as long as the machine
+// likes.
 func cacheDir() string {
-	if dir := os.Getenv("PAWL_CACHE"); dir != "" {
-		return dir
-	}
-	dir, err := os.UserCacheDir()
+	dir, err := build.CacheDir()
 	if err != nil {
-		dir = os.TempDir()
+		return filepath.Join(os.TempDir(), "pawl")
 	}
-	return filepath.Join(dir, "pawl")
+	return dir
 }

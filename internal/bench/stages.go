@@ -144,16 +144,10 @@ func (d *driver) check(ctx context.Context, r *run) (stage loop.Stage, err error
 	}
 	own := &run{Options: r.Options, device: r.device, lease: r.lease, sides: r.sides}
 	own.Dir, own.Seed = dir, r.random().Uint64()
-	f := &fuzz{run: own, FuzzOptions: FuzzOptions{Time: d.Fuzz}, built: map[string]bool{}}
-	defer func() { err = errors.Join(err, f.cleanUp(ctx)) }()
-	if f.tensors, err = oracle.Folder(); err != nil {
+	defer func() { err = errors.Join(err, own.cleanUp(ctx)) }()
+	f, err := own.searching(FuzzOptions{Time: d.Fuzz})
+	if err != nil {
 		return stage, err
-	}
-	f.atEnd(func(context.Context) error { return os.RemoveAll(f.tensors) })
-	for _, s := range r.sides {
-		for _, v := range r.variants(s.from) {
-			f.built[s.from+v.Build.Key()] = true
-		}
 	}
 	targets, err := f.plans()
 	if err == nil {

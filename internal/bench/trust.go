@@ -2,13 +2,11 @@ package bench
 
 import (
 	"cmp"
-	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	mathrand "math/rand/v2"
-	"os"
 
 	"github.com/goatnote-inc/pawl/internal/suite"
 	"github.com/goatnote-inc/pawl/internal/trial"
@@ -33,18 +31,17 @@ func (r *run) random() *mathrand.Rand {
 
 // doubts is what the trial does because a side may say anything.
 func (r *run) doubts(s side) (*trial.Doubt, error) {
-	dir, err := os.MkdirTemp(memory(), "pawl-"+s.name+"-")
+	dir, err := r.folder()
 	if err != nil {
-		return nil, fmt.Errorf("make a place for tensors: %w", err)
+		return nil, err
 	}
-	r.atEnd(func(context.Context) error { return os.RemoveAll(dir) })
 	d := &trial.Doubt{Secret: r.random(), Dir: dir, Score: r.trust() == measure.SelfTimed, Inputs: freshInputs}
 	if r.verifying == nil {
 		if r.verifying, err = r.newVerifier(); err != nil {
 			return nil, err
 		}
 	}
-	if r.verifying != nil && (s.from == suite.Candidate) {
+	if r.verifying != nil && s.from == suite.Candidate {
 		d.Verify = r.verifying.verify
 	}
 	return d, r.needsForScore(d)
@@ -64,12 +61,4 @@ func (r *run) needsForScore(d *trial.Doubt) error {
 		}
 	}
 	return nil
-}
-
-// memory is a place for files that need no disk; empty for the usual one.
-func memory() string {
-	if info, err := os.Stat("/dev/shm"); err == nil && info.IsDir() {
-		return "/dev/shm"
-	}
-	return ""
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/goatnote-inc/pawl/internal/oracle"
 	"github.com/goatnote-inc/pawl/internal/suite"
@@ -29,23 +28,16 @@ func (r *run) newVerifier() (*verifier, error) {
 	if !known || r.plain() {
 		return nil, nil //nolint:nilnil // nothing to compare with is no error
 	}
-	dir, err := oracle.Folder()
+	f, err := r.searching(FuzzOptions{})
 	if err != nil {
 		return nil, err
 	}
-	r.atEnd(func(context.Context) error { return os.RemoveAll(dir) })
 	log, err := r.log("oracle.log")
 	if err != nil {
 		return nil, err
 	}
 	r.atEnd(func(context.Context) error { return log.Close() })
-	v := &verifier{fuzz: &fuzz{run: r, tensors: dir, built: map[string]bool{}}, log: log, references: map[string]oracle.Reference{}}
-	for _, s := range r.sides {
-		for _, variant := range r.variants(s.from) {
-			v.built[s.from+variant.Build.Key()] = true
-		}
-	}
-	return v, nil
+	return &verifier{fuzz: f, log: log, references: map[string]oracle.Reference{}}, nil
 }
 
 // verify says what is wrong with the result of a run; empty if nothing is.
@@ -59,24 +51,13 @@ func (v *verifier) verify(ctx context.Context, c trial.Case, inputs, outputs str
 		return wrong, err
 	}
 	defer task.Contents.Remove()
-	right, err := v.right(b).Compute(ctx, task, true)
+	list, err := oracle.Examine(ctx, v.right(b), task, got, b.Check.Tolerance)
 	if err != nil {
 		return "", err
 	}
-	for _, a := range c.Arguments {
-		if a.Role != tensor.Out && a.Role != tensor.InOut {
-			continue
-		}
-		result, want, naive := named(got, a.Name), named(right.Want, a.Name), named(right.Naive, a.Name)
-		switch {
-		case want == nil:
-			return "", fmt.Errorf("the oracle says nothing of %s", a.Name)
-		case result == nil:
-			return fmt.Sprintf("%s: it is not there", a.Name), nil
-		}
-		s := oracle.Compare(oracle.Sides{Want: *want, Got: *result, Naive: naive}, oracle.RulesFor(b.Check.Tolerance, a.DType, naive != nil))
-		if !s.OK {
-			return s.Sentence(), nil
+	for _, c := range list {
+		if !c.OK {
+			return c.Sentence(), nil
 		}
 	}
 	return "", nil
@@ -131,13 +112,4 @@ func paramsOf(o Options, c trial.Case) (suite.Params, bool) {
 		}
 	}
 	return nil, false
-}
-
-func named(list []tensor.Tensor, name string) *tensor.Tensor {
-	for i := range list {
-		if list[i].Name == name {
-			return &list[i]
-		}
-	}
-	return nil
 }

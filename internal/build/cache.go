@@ -32,23 +32,32 @@ const DefaultLimit = 5 << 30
 // DefaultCache is the cache of this user: PAWL_CACHE, or a folder beside the caches
 // of other programs. PAWL_CACHE_SIZE, such as 20GB, is its limit.
 func DefaultCache() (*Cache, error) {
-	dir := os.Getenv("PAWL_CACHE")
-	if dir == "" {
-		base, err := os.UserCacheDir()
-		if err != nil {
-			return nil, fmt.Errorf("find a place for the build cache: %w: set PAWL_CACHE to a folder", err)
-		}
-		dir = filepath.Join(base, "pawl")
-	}
-	dir, err := filepath.Abs(dir)
+	dir, err := CacheDir()
 	if err != nil {
-		return nil, fmt.Errorf("find the build cache: %w", err)
+		return nil, err
 	}
 	limit, err := parseSize(os.Getenv("PAWL_CACHE_SIZE"))
 	if err != nil {
 		return nil, fmt.Errorf("PAWL_CACHE_SIZE: %w", err)
 	}
 	return &Cache{Dir: filepath.Join(dir, "builds"), Limit: limit}, nil
+}
+
+// CacheDir is where pawl keeps what it can make again, for this user.
+func CacheDir() (string, error) {
+	dir := os.Getenv("PAWL_CACHE")
+	if dir == "" {
+		base, err := os.UserCacheDir()
+		if err != nil {
+			return "", fmt.Errorf("find a place for the build cache: %w: set PAWL_CACHE to a folder", err)
+		}
+		dir = filepath.Join(base, "pawl")
+	}
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return "", fmt.Errorf("find the build cache: %w", err)
+	}
+	return dir, nil
 }
 
 func parseSize(s string) (int64, error) {

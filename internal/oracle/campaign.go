@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -188,34 +187,13 @@ func (c *campaign) prepare(ctx context.Context, q *ready) {
 		return
 	}
 	q.task = Task{Benchmark: c.Benchmark, Params: q.point.Params, Arguments: arguments, Contents: NewContents(tensors, c.Dir)}
-	// Without a tolerance of its own, the type and whether there is a naive result decide.
-	naive := c.Tolerance.Flash != nil || c.Tolerance == (suite.Tolerance{})
-	q.right, err = c.reference.Compute(ctx, q.task, naive)
+	q.right, err = rightOf(ctx, c.reference, q.task, c.Tolerance, q.point.String())
 	switch {
 	case errors.Is(err, ErrUnsupported):
 		q.skip = err.Error()
 	case err != nil:
 		q.err = err
-	default:
-		q.err = c.checkRight(*q)
 	}
-}
-
-// checkRight refuses a reference that does not answer what was asked: a kernel must
-// not be called wrong for it.
-func (c *campaign) checkRight(q ready) error {
-	for _, a := range outputs(q.task.Arguments) {
-		want := named(q.right.Want, a.Name)
-		switch {
-		case want == nil:
-			return fmt.Errorf("the reference gives no %q for %s", a.Name, q.point)
-		case !slices.Equal(want.Shape, a.Shape):
-			return fmt.Errorf("the reference gives %q the shape %v for %s, the suite says %v", a.Name, want.Shape, q.point, a.Shape)
-		case c.Tolerance.Flash != nil && named(q.right.Naive, a.Name) == nil:
-			return fmt.Errorf("tolerance.flash needs a naive result of %q, and the reference gives none: add one to the oracle, or use atol and rtol", a.Name)
-		}
-	}
-	return nil
 }
 
 func (q ready) discard() {

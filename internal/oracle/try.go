@@ -41,7 +41,7 @@ func (c *campaign) judge(ctx context.Context, q ready, twice bool) (Result, erro
 		return result, err
 	}
 	result.Status, result.Reason = Passed, ""
-	result.Comparisons = c.compare(q, first)
+	result.Comparisons = compareOutputs(q.task, first, q.right, c.Tolerance, &q.task.Poison)
 	if c.fail(&result, "") || !twice {
 		return result, nil
 	}
@@ -69,36 +69,6 @@ func (c *campaign) runOnce(ctx context.Context, t *Task, result *Result) ([]tens
 		return nil, nil
 	}
 	return list, err
-}
-
-// compare holds all outputs of a run to the rules.
-func (c *campaign) compare(q ready, got []tensor.Tensor) []Comparison {
-	var list []Comparison
-	for _, a := range outputs(q.task.Arguments) {
-		t := named(got, a.Name)
-		if t == nil {
-			list = append(list, Comparison{Output: a.Name, Failed: RuleShape, Problem: "the kernel gives no such output", Rules: []RuleResult{{Rule: RuleShape}}})
-			continue
-		}
-		sides := Sides{Want: *named(q.right.Want, a.Name), Got: *t, Naive: named(q.right.Naive, a.Name)}
-		if a.Role == tensor.Out {
-			sides.Poison = &q.task.Poison
-		}
-		if stored(t.DType) != stored(a.DType) {
-			list = append(list, Comparison{Output: a.Name, Failed: RuleShape, Problem: fmt.Sprintf("it is of type %s, the suite says %s", t.DType, a.DType), Rules: []RuleResult{{Rule: RuleShape}}})
-			continue
-		}
-		sides.Got.DType = a.DType // TF32 travels as F32
-		list = append(list, Compare(sides, RulesFor(c.Tolerance, a.DType, sides.Naive != nil)))
-	}
-	return list
-}
-
-func stored(d tensor.DType) tensor.DType {
-	if d == tensor.TF32 {
-		return tensor.F32
-	}
-	return d
 }
 
 // fail makes a result failed if one of its comparisons is.
@@ -153,7 +123,7 @@ func (c *campaign) compareRuns(q ready, result *Result, first, second []tensor.T
 		return
 	}
 	comparisons := result.Comparisons
-	result.Comparisons = c.compare(q, second)
+	result.Comparisons = compareOutputs(q.task, second, q.right, c.Tolerance, &q.task.Poison)
 	if c.fail(result, "in the second of two runs on the same inputs: ") {
 		return
 	}
