@@ -96,7 +96,7 @@ func (s *Session) Check(ctx context.Context, c Check) error {
 		return &Error{
 			Kind: Refused, Role: s.command.Role, Command: s.command.Line, Doing: doing, Code: "unsupported",
 			Detail: "it registers no arguments",
-			Hint:   "register them in setup: pawl_input and pawl_output of pawl.h, h.input and h.output of pawl_harness.py",
+			Hint:   "register them in setup: pawl_input and pawl_output of pawl.h, input and output of pawl_harness.py",
 		}
 	}
 	return nil
