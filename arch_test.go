@@ -28,12 +28,12 @@ var levels = []struct {
 	2: {[]string{"internal/suite/spell", "internal/suite/expr", "internal/suite", "internal/shell", "internal/integrity"}, "what the user asks for, how a command line of theirs is run, and what of a record can be believed"},
 	3: {[]string{
 		"internal/device/host", "internal/device/nvml", "internal/device/smi", "internal/device",
-		"internal/harness", "internal/harness/adapter", "ratchet",
-	}, "the two things outside, devices and harnesses; and the judge, who needs neither"},
+		"internal/harness", "internal/harness/adapter", "internal/profile", "ratchet",
+	}, "the things outside, devices, harnesses and what profilers saw; and the judge, who needs none of them"},
 	4: {[]string{
 		"internal/build", "internal/build/cuda", "internal/build/codeid", "internal/scout", "internal/loop",
-		"internal/oracle", "internal/launch",
-	}, "sources and repositories; what is right; what a run does next"},
+		"internal/oracle", "internal/launch", "internal/profile/tool", "internal/diagnose",
+	}, "sources and repositories; what is right; why it is slow; what a run does next"},
 	5:  {[]string{"internal/trial", "internal/report", "internal/ledger", "internal/preflight"}, "rounds on one device, and what is known before them; saying and keeping what they gave"},
 	6:  {[]string{"internal/sweep", "internal/sweep/artifact"}, "many implementations compared, and what is published of it"},
 	7:  {[]string{"internal/bench"}, "a whole run on this machine"},
@@ -55,6 +55,9 @@ var forbidden = []struct{ from, to, reason string }{
 	{"internal/loop", "internal/build", "the loop decides, and does nothing itself"},
 	{"internal/loop", "internal/harness", "the loop decides, and does nothing itself"},
 	{"internal/loop", "internal/suite", "the loop is given a policy, not a file"},
+	{"internal/profile", "internal/harness", "a profile is read from files"},
+	{"internal/diagnose", "internal/build", "what is known of code is in the profile"},
+	{"internal/diagnose", "internal/harness", "a diagnosis begins with a profile"},
 	{"ratchet", "internal/harness", "the judge sees evidence only"},
 	{"internal/sweep", "internal/report", "a comparison does not know how it is shown"},
 	{"internal/sweep", "internal/trial", "a comparison begins with a record"},
@@ -117,7 +120,7 @@ func TestImports(t *testing.T) {
 // inputs: no logger, no context, no network, no clock of their own.
 func TestPureCore(t *testing.T) {
 	banned := []string{"log", "log/slog", "context", "net", "net/http", "os/exec", "math/rand"}
-	for _, pkg := range []string{"stats", "gpu", "measure", "internal/suite", "internal/suite/expr", "internal/report", "internal/sweep"} {
+	for _, pkg := range []string{"stats", "gpu", "measure", "internal/suite", "internal/suite/expr", "internal/report", "internal/sweep", "internal/profile", "internal/diagnose"} {
 		for _, imported := range importsOf(t, pkg) {
 			if slices.Contains(banned, imported) {
 				t.Errorf("%s must not import %s: it is part of the pure core", pkg, imported)

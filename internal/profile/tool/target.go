@@ -1,0 +1,31 @@
+// Package tool runs profilers on a case of a suite: one file a tool. It knows their
+// command lines, what they need of the machine, and how to make them look at the
+// kernel under test and at nothing else. What they wrote is read by package profile.
+package tool
+
+import (
+	"time"
+
+	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/harness"
+	"github.com/goatnote-inc/pawl/measure"
+)
+
+// Target is a case that is ready to be run under a tool.
+type Target struct {
+	Command harness.Command // how its harness, or its plain command, is started
+	Plain   bool            // the command does not speak the protocol: it just runs
+	Hello   harness.Hello
+	Prepare harness.Prepare
+	Warmup  int // runs before the one that counts
+
+	Kernel string // regular expression of the kernel's name; empty for every kernel of the run
+	NVTX   string // range to look at, for a harness that marks one; empty for none
+	Device gpu.Identity
+	Cache  measure.Cache
+	Locked bool // pawl holds the clocks: the tool must leave them alone
+
+	Dir     string // where the tool writes; exists
+	Stem    string // of the files' names there
+	Timeout time.Duration
+}
