@@ -28,7 +28,7 @@ type (
 	// Keep writes to the ledger what was measured of the baseline, and lets it move
 	// in the cases named.
 	Keep struct{ Move []string }
-	// Profile looks for the reason in cases that changed.
+	// Profile looks for the reason in cases that changed, those first that lost most.
 	Profile struct{ Cases []string }
 	// Report writes what people read.
 	Report struct{}

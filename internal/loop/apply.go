@@ -160,7 +160,7 @@ func (s State) needed(step Step) bool {
 	case Keeping:
 		return s.Plan.Ledger && s.Plan.Main && s.Stopped == nil && s.Result.Verdict != ratchet.Identical
 	case Profiling:
-		return s.Plan.Profile && len(s.changed()) > 0
+		return len(s.changed()) > 0
 	case Telling:
 		return s.Plan.Tell
 	default:

@@ -79,7 +79,7 @@ func drive(t *testing.T, p loop.Plan, effect, spread, gain float64) (loop.State,
 func TestPaths(t *testing.T) {
 	plain := loop.Plan{Policy: ratchet.Default()}
 	kept := loop.Plan{Policy: ratchet.Default(), Ledger: true, Main: true}
-	everything := loop.Plan{Policy: ratchet.Default(), Ledger: true, Main: true, Preflight: true, Check: true, Profile: true, Tell: true}
+	everything := loop.Plan{Policy: ratchet.Default(), Ledger: true, Main: true, Preflight: true, Check: true, Profile: 3, Tell: true}
 	for _, test := range []struct {
 		name                 string
 		plan                 loop.Plan
@@ -162,7 +162,7 @@ func TestEveryRunEnds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := loop.Start(loop.Plan{
 			Policy: ratchet.Default(), Main: rapid.Bool().Draw(t, "main"), Ledger: rapid.Bool().Draw(t, "ledger"),
-			Preflight: rapid.Bool().Draw(t, "preflight"), Check: rapid.Bool().Draw(t, "check"), Profile: rapid.Bool().Draw(t, "profile"), Tell: rapid.Bool().Draw(t, "tell"),
+			Preflight: rapid.Bool().Draw(t, "preflight"), Check: rapid.Bool().Draw(t, "check"), Profile: rapid.IntRange(0, 4).Draw(t, "profile"), Tell: rapid.Bool().Draw(t, "tell"),
 		})
 		steps := 0
 		for loop.Next(s) != nil {
@@ -211,4 +211,30 @@ func TestEveryRunEnds(t *testing.T) {
 			t.Fatal("a run that is over took another outcome")
 		}
 	})
+}
+
+// What is profiled is chosen by the loop: losses that fail the change, then those that
+// are only watched, then gains; a case once, and no more than the plan allows.
+func TestWhatIsProfiled(t *testing.T) {
+	judged := func(name, metric string, v ratchet.Verdict, gate bool, change float64) ratchet.Judgement {
+		key := measure.CaseKey{Benchmark: name, Metric: metric, Implementation: measure.Candidate}
+		return ratchet.Judgement{Name: key.Name(), CaseKey: key, Verdict: v, Gate: gate, Facts: &ratchet.Facts{Change: change}}
+	}
+	s := loop.Start(loop.Plan{Policy: ratchet.Default(), Profile: 5})
+	s.Step = loop.Profiling
+	s.Result = &ratchet.Result{Cases: []ratchet.Judgement{
+		judged("kept", "", ratchet.Maintained, true, 0.01),
+		judged("gain", "", ratchet.Improvement, true, -0.5),
+		judged("small", "", ratchet.Regression, true, 0.04),
+		judged("watched", "", ratchet.Regression, false, 3),
+		judged("large", "", ratchet.Regression, true, 0.4),
+		judged("large", "gflops", ratchet.Regression, true, -0.3),
+	}}
+	for most, want := range [][]string{nil, {"large"}, {"large", "small"}, {"large", "small", "watched"}, {"large", "small", "watched", "gain"}, {"large", "small", "watched", "gain"}} {
+		s.Plan.Profile = most
+		got, _ := loop.Next(s).(loop.Profile)
+		if diff := cmp.Diff(want, got.Cases); diff != "" {
+			t.Errorf("at most %d (-want +got):\n%s", most, diff)
+		}
+	}
 }

@@ -16,8 +16,9 @@ type Plan struct {
 	Check     bool `json:"check"`
 	// Unchecked says why results are not looked at that could be.
 	Unchecked string `json:"unchecked,omitempty"`
-	Profile   bool   `json:"profile"`
-	Tell      bool   `json:"tell"`
+	// Profile is how many of the cases that changed are profiled; 0 for none.
+	Profile int  `json:"profile"`
+	Tell    bool `json:"tell"`
 }
 
 // State is a run on its way.
