@@ -8,6 +8,7 @@ import (
 
 	"github.com/goatnote-inc/pawl/gpu"
 	"github.com/goatnote-inc/pawl/internal/harness"
+	"github.com/goatnote-inc/pawl/internal/profile"
 	"github.com/goatnote-inc/pawl/measure"
 )
 
@@ -18,6 +19,9 @@ type Target struct {
 	Hello   harness.Hello
 	Prepare harness.Prepare
 	Warmup  int // runs before the one that counts
+	// Exact says that the harness has the feature "profile": it marks the run that
+	// counts where every tool can find it. Without it a tool goes by names and counts.
+	Exact bool
 
 	Kernel string // regular expression of the kernel's name; empty for every kernel of the run
 	NVTX   string // range to look at, for a harness that marks one; empty for none
@@ -28,4 +32,11 @@ type Target struct {
 	Dir     string // where the tool writes; exists
 	Stem    string // of the files' names there
 	Timeout time.Duration
+}
+
+// Result is what a tool saw.
+type Result struct {
+	Profile *profile.Profile
+	Files   []string // what it left in Target.Dir, the record not among them
+	Notes   []string // for people: what was not as it should be, and what to do
 }
