@@ -47,7 +47,7 @@ func compile(source string, c *compiler) (*Expr, error) {
 	if c.err != nil {
 		return nil, c.err
 	}
-	return &Expr{source: source, variables: c.variables, eval: eval}, nil
+	return &Expr{source: source, variables: c.variables, eval: eval, root: root}, nil
 }
 
 // comment finds the start of a comment, or gives -1. The parser would skip it: the

@@ -14,6 +14,8 @@ package expr
 import (
 	"fmt"
 	"math"
+
+	"github.com/expr-lang/expr/ast"
 )
 
 // Expr is a compiled expression. It may be used by several goroutines at once.
@@ -21,6 +23,7 @@ type Expr struct {
 	source    string
 	variables []Variable
 	eval      evaluator
+	root      ast.Node // what Bind and Conjuncts compile again
 }
 
 // Variable is a name an expression uses, and where it stands first.
