@@ -1,0 +1,119 @@
+package profile
+
+import (
+	"bytes"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// sheet is a CSV file whose columns are found by name: tools add columns, leave some
+// out, and cut rows short.
+type sheet struct {
+	*csv.Reader
+	header  []string
+	columns map[string]int
+}
+
+// openSheet finds the header in what a tool printed: the first line with these
+// columns. What stands before it (messages, the program's own output) is kept as notes.
+func openSheet(data []byte, want ...string) (*sheet, []string, error) {
+	notes := &notes{}
+	for len(data) > 0 {
+		line, rest, _ := bytes.Cut(data, []byte("\n"))
+		if header, ok := headerOf(line, want); ok {
+			return newSheet(header, rest, notes)
+		}
+		notes.add(string(line))
+		data = rest
+	}
+	return nil, nil, fmt.Errorf("no line names the columns %s", strings.Join(want, ", "))
+}
+
+func headerOf(line []byte, want []string) ([]string, bool) {
+	if len(line) > 4<<20 {
+		return nil, false
+	}
+	for _, name := range want {
+		if !bytes.Contains(line, []byte(name)) {
+			return nil, false
+		}
+	}
+	r := csv.NewReader(bytes.NewReader(line))
+	r.LazyQuotes = true
+	header, err := r.Read()
+	if err != nil {
+		return nil, false
+	}
+	has := map[string]bool{}
+	for i, name := range header {
+		header[i] = strings.TrimPrefix(name, "\ufeff")
+		has[header[i]] = true
+	}
+	for _, name := range want {
+		if !has[name] {
+			return nil, false
+		}
+	}
+	return header, true
+}
+
+func newSheet(header []string, rest []byte, notes *notes) (*sheet, []string, error) {
+	if len(header) > maxColumns {
+		return nil, nil, fmt.Errorf("%d columns, more than %d", len(header), maxColumns)
+	}
+	s := &sheet{csv.NewReader(bytes.NewReader(rest)), header, map[string]int{}}
+	for i, name := range header {
+		if _, twice := s.columns[name]; twice {
+			return nil, nil, fmt.Errorf("the column %q is there twice", name)
+		}
+		s.columns[name] = i
+	}
+	s.FieldsPerRecord = -1 // rows of metrics are shorter than those of rules
+	s.ReuseRecord = true
+	return s, notes.list, nil
+}
+
+// next reads a row; io.EOF is the end.
+func (s *sheet) next() ([]string, error) {
+	row, err := s.Read()
+	if errors.Is(err, io.EOF) {
+		return nil, io.EOF
+	}
+	if err != nil {
+		return nil, fmt.Errorf("after the header: %w", err)
+	}
+	for _, cell := range row {
+		if len(cell) > maxCell {
+			line, _ := s.FieldPos(0)
+			return nil, fmt.Errorf("after the header: line %d: a cell of %d bytes, more than %d", line, len(cell), maxCell)
+		}
+	}
+	return row, nil
+}
+
+// at is a row's cell in a column; empty where the row or the sheet has none.
+func (s *sheet) at(row []string, column string) string {
+	if i, ok := s.columns[column]; ok && i < len(row) {
+		return row[i]
+	}
+	return ""
+}
+
+func (s *sheet) has(column string) bool {
+	_, ok := s.columns[column]
+	return ok
+}
+
+// notes are lines that are no part of the values.
+type notes struct{ list []string }
+
+func (n *notes) add(line string) {
+	line = strings.TrimRight(strings.ToValidUTF8(line, "\ufffd"), " \r")
+	if line == "" || len(n.list) >= maxNotes {
+		return
+	}
+	n.list = append(n.list, strings.Clone(line[:min(len(line), 1000)]))
+}

@@ -1,0 +1,48 @@
+package profile
+
+import (
+	"errors"
+	"fmt"
+	"io"
+)
+
+// Profiles come from elsewhere, and from programs under test. What is larger than this
+// is refused; a report on 200 kernels with every metric is 2 MB.
+const (
+	maxSize     = 64 << 20
+	maxColumns  = 20_000
+	maxLaunches = 100_000
+	maxMetrics  = 2_000_000 // of all launches
+	maxRules    = 100_000
+	maxCell     = 64 << 10
+	maxNotes    = 1000
+)
+
+// readAll reads a file that is small enough.
+func readAll(r io.Reader) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(r, maxSize+1))
+	if err != nil {
+		return nil, fmt.Errorf("reading a profile: %w", err)
+	}
+	if len(data) > maxSize {
+		return nil, fmt.Errorf("reading a profile: more than %d MB: profile fewer launches (ncu -c), or fewer sections", maxSize>>20)
+	}
+	return data, nil
+}
+
+// count is how much a profile has so far.
+type count struct{ launches, metrics, rules int }
+
+func (c *count) check() error {
+	switch {
+	case c.launches > maxLaunches:
+		return fmt.Errorf("more than %d launches: profile fewer (ncu -c)", maxLaunches)
+	case c.metrics > maxMetrics:
+		return fmt.Errorf("more than %d values: profile fewer launches (ncu -c), or fewer sections", maxMetrics)
+	case c.rules > maxRules:
+		return fmt.Errorf("more than %d rule results: profile fewer launches (ncu -c)", maxRules)
+	}
+	return nil
+}
+
+var errEmpty = errors.New("there is no launch in it: did the tool find the kernel?")

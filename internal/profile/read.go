@@ -1,0 +1,68 @@
+package profile
+
+import (
+	"bytes"
+	"errors"
+	"io"
+)
+
+// Read reads a profile of any form that pawl knows; it tells them apart by their
+// beginning.
+func Read(r io.Reader) (*Profile, error) {
+	data, err := readAll(r)
+	if err != nil {
+		return nil, err
+	}
+	for _, form := range forms {
+		if form.is(data) {
+			return form.read(data)
+		}
+	}
+	return nil, errors.New("reading a profile: it is none of " + formNames() + "; a report (.ncu-rep) is read by ncu --import")
+}
+
+// forms are tried in this order.
+var forms = []struct {
+	name string
+	is   func([]byte) bool
+	read func([]byte) (*Profile, error)
+}{
+	{"a profile record", isJSON, readJSON},
+	{"a raw page of ncu (--page raw --csv)", isRaw, readRaw},
+}
+
+func formNames() string {
+	names := ""
+	for i, form := range forms {
+		switch {
+		case i == 0:
+		case i == len(forms)-1:
+			names += " or "
+		default:
+			names += ", "
+		}
+		names += form.name
+	}
+	return names
+}
+
+func isJSON(data []byte) bool {
+	return bytes.HasPrefix(bytes.TrimLeft(data, " \t\r\n"), []byte("{"))
+}
+
+// Main is the launch that counts where there are several: the one with the most time.
+func (p *Profile) Main() (Launch, bool) {
+	var most float64
+	best := -1
+	for i, l := range p.Launches {
+		f := l.Facts()
+		spent := f["time_ns"] * max(1, f["launches"])
+		if best < 0 || spent > most {
+			best, most = i, spent
+		}
+	}
+	if best < 0 {
+		return Launch{}, false
+	}
+	return p.Launches[best], true
+}
