@@ -181,6 +181,24 @@ func TestGPU(t *testing.T) {
 			true,
 		},
 		{
+			"counters are for administrators", l4(nil), "", mayNot,
+			map[string]string{"proc/driver/nvidia/params": "RmProfilingAdminOnly: 1\n"},
+			map[string]string{"counters": "note: counters: the driver keeps the GPU's counters for administrators"},
+			true,
+		},
+		{
+			"counters are for administrators, and pawl is one", l4(nil), "", may,
+			map[string]string{"proc/driver/nvidia/params": "RmProfilingAdminOnly: 1\n"},
+			map[string]string{"counters": ""},
+			true,
+		},
+		{
+			"DCGM watches", l4(nil), "", may,
+			map[string]string{"proc/4711/comm": "nv-hostengine\n", "opt/nvidia/nsight-systems/2024.2/bin/nsys": ""},
+			map[string]string{"counters": "note: counters: nv-hostengine runs (process 4711)", "nsys": "ok: nsys: "},
+			true,
+		},
+		{
 			"what is on the host matters less", l4(nil), "", may,
 			map[string]string{cpu + "intel_pstate/no_turbo": "0", "proc/loadavg": "9 9 9 1/1 1", "proc/cpuinfo": "processor: 0\nflags: hypervisor\n"},
 			map[string]string{"turbo": "note: turbo:", "load": "note: load:", "virtual": "note: virtual:"},

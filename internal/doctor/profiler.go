@@ -4,21 +4,33 @@ import (
 	"context"
 	"path/filepath"
 
-	"github.com/goatnote-inc/pawl/internal/setup"
+	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/profile/tool"
 )
 
-// profiler tells where NVIDIA's kernel profiler is. It is often installed and not
-// on the search path.
+// profiler tells where NVIDIA's kernel profiler is and what keeps it from the
+// counters. It is often installed and not on the search path.
 func profiler(_ context.Context, e *exam) []Finding {
 	if len(e.cards()) == 0 {
 		return nil
 	}
-	switch at, onPath := setup.FindProfiler(e.Root, e.search(nil)); {
+	var list []Finding
+	switch at, onPath := tool.FindNcu(e.Root, e.search(nil)); {
 	case onPath:
-		return []Finding{ok("ncu", "%s", at)}
+		list = append(list, ok("ncu", "%s", at))
 	case at != "":
-		return []Finding{ok("ncu", "%s, not on the search path", at).mend("export PATH=%s:$PATH", filepath.Dir(at))}
+		list = append(list, ok("ncu", "%s, not on the search path", at).mend("export PATH=%s:$PATH", filepath.Dir(at)))
 	default:
-		return []Finding{note("ncu", "not found: only profiles need it").mend("install Nsight Compute, which comes with the CUDA toolkit")}
+		list = append(list, note("ncu", "not found: only profiles need it").mend("install Nsight Compute, which comes with the CUDA toolkit"))
 	}
+	if at, _ := tool.FindNsys(e.Root, e.search(nil)); at != "" {
+		list = append(list, ok("nsys", "%s", at))
+	}
+	if e.dev == nil || e.chosen.id.Kind != gpu.NVIDIA {
+		return list
+	}
+	for _, o := range tool.Obstacles(e.Root, e.chosen.id) {
+		list = append(list, note("counters", "%s; only profiles need them", o.What).mend("%s", o.Fix))
+	}
+	return list
 }

@@ -30,17 +30,5 @@ func counts(line string) []float64 {
 	return list
 }
 
-// capSysAdmin is the bit of CAP_SYS_ADMIN in a mask of capabilities.
-const capSysAdmin = 21
-
-// admin tells whether this process may change settings of a driver. NVIDIA's
-// asks the kernel for CAP_SYS_ADMIN, not for the user's number: root in a container
-// has usually lost it, and in a user namespace it does not count.
-func (s system) admin() bool {
-	mask, err := strconv.ParseUint(host.Field(s.Text("proc/self/status"), "CapEff"), 16, 64)
-	if err != nil || mask&(1<<capSysAdmin) == 0 {
-		return false
-	}
-	users := counts(s.Text("proc/self/uid_map"))
-	return len(users) < 3 || users[2] == 1<<32-1
-}
+// admin tells whether this process may change settings of a driver.
+func (s system) admin() bool { return s.Capable(host.SysAdmin) }

@@ -10,7 +10,7 @@ import (
 	"github.com/goatnote-inc/pawl/gpu"
 	"github.com/goatnote-inc/pawl/internal/device"
 	"github.com/goatnote-inc/pawl/internal/device/host"
-	"github.com/goatnote-inc/pawl/internal/shell"
+	"github.com/goatnote-inc/pawl/internal/profile/tool"
 	"github.com/goatnote-inc/pawl/internal/suite"
 )
 
@@ -82,15 +82,6 @@ func (l *look) persistence(id gpu.Identity, state gpu.State) {
 	l.add(i)
 }
 
-// FindProfiler tells where NVIDIA's kernel profiler is: on the search path, or where
-// installers put it.
-func FindProfiler(root fs.FS, in shell.Search) (at string, onPath bool) {
-	if at, found := in.Find("ncu"); found {
-		return at, true
-	}
-	return newest(root, "usr/local/cuda/bin/ncu", "usr/local/cuda-*/bin/ncu", "opt/nvidia/nsight-compute/*/ncu"), false
-}
-
 // newest is the last file of the first pattern that matches any.
 func newest(root fs.FS, patterns ...string) string {
 	for _, pattern := range patterns {
@@ -104,7 +95,7 @@ func newest(root fs.FS, patterns ...string) string {
 // profiler looks for ncu, and whether it may read the GPU's counters.
 func (l *look) profiler() {
 	i := Item{Name: "ncu", State: Missing, Why: "profiles explain why a kernel is slow"}
-	if at, _ := FindProfiler(l.Root, l.search()); at != "" {
+	if at, _ := tool.FindNcu(l.Root, l.search()); at != "" {
 		i.State, i.At = Here, at
 	} else if p := l.system.Package("ncu"); p != "" {
 		i.packages = []string{p}

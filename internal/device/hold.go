@@ -1,0 +1,19 @@
+package device
+
+import (
+	"context"
+	"time"
+)
+
+// Hold takes a lock that is not a device's, among those of the machine: for a
+// resource of which there is one, such as a GPU's counters. It waits as Acquire does.
+func Hold(ctx context.Context, what, name string, opts LockOptions) (release func(), err error) {
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	l, _, err := take(ctx, what, name, opts)
+	if err != nil {
+		return nil, err
+	}
+	return l.release, nil
+}
