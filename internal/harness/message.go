@@ -21,6 +21,7 @@ const (
 	opSamples = "samples" // a part of a measure reply
 	opCheck   = "check"
 	opRun     = "run"
+	opProfile = "profile"
 	opCompute = "compute" // oracles only
 	opBye     = "bye"
 )

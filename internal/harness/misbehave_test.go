@@ -59,7 +59,7 @@ func answer(mode string, id int, op string, out *os.File) int {
 		case "version-refused":
 			say(`{"id":%d,"op":"hello","error":{"code":"unsupported","message":"only version 2"}}`, id)
 		default:
-			say(`{"id":%d,"op":"hello","protocol":1,"sdk":"test 1","timers":["wall"],"features":["check","run","keep"],"new_field":{"a":[1]}}`, id)
+			say(`{"id":%d,"op":"hello","protocol":1,"sdk":"test 1","timers":["wall"],"features":["check","run","keep","profile"],"new_field":{"a":[1]}}`, id)
 		}
 	case "cases":
 		say(`{"id":%d,"op":"cases","benchmarks":[{"name":"spin","implementations":["candidate"],"configs":[{"us":50}]}]}`, id)
@@ -79,6 +79,8 @@ func answer(mode string, id int, op string, out *os.File) int {
 		return answerMeasure(mode, id, out, say)
 	case "check", "run", "compute":
 		answerCorrect(mode, id, op, say)
+	case "profile":
+		answerProfile(mode, id, say)
 	case "bye":
 		say(`{"id":%d,"op":"bye"}`, id)
 		if mode == "dies-after-bye" {
@@ -182,5 +184,28 @@ func answerCorrect(mode string, id int, op string, say func(string, ...any)) {
 		say(`{"id":%d,"op":"compute","naive":"perhaps"}`, id)
 	default:
 		say(`{"id":%d,"op":%q,"supported":true,"iterations":37,"naive":true}`, id, op)
+	}
+}
+
+// answerProfile tells of launches where its mode is about them.
+func answerProfile(mode string, id int, say func(string, ...any)) {
+	launches := func(list string) { say(`{"id":%d,"op":"profile","iterations":2,"launches":[%s]}`, id, list) }
+	switch mode {
+	case "launches":
+		launches(`{"kernel":"steps\u001b[2J","queued":0,"submit":1,"start":20.5,"end":30,"global":[64,2],"local":[8,1]},{"kernel":"sum","end":40}`)
+	case "few-profiled":
+		say(`{"id":%d,"op":"profile","iterations":1}`, id)
+	case "backward-launch":
+		launches(`{"kernel":"steps","start":5,"end":3}`)
+	case "early-launch":
+		launches(`{"kernel":"steps","queued":-1}`)
+	case "four-dimensions":
+		launches(`{"kernel":"steps","global":[1,1,1,1]}`)
+	case "empty-launch":
+		launches(`{"kernel":"steps","local":[0]}`)
+	case "many-launches":
+		launches(strings.Repeat(`{},`, 1<<16) + `{}`)
+	default:
+		say(`{"id":%d,"op":"profile","iterations":2}`, id)
 	}
 }

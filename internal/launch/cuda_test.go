@@ -31,7 +31,7 @@ func standIn(t *testing.T) (s *harness.Session, image string) {
 	if err := os.WriteFile(image, []byte("stand-in module: "+filepath.Join(dir, "gpu.so")), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c := harness.Command{Line: launch.Command(path), Dir: dir, Env: []string{"LD_LIBRARY_PATH=" + dir}, Silence: time.Minute}
+	c := harness.Command{Line: launch.Command(path), Dir: dir, Env: []string{"LD_LIBRARY_PATH=" + dir, "STAND_IN_PROFILE=" + profiledLaunches(image)}, Silence: time.Minute}
 	// The kernels find the stand-in's functions through the library that is loaded first.
 	c.Env = append(c.Env, "LD_PRELOAD="+filepath.Join(dir, "libcuda.so.1"))
 	s, err := harness.Start(t.Context(), c, harness.Hello{Pawl: "test", Device: harness.HelloDevice{Kind: gpu.NVIDIA, UUID: "GPU-abababab-abab-abab-abab-abababababab"}})
@@ -104,6 +104,29 @@ func TestCUDAThroughAStandIn(t *testing.T) {
 	}
 	if _, err := s.Measure(t.Context(), "calibration", harness.Measure{Samples: 5}); err != nil {
 		t.Error(err)
+	}
+}
+
+func profiledLaunches(image string) string { return filepath.Join(filepath.Dir(image), "profiled") }
+
+func TestAProfilerSeesTheLaunchesOfTheKernelAlone(t *testing.T) {
+	s, image := standIn(t)
+	for _, n := range []int{1, 5} {
+		if err := cuda(t, s, image, "honest", 1000, 0); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Profile(t.Context(), harness.Profile{Iterations: n, Warmup: 3}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, err := os.ReadFile(profiledLaunches(image)); err != nil || string(got) != "1\n5\n" {
+		t.Errorf("%v: launches in the profiled ranges %q", err, got)
+	}
+	if err := cuda(t, s, image, "writes_behind", 1000, 0); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Profile(t.Context(), harness.Profile{Iterations: 1}); err == nil || !strings.Contains(err.Error(), "wrote behind the end of out") {
+		t.Errorf("profiled a kernel that is wrong: %v", err)
 	}
 }
 

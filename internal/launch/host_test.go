@@ -521,3 +521,19 @@ func TestNothingOutlivesPawl(t *testing.T) {
 		t.Error("it still measures")
 	}
 }
+
+// The guest runs the kernel under the name that profilers look for; what it computes is looked at as ever.
+func TestProfiledHostKernels(t *testing.T) {
+	s := start(t, launch.Host, time.Minute)
+	for _, n := range []int{1, 4} {
+		if err := host(t, s, "honest", scale(1000)); err != nil {
+			t.Fatal(err)
+		}
+		if launches, err := s.Profile(t.Context(), harness.Profile{Iterations: n, Warmup: 2}); err != nil || launches != nil {
+			t.Errorf("%d runs: %v, %v", n, launches, err)
+		}
+	}
+	if _, _, err := keep(t, s, 3, 1); err != nil {
+		t.Errorf("after a profile: %v", err)
+	}
+}

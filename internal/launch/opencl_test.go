@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -153,5 +154,27 @@ func TestOpenCLCheck(t *testing.T) {
 	}
 	if err := s.Check(t.Context(), harness.Check{Inputs: in, Outputs: out}); err == nil || !strings.Contains(err.Error(), "No such file") {
 		t.Errorf("got %v", err)
+	}
+}
+
+func TestProfiledOpenCLLaunches(t *testing.T) {
+	s := openCL(t)
+	if err := program(t, s, "honest", measure.Cold, grid(1000), scale(1000)); err != nil {
+		t.Fatal(err)
+	}
+	launches, err := s.Profile(t.Context(), harness.Profile{Iterations: 3, Warmup: 2})
+	if err != nil || len(launches) != 3 {
+		t.Fatalf("%v: %d launches, want 3", err, len(launches))
+	}
+	for i, l := range launches {
+		if l.Kernel != "honest" || !slices.Equal(l.Global, []int{1024, 1, 1}) || !slices.Equal(l.Local, []int{64, 1, 1}) {
+			t.Errorf("launch %d: %+v", i, l)
+		}
+		if l.End <= l.Start || l.Start < l.Queued {
+			t.Errorf("launch %d: times %+v", i, l)
+		}
+	}
+	if _, err := s.Measure(t.Context(), "it", harness.Measure{Samples: 2}); err != nil {
+		t.Errorf("after a profile: %v", err)
 	}
 }

@@ -92,6 +92,11 @@
 #endif
 
 #define PAWL_API static __attribute__((unused))
+#if defined(__clang__)
+#define PAWLI_APART __attribute__((noinline, used))
+#else
+#define PAWLI_APART __attribute__((noinline, noclone, used))
+#endif
 
 /* ---- what you write -------------------------------------------------------------------------------------------- */
 
@@ -906,6 +911,8 @@ static void pawli_poison_device(void *memory, size_t bytes, uint64_t seed) { paw
 static void pawli_device_free(pawli_block *b) { (void)b; }
 static void pawli_wait(void) {}
 static void pawli_wait_all(void) {}
+static void pawli_watch(int on) { (void)on; } /* tools find pawl_profiled by its name */
+static void pawli_put_launches(void) {}
 
 static void pawli_open(const char *device) {
   (void)device;
@@ -1056,6 +1063,13 @@ static __global__ void pawli_chain(float *out) {
 }
 
 #if defined(__CUDACC__)
+extern "C" cudaError_t cudaProfilerStart(void); /* of cuda_profiler_api.h, which some packages leave out */
+extern "C" cudaError_t cudaProfilerStop(void);
+
+/* ncu and nsys look between these two alone when they are told not to profile from the start. Without a tool they do
+   nothing; what they return is then nobody's business. */
+static void pawli_watch(int on) { (void)(on ? cudaProfilerStart() : cudaProfilerStop()); }
+
 /* Every multiprocessor notes its cycle counter at the moment the global timer, which moves in steps of up to 1 us,
    moves on. Two notes of one multiprocessor give its clock. */
 static __global__ void pawli_note(pawli_stamp *stamps) {
@@ -1107,6 +1121,7 @@ static void pawli_choose_device(const char *uuid) {
 }
 #else
 static double pawli_clock_mhz(void) { return 0; }
+static void pawli_watch(int on) { (void)on; } /* the call of that kind is deprecated in HIP */
 static void pawli_choose_device(const char *uuid) { (void)uuid; }
 #endif
 
@@ -1178,6 +1193,7 @@ static void pawli_wait(void) {
 }
 
 static void pawli_wait_all(void) { pawli_check(PAWLI_GPU(DeviceSynchronize)(), "waiting for the device"); }
+static void pawli_put_launches(void) {} /* tools see them */
 
 PAWL_API void *pawl_device_alloc(size_t bytes) {
   size_t room;
@@ -1285,12 +1301,20 @@ static void pawli_calibrate(void *state, pawl_launch *l) {
 #define PAWLI_FIRST_TIMER PAWLI_TIMER_DEVICE
 enum { PAWLI_MOST_RUNS = 256, PAWLI_MOST_EVENTS = 4096 };
 
+typedef struct pawli_cl_launch { /* of a watched run */
+  char kernel[128];
+  cl_uint dimensions;
+  size_t global[3], local[3]; /* local is 0 where the driver chooses */
+} pawli_cl_launch;
+
 static struct {
   cl_device_id device;
   cl_context context;
   cl_kernel sweep, poison;
   cl_event events[PAWLI_MOST_EVENTS]; /* of the sample that is being taken */
   int event_run[PAWLI_MOST_EVENTS], event_count;
+  int watching;                                /* runs are profiled: every launch has an event */
+  pawli_cl_launch launches[PAWLI_MOST_EVENTS]; /* what is known of each event, when watching */
 } pawli_cl;
 
 static const char pawli_cl_source[] =
@@ -1326,12 +1350,32 @@ PAWL_API cl_device_id pawl_device(void) { return pawli_cl.device; }
 PAWL_API cl_command_queue pawl_queue(const pawl_launch *l) { return l ? l->queue : pawli.launch.queue; }
 
 PAWL_API cl_event *pawl_event(pawl_launch *l) {
-  if (pawli.timer != PAWLI_TIMER_DEVICE) return NULL; /* nobody would read it */
+  if (pawli.timer != PAWLI_TIMER_DEVICE && !pawli_cl.watching) return NULL; /* nobody would read it */
   if (pawli_cl.event_count == PAWLI_MOST_EVENTS) pawl_fail("one sample has more than %d events", PAWLI_MOST_EVENTS);
   pawli_cl.event_run[pawli_cl.event_count] = l->run;
   pawli_cl.events[pawli_cl.event_count] = NULL;
   return &pawli_cl.events[pawli_cl.event_count++];
 }
+
+/* Stands in for clEnqueueNDRangeKernel in what follows: no event tells of which kernel it is. */
+static __attribute__((unused)) cl_int pawli_enqueue_kernel(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions,
+                                                           const size_t *offset, const size_t *global,
+                                                           const size_t *local, cl_uint after_count,
+                                                           const cl_event *after, cl_event *event) {
+  if (pawli_cl.watching && dimensions <= 3) {
+    if (!event && pawli_cl.event_count < PAWLI_MOST_EVENTS) event = pawl_event(&pawli.launch);
+    if (event >= pawli_cl.events && event < pawli_cl.events + PAWLI_MOST_EVENTS) {
+      pawli_cl_launch *const l = &pawli_cl.launches[event - pawli_cl.events];
+      memset(l, 0, sizeof *l);
+      clGetKernelInfo(kernel, CL_KERNEL_FUNCTION_NAME, sizeof l->kernel, l->kernel, NULL);
+      l->dimensions = dimensions;
+      memcpy(l->global, global, dimensions * sizeof *global);
+      if (local) memcpy(l->local, local, dimensions * sizeof *local);
+    }
+  }
+  return clEnqueueNDRangeKernel(queue, kernel, dimensions, offset, global, local, after_count, after, event);
+}
+#define clEnqueueNDRangeKernel pawli_enqueue_kernel
 
 PAWL_API cl_kernel pawl_kernel(const char *source, const char *options, const char *name) {
   static char log[sizeof pawli.message - 64];
@@ -1493,6 +1537,51 @@ static void pawli_before(int hold) {
 }
 
 static void pawli_after(void) { pawli_check(clFinish(pawli.launch.queue), "waiting for a run"); }
+
+static void pawli_watch(int on) {
+  if (on) memset(pawli_cl.launches, 0, sizeof pawli_cl.launches);
+  pawli_cl.watching = on;
+}
+
+static cl_ulong pawli_event_ns(cl_event event, cl_profiling_info moment) {
+  cl_ulong ns = 0;
+  pawli_check(clGetEventProfilingInfo(event, moment, sizeof ns, &ns, NULL), "reading an event");
+  return ns;
+}
+
+static void pawli_put_sizes(const char *name, const size_t *sizes, cl_uint count) {
+  cl_uint i;
+  if (!count || !sizes[0]) return;
+  pawli_put(",\"%s\":[", name);
+  for (i = 0; i < count; i++) pawli_put("%s%zu", i ? "," : "", sizes[i]);
+  pawli_put("]");
+}
+
+/* The launches of the runs that were watched, in nanoseconds since the first was queued. */
+static void pawli_put_launches(void) {
+  static const struct {
+    const char *name;
+    cl_profiling_info moment;
+  } moments[] = {{"queued", CL_PROFILING_COMMAND_QUEUED}, {"submit", CL_PROFILING_COMMAND_SUBMIT},
+                 {"start", CL_PROFILING_COMMAND_START}, {"end", CL_PROFILING_COMMAND_END}};
+  cl_ulong zero = 0;
+  int i, k;
+  for (i = 0; i < pawli_cl.event_count; i++) {
+    const pawli_cl_launch *const l = &pawli_cl.launches[i];
+    if (!pawli_cl.events[i]) pawl_fail("pawl_event(l) was called but its event was not used");
+    if (i == 0) zero = pawli_event_ns(pawli_cl.events[0], CL_PROFILING_COMMAND_QUEUED);
+    pawli_put("%s{\"kernel\":", i ? "," : ",\"launches\":[");
+    pawli_put_string(l->kernel[0] ? l->kernel : "(a copy or a fill)");
+    for (k = 0; k < 4; k++) {
+      const cl_ulong ns = pawli_event_ns(pawli_cl.events[i], moments[k].moment);
+      pawli_put(",\"%s\":%.0f", moments[k].name, ns > zero ? (double)(ns - zero) : 0);
+    }
+    pawli_put_sizes("global", l->global, l->dimensions);
+    pawli_put_sizes("local", l->local, l->dimensions);
+    pawli_put("}%s", i == pawli_cl.event_count - 1 ? "]" : "");
+  }
+  pawli_forget_events();
+}
 
 /* The device time of a run is from the first start to the last end of its events. */
 static int pawli_read(pawli_reading *r) {
@@ -2210,7 +2299,7 @@ static void pawli_answer_hello(const char *request) {
   pawli_open_once(pawli_member(request, "device"));
   pawli_begin("hello");
   pawli_put(",\"protocol\":1,\"sdk\":\"pawl.h " PAWL_VERSION "\",\"calibration\":true,"
-            "\"features\":[\"check\",\"run\",\"keep\"],\"timers\":");
+            "\"features\":[\"check\",\"run\",\"keep\",\"profile\"],\"timers\":");
   for (i = PAWLI_FIRST_TIMER; i < PAWLI_TIMERS; i++)
     pawli_put("%s\"%s\"", i == PAWLI_FIRST_TIMER ? "[" : ",", pawli_timer_names[i]);
   pawli_put("],\"device\":{\"name\":");
@@ -2499,23 +2588,50 @@ static void pawli_answer_measure(const char *request) {
 
 /* Runs without a reading of any clock. */
 typedef struct pawli_plain {
-  double runs;
+  double runs, warmup;
   const char *inputs, *outputs; /* lists of paths, or NULL: as many checks */
   uint64_t poison;
 } pawli_plain;
 
-static void pawli_run_plainly(void *with) {
-  const pawli_plain *const plain = (const pawli_plain *)with;
-  double i;
-  pawli_lay_out(&pawli.sets[pawli.next_set]);
-  if (pawli.cold) pawli_flush();
-  for (i = 0; i < plain->runs; i++) {
+static inline void pawli_run_next(double runs) {
+  for (; runs > 0; runs--) {
     pawli.launch.run = 0;
     pawli.prepared->run(pawli.sets[pawli.next_set].state, &pawli.launch);
     if (++pawli.next_set >= pawli.set_count) pawli.next_set = 0;
   }
+}
+
+static void pawli_run_plainly(void *with) {
+  pawli_lay_out(&pawli.sets[pawli.next_set]);
+  if (pawli.cold) pawli_flush();
+  pawli_run_next(((const pawli_plain *)with)->runs);
   pawli_wait();
   pawli_wait_all();
+}
+
+/* What a profiler is to look at, and nothing else. Tools that know functions find it by this name. */
+static PAWLI_APART void pawl_profiled(double runs) {
+  pawli_run_next(runs);
+  pawli_wait();
+}
+
+static void pawli_run_watched(void *with) {
+  pawl_profiled(((const pawli_plain *)with)->runs);
+  pawli_wait_all();
+}
+
+/* The runs that are profiled find what a sample finds; what comes before them is not looked at. */
+static void pawli_run_profiled(void *with) {
+  const pawli_plain *const plain = (const pawli_plain *)with;
+  pawli_run_next(plain->warmup);
+  pawli_wait();
+  pawli_lay_out(&pawli.sets[pawli.next_set]);
+  if (pawli.cold) pawli_flush();
+  pawli_wait_all();
+  pawli_watch(1);
+  const int failed = pawli_try(pawli_run_watched, with);
+  pawli_watch(0);
+  if (failed) pawli_raise();
 }
 
 static void pawli_check_plainly(void *with) {
@@ -2549,7 +2665,7 @@ static void pawli_without_timer(void (*step)(void *), pawli_plain *with) {
 }
 
 static void pawli_answer_check(const char *request) {
-  pawli_plain plain = {1, NULL, NULL, 0};
+  pawli_plain plain = {1, 0, NULL, NULL, 0};
   const int supported = pawli.prepared && pawli.sets[0].arguments;
   if (!pawli.prepared) pawl_fail("nothing is prepared: ask for prepare first");
   if (supported) {
@@ -2564,11 +2680,16 @@ static void pawli_answer_check(const char *request) {
   pawli_send();
 }
 
-static void pawli_answer_run(const char *request) {
-  pawli_plain plain = {pawli_amount(request, "iterations", 0), NULL, NULL, 0};
-  if (!(plain.runs >= 1 && plain.runs <= 1e9 && plain.runs == (double)(int64_t)plain.runs))
-    pawl_fail_as("bad_params", "run needs a whole number of iterations, from 1 to a billion");
+static double pawli_iterations(const char *request, const char *op) {
+  const double runs = pawli_amount(request, "iterations", 0);
+  if (!(runs >= 1 && runs <= 1e9 && runs == (double)(int64_t)runs))
+    pawl_fail_as("bad_params", "%s needs a whole number of iterations, from 1 to a billion", op);
   if (!pawli.prepared) pawl_fail("nothing is prepared: ask for prepare first");
+  return runs;
+}
+
+static void pawli_answer_run(const char *request) {
+  pawli_plain plain = {pawli_iterations(request, "run"), 0, NULL, NULL, 0};
   if (!pawli.batch) pawli_choose_batch();
   if (pawli.cold && pawli.bytes > 0) pawli_add_cold_sets(plain.runs);
   plain.inputs = pawli_member(request, "inputs");
@@ -2585,6 +2706,16 @@ static void pawli_answer_run(const char *request) {
   pawli_send();
 }
 
+static void pawli_answer_profile(const char *request) {
+  pawli_plain plain = {pawli_iterations(request, "profile"), pawli_amount(request, "warmup", 0), NULL, NULL, 0};
+  if (pawli.cold && pawli.bytes > 0) pawli_add_cold_sets(plain.runs);
+  pawli_without_timer(pawli_run_profiled, &plain);
+  pawli_begin("profile");
+  pawli_put(",\"iterations\":%.0f", plain.runs);
+  pawli_put_launches();
+  pawli_send();
+}
+
 static void pawli_answer_bye(const char *request) {
   (void)request;
   pawli_release();
@@ -2597,7 +2728,7 @@ static const struct {
   void (*answer)(const char *request);
 } pawli_ops[] = {{"hello", pawli_answer_hello},     {"cases", pawli_answer_cases}, {"prepare", pawli_answer_prepare},
                  {"measure", pawli_answer_measure}, {"check", pawli_answer_check}, {"run", pawli_answer_run},
-                 {"bye", pawli_answer_bye}};
+                 {"profile", pawli_answer_profile}, {"bye", pawli_answer_bye}};
 
 static void pawli_answer(void *unused) {
   const char *op = pawli_member(pawli.asked, "op");

@@ -268,6 +268,10 @@ class _Case:
         while len(self.sets) < min(enough, runs, _SETS, max(1, _SETS_BYTES // max(1, self._traffic))):
             self._add_set()
 
+    def runs(self, count: int) -> Iterator[Run]:
+        """So many runs, which take the sets in turn."""
+        return itertools.islice(itertools.cycle([one.run for one in self.sets]), count)
+
     def release(self) -> None:
         for one in self.sets:
             one.release()
@@ -815,6 +819,16 @@ class _Torch:
     def elapsed_ns(self, start: Any, end: Any) -> float:
         return start.elapsed_time(end) * 1e6
 
+    def watch(self, on: bool) -> None:
+        """Tells ncu and nsys when to look, and names the place; without a tool it does nothing."""
+        nvtx = getattr(self.torch.cuda, "nvtx", None)
+        if on and not self.torch.version.hip:
+            self.torch.cuda.profiler.start()
+        if nvtx is not None:
+            nvtx.range_push("pawl") if on else nvtx.range_pop()
+        if not on and not self.torch.version.hip:
+            self.torch.cuda.profiler.stop()
+
     def flush(self) -> None:
         """Reads twice the cache. Writing would leave dirty lines behind, and the run would pay for them."""
         if self.swept is None:
@@ -856,7 +870,7 @@ class _Session:
         op = request["op"]
         reply: Message = {"id": request["id"], "op": op}
         try:
-            if op not in ("hello", "cases", "prepare", "measure", "check", "run", "bye"):
+            if op not in ("hello", "cases", "prepare", "measure", "check", "run", "profile", "bye"):
                 raise Failure("unsupported", f"this harness does not know the request {op!r}")
             reply.update(getattr(self, op)(request))
         except Exception as exc:
@@ -869,7 +883,7 @@ class _Session:
             raise Failure("unsupported", f"pawl speaks protocol {offered!r}, this harness [{_PROTOCOL}]: update it")
         self.device = _open_device(request.get("device"))
         host = {"name": platform.processor() or platform.machine(), "runtime": f"Python {platform.python_version()}"}
-        features = {"features": ["check", "run", "keep"], "calibration": True}
+        features = {"features": ["check", "run", "keep", "profile"], "calibration": True}
         about = {"sdk": f"pawl_harness.py {__version__}", "device": self.device.about if self.device else host}
         return {"protocol": _PROTOCOL, "timers": self.timers(), **features, **about}
 
@@ -989,19 +1003,39 @@ class _Session:
 
     def run(self, request: Message) -> Message:
         case, meter = self.prepared()
-        count, inputs, outputs = request.get("iterations"), request.get("inputs"), request.get("outputs")
-        if type(count) is not int or not 1 <= count <= 1_000_000_000:
-            raise Failure("bad_params", "run needs a whole number of iterations, from 1 to a billion")
+        count, inputs, outputs = _iterations(request), request.get("inputs"), request.get("outputs")
         if inputs or outputs:
             return self.run_checks(case, request, count)
         if not case.sample_ns:
             meter.estimate(case)
+        self.chill(case, count)
+        for run in case.runs(count):
+            run()
+        self.wait()
+        return {"iterations": count}
+
+    def chill(self, case: _Case, count: int) -> None:
+        """Makes ready for so many runs of a cold case."""
         if case.cold:
             case.exceed(self.device.cache_bytes if self.device else _host_cache_bytes(), count)
             (self.device.flush if self.device else _sweep_host_cache)()
-        for run in itertools.islice(itertools.cycle([one.run for one in case.sets]), count):
+
+    def profile(self, request: Message) -> Message:
+        case, _ = self.prepared()
+        count, warmup = _iterations(request), request.get("warmup", 0)
+        if type(warmup) is not int or not 0 <= warmup <= 1_000_000_000:
+            raise Failure("bad_params", "warmup is a whole number of runs")
+        for run in case.runs(warmup):
             run()
+        self.chill(case, count)
         self.wait()
+        runs = list(case.runs(count))
+        watch = self.device.watch if self.device else lambda on: None
+        watch(True)
+        try:
+            pawl_profiled(runs, self.wait)
+        finally:
+            watch(False)
         return {"iterations": count}
 
     def run_checks(self, case: _Case, request: Message, count: int) -> Message:
@@ -1022,6 +1056,20 @@ class _Session:
         case, self.case, self.meter = self.case, None, None
         if case is not None:
             case.release()
+
+
+def pawl_profiled(runs: List[Run], wait: Run) -> None:
+    """What a profiler is to look at, and nothing else: py-spy and others find it by this name."""
+    for run in runs:
+        run()
+    wait()
+
+
+def _iterations(request: Message) -> int:
+    count = request.get("iterations")
+    if type(count) is not int or not 1 <= count <= 1_000_000_000:
+        raise Failure("bad_params", f"{request['op']} needs a whole number of iterations, from 1 to a billion")
+    return count
 
 
 def _one_of(known: Iterable[str], name: Any, what: str, code: str) -> str:

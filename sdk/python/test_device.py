@@ -192,6 +192,15 @@ def test_the_gpu_is_chosen_by_its_uuid(harness):
     assert reply["device"]["name"] == "Simulated 1"
 
 
+def test_a_profiler_sees_the_runs_and_nothing_else(gpu):
+    session = pawl_harness._Session(lambda message: None)
+    session.device, session.meter = pawl_harness._Torch(gpu, ""), object()
+    session.case = pawl_harness._Case("kernel", lambda number: lambda: gpu.launch("kernel", 1000), True, 0)
+    gpu.log.clear()
+    assert session.profile({"op": "profile", "iterations": 2, "warmup": 1}) == {"iterations": 2}
+    assert gpu.log == "kernel/flush/synchronize/start/push pawl/kernel/kernel/synchronize/pop/stop".split("/")
+
+
 def test_another_gpu_than_asked_for_is_an_error(harness):
     reply = harness.hello(device={"kind": "nvidia", "uuid": "GPU-33333333-0000-0000-0000-000000000000"})
     assert reply["error"]["code"] == "no_device"
@@ -239,6 +248,8 @@ def test_the_real_torch_has_what_the_simulated_one_promises():
     used = "Event _sleep synchronize get_device_properties device_count set_device current_device is_initialized"
     for name in used.split():
         assert hasattr(torch.cuda, name)
+    assert callable(torch.cuda.profiler.start) and callable(torch.cuda.profiler.stop)
+    assert callable(torch.cuda.nvtx.range_push) and callable(torch.cuda.nvtx.range_pop)
     assert callable(torch.cuda.Event.record) and callable(torch.cuda.Event.elapsed_time)
     assert hasattr(torch.version, "hip") and hasattr(torch.version, "cuda")
     total = torch.empty(())

@@ -11,7 +11,7 @@ enum { FD_CONTROL = 3, FD_INPUTS, FD_OTHERS, FD_GO, FD_DONE, FD_FIRST_FREE }; /*
 
 typedef struct control { /* shared with the guest, which can write anything into it */
   char file[sizeof launching.file], kernel[sizeof launching.kernel], message[512];
-  int calibration, stub, argument_count, run_count;
+  int calibration, stub, argument_count, run_count, profiled;
   size_t inputs, others; /* bytes of the two areas */
   rlim_t memory;
   char roles[MOST_ARGUMENTS];
@@ -81,10 +81,26 @@ static void *map_area(int fd, size_t bytes, int protection) {
   return at;
 }
 
-static int guest_main(void) {
-  uint64_t nonce = 0;
-  void *kernel = NULL;
+typedef struct guest_runs { /* what is called when the launcher says so */
+  void *kernel;
+  unsigned char *inputs, *others;
+} guest_runs;
+
+static void guest_run(void *state, pawl_launch *unused) {
+  const guest_runs *const g = (const guest_runs *)state;
+  const int runs = told->run_count;
   int i;
+  (void)unused;
+  for (i = 0; i < runs; i++) {
+    if (told->calibration) pawli_calibrate(NULL, NULL);
+    else call_kernel(g->kernel, stubs[told->stub].call, g->inputs, g->others, i);
+  }
+}
+
+static int guest_main(void) {
+  static const pawl_benchmark runs = {.name = "guest", .run = guest_run};
+  guest_runs called = {NULL, NULL, NULL};
+  uint64_t nonce = 0;
   told = (control *)map_area(FD_CONTROL, sizeof *told, PROT_READ | PROT_WRITE);
   if (told == MAP_FAILED) return 1;
   unsigned char *const inputs = (unsigned char *)map_area(FD_INPUTS, told->inputs, PROT_READ);
@@ -93,14 +109,16 @@ static int guest_main(void) {
   if (drop_everything(told->memory)) guest_fails("cannot give up privileges: %s", strerror(errno));
   note_deaths();
   if (confine()) guest_fails("cannot be confined (seccomp): %s", strerror(errno));
-  if (!told->calibration) kernel = load_kernel();
+  if (!told->calibration) called.kernel = load_kernel();
+  called.inputs = inputs;
+  called.others = others;
+  pawli.prepared = &runs;
+  pawli.set_count = 1;
+  pawli.sets[0].state = &called;
   for (;;) {
     if (write(FD_DONE, &nonce, sizeof nonce) != sizeof nonce) return 1;
     if (read(FD_GO, &nonce, sizeof nonce) != sizeof nonce) return 0;
-    const int runs = told->run_count;
-    for (i = 0; i < runs; i++) {
-      if (told->calibration) pawli_calibrate(NULL, NULL);
-      else call_kernel(kernel, stubs[told->stub].call, inputs, others, i);
-    }
+    if (told->profiled) pawl_profiled(1); /* tools find it by its name */
+    else guest_run(&called, NULL);
   }
 }

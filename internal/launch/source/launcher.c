@@ -41,7 +41,7 @@ static void answer_hello(const char *request) {
   pawli.opened = 1;
   pawli_begin("hello");
   pawli_put(",\"protocol\":1,\"sdk\":\"pawl launcher 1.0.0 (" DEVICE_KIND ")\",\"calibration\":true"
-            ",\"features\":[\"check\",\"run\",\"keep\",\"launch\"],\"timers\":");
+            ",\"features\":[\"check\",\"run\",\"keep\",\"profile\",\"launch\"],\"timers\":");
   for (i = DEVICE_FIRST_TIMER; i <= DEVICE_LAST_TIMER; i++)
     pawli_put("%s\"%s\"", i == DEVICE_FIRST_TIMER ? "[" : ",", pawli_timer_names[i]);
   pawli_put("],\"device\":{\"name\":");
@@ -281,6 +281,17 @@ static void answer_run(const char *request) {
   pawli_send();
 }
 
+static void answer_profile(const char *request) {
+  const double iterations = pawli_amount(request, "iterations", 0), warmup = pawli_amount(request, "warmup", 0);
+  need_prepared();
+  if (iterations < 1 || iterations > 1e9) pawl_fail_as("bad_params", "profile needs a number of iterations");
+  run_profiled(iterations, warmup);
+  pawli_begin("profile");
+  pawli_put(",\"iterations\":%.0f", iterations);
+  device_put_launches();
+  pawli_send();
+}
+
 static void answer_bye(const char *request) {
   (void)request;
   release();
@@ -295,7 +306,7 @@ static void answer(void *unused) {
     const char *op;
     void (*answer)(const char *request);
   } ops[] = {{"hello", answer_hello}, {"cases", answer_cases}, {"prepare", answer_prepare}, {"measure", answer_measure},
-             {"check", answer_check}, {"run", answer_run},     {"bye", answer_bye}};
+             {"check", answer_check}, {"run", answer_run},     {"profile", answer_profile}, {"bye", answer_bye}};
   const char *const op = pawli_member(pawli.asked, "op");
   size_t i;
   (void)unused;

@@ -17,7 +17,7 @@ enum { /* names and numbers of the OpenCL specification that are used here */
   CL_DEVICE_GLOBAL_MEM_CACHE_SIZE = 0x101e, CL_DEVICE_PROFILING_TIMER_RESOLUTION = 0x1025, CL_DEVICE_NAME = 0x102b,
   CL_MEM_READ_WRITE = 1, CL_MEM_READ_ONLY = 4, CL_BUFFER_CREATE_TYPE_REGION = 0x1220,
   CL_QUEUE_PROFILING_ENABLE = 2, CL_PROGRAM_BUILD_LOG = 0x1183, CL_KERNEL_NUM_ARGS = 0x1191,
-  CL_PROFILING_COMMAND_START = 0x1282, CL_PROFILING_COMMAND_END = 0x1283, CL_TYPE_GPU = 4, CL_TYPE_CPU = 2
+  CL_PROFILING_COMMAND_QUEUED = 0x1280, CL_PROFILING_COMMAND_SUBMIT = 0x1281, CL_PROFILING_COMMAND_START = 0x1282, CL_PROFILING_COMMAND_END = 0x1283, CL_TYPE_GPU = 4, CL_TYPE_CPU = 2
 };
 #define CL_TYPE_ALL ((cl_bits)0xffffffff)
 
@@ -53,6 +53,7 @@ static struct {
   memory swept;
   cl_bits type;
   handle events[MOST_SETS]; /* of the sample that is being taken */
+  int watching, watched;    /* runs are profiled; how many of them have an event */
 } device;
 
 static const char own_source[] =
@@ -295,7 +296,46 @@ static void make_views(set *const *of, int count) {
 static void device_queue(set *const *of, int count) {
   int i;
   make_views(of, count);
-  for (i = 0; i < count; i++) start_run(of[i], NULL);
+  for (i = 0; i < count; i++)
+    start_run(of[i], device.watching && device.watched < MOST_SETS ? &device.events[device.watched++] : NULL);
+}
+
+static void device_watch(int on) {
+  if (on) {
+    forget_events();
+    device.watched = 0;
+  }
+  device.watching = on;
+}
+
+static uint64_t event_moment(handle event, uint32_t moment) {
+  uint64_t ns = 0;
+  must(cl.get_event_times(event, moment, sizeof ns, &ns, NULL), "reading an event");
+  return ns;
+}
+
+/* In nanoseconds since the first was queued. */
+static void device_put_launches(void) {
+  static const struct {
+    const char *name;
+    uint32_t moment;
+  } moments[] = {{"queued", CL_PROFILING_COMMAND_QUEUED}, {"submit", CL_PROFILING_COMMAND_SUBMIT},
+                 {"start", CL_PROFILING_COMMAND_START}, {"end", CL_PROFILING_COMMAND_END}};
+  const long long *const g = launching.grid, *const b = launching.block;
+  uint64_t zero = 0;
+  int i, k;
+  for (i = 0; i < device.watched; i++) {
+    if (i == 0) zero = event_moment(device.events[0], CL_PROFILING_COMMAND_QUEUED);
+    pawli_put("%s{\"kernel\":", i ? "," : ",\"launches\":[");
+    pawli_put_string(launching.calibration ? "pawl_chain" : launching.kernel);
+    for (k = 0; k < 4; k++) {
+      const uint64_t ns = event_moment(device.events[i], moments[k].moment);
+      pawli_put(",\"%s\":%.0f", moments[k].name, ns > zero ? (double)(ns - zero) : 0);
+    }
+    pawli_put(",\"global\":[%lld,%lld,%lld],\"local\":[%lld,%lld,%lld]}%s", g[0] * b[0], g[1] * b[1], g[2] * b[2],
+              b[0], b[1], b[2], i == device.watched - 1 ? "]" : "");
+  }
+  forget_events();
 }
 
 static void device_run(set *const *of, int count, pawli_reading *r) {

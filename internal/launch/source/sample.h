@@ -63,6 +63,52 @@ static void run_back_to_back(double iterations) {
   look_later(&s);
 }
 
+/* ---- runs for a profiler ---- */
+
+static void device_watch(int on);      /* between the two, profilers are to look */
+static void device_put_launches(void); /* of the watched runs, where the device tells of them */
+
+static sample profiled;
+static int next_profiled;
+
+/* pawl_profiled of pawl.h, which tools find by its name, calls this once a run. */
+static void run_next_profiled(void *unused, pawl_launch *l) {
+  (void)unused, (void)l;
+  device_queue(profiled.of + next_profiled, 1);
+  next_profiled = (next_profiled + 1) % profiled.count;
+}
+
+static void watch_runs(void *iterations) {
+  pawl_profiled(*(const double *)iterations);
+  device_settle();
+}
+
+static void place_profiled(void) {
+  int i;
+  profiled.seed = pawl_random(&random_bits);
+  for (i = 0; i < profiled.count; i++) place_set(profiled.of[i], profiled.seed, 1);
+  next_profiled = 0;
+}
+
+static void run_profiled(double iterations, double warmup) {
+  static const pawl_benchmark launched = {.name = "launched", .run = run_next_profiled};
+  int i, failed;
+  pawli.prepared = &launched;
+  pawli.set_count = 1;
+  choose_sets(&profiled, iterations < sets.count ? (int)iterations : sets.count);
+  place_profiled();
+  pawli_run_next(warmup);
+  device_settle();
+  place_profiled();
+  if (pawli.cold) device_chill(profiled.of, profiled.count);
+  device_watch(1);
+  failed = pawli_try(watch_runs, &iterations);
+  device_watch(0);
+  if (failed) pawli_raise();
+  for (i = 0; i < profiled.count; i++) look_at_set(profiled.of[i], profiled.seed, 0);
+  look_later(&profiled);
+}
+
 static void choose_batch(void) {
   const double shortest = DEVICE_SHORT_NS > 20 * pawli.quantum_ns ? DEVICE_SHORT_NS : 20 * pawli.quantum_ns;
   const double target = 2 * shortest;

@@ -73,6 +73,16 @@ int cuDeviceGetAttribute(int *v, int what, int d) { return (void)d, *v = what ==
 int cuCtxCreate_v2(void **c, unsigned f, int d) { return (void)f, (void)d, lost = 0, *c = malloc(1), 0; }
 int cuCtxDestroy_v2(void *c) { return free(c), 0; }
 int cuCtxSynchronize(void) { return lost; }
+
+/* STAND_IN_PROFILE names a file that gets the number of launches of every profiled range. */
+static int launches, profiled_from;
+int cuProfilerStart(void) { return profiled_from = launches, 0; }
+int cuProfilerStop(void) {
+  const char *path = getenv("STAND_IN_PROFILE");
+  FILE *file = path ? fopen(path, "a") : NULL;
+  if (file) fprintf(file, "%d\n", launches - profiled_from), fclose(file);
+  return 0;
+}
 int cuStreamCreate(void **s, unsigned f) { return (void)f, *s = NULL, 0; }
 int cuStreamSynchronize(void *s) { return (void)s, lost; }
 int cuEventCreate(void **e, unsigned f) { return (void)f, *e = calloc(1, sizeof(struct timespec)), 0; }
@@ -115,6 +125,7 @@ int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, 
   if (lost) return lost;
   if (bx * by * bz > 1024) return 1;
   if (shared > 49152 && (int)shared > ((kernel *)f)->shared) return 1;
+  launches++;
   ((kernel *)f)->call(parameters, grid, block);
   return 0;
 }

@@ -1,7 +1,9 @@
 package headertest_test
 
 import (
+	"os"
 	"os/exec"
+	"path/filepath"
 	"testing"
 )
 
@@ -93,6 +95,21 @@ func TestEmulatedCUDA(t *testing.T) {
 			`> {"id":4,"op":"measure","samples":100000}`, `< {"id":4,"op":"measure","error":{"code":"failed","message":"stumbled"}}`,
 			prepare("busy", `{"us":100}`, ""), prepared,
 			`> {"id":5,"op":"measure","samples":2}`, `< {"id":5,"op":"measure","count":2}`)
+	})
+	t.Run("profile", func(t *testing.T) {
+		t.Parallel()
+		seen := filepath.Join(t.TempDir(), "seen")
+		play(t, harness(h.Command[0], "EMULATED_PROFILE="+seen), hello,
+			prepare("busy", `{"us":1}`, ""), prepared,
+			`> {"id":3,"op":"profile","iterations":2,"warmup":3}`, `< {"id":3,"op":"profile","iterations":2,"launches":"<absent>"}`,
+			prepare("busy", `{"us":1}`, `,"cache":"cold"`), prepared,
+			`> {"id":4,"op":"profile","iterations":1}`, `< {"id":4,"op":"profile","iterations":1}`,
+			prepare("badlaunch", `{}`, ""), prepared,
+			`> {"id":5,"op":"profile","iterations":1}`, `< {"id":5,"op":"profile","error":{"code":"failed","message":"<string launching a run>"}}`)
+		// One line a profiled range: the launches of the runs, no sweep and no hold. The last launched nothing.
+		if got, err := os.ReadFile(seen); err != nil || string(got) != "2\n1\n0\n" {
+			t.Errorf("%v: launches in the profiled ranges %q", err, got)
+		}
 	})
 	t.Run("arguments", func(t *testing.T) {
 		t.Parallel()

@@ -60,6 +60,18 @@ func TestOpenCL(t *testing.T) {
 			`> {"id":7,"op":"measure","samples":5}`, `< {"id":7,"op":"measure","count":5,"samples":"<numbers 5>"}`,
 			`> {"id":8,"op":"bye"}`, `< {"id":8,"op":"bye"}`, `exit 0`)
 	})
+	t.Run("profile", func(t *testing.T) {
+		t.Parallel()
+		const launch = `{"kernel":"steps","queued":"<number 0..>","submit":"<number 0..>","start":"<number 1..>","end":"<number 1..>","global":[64]}`
+		play(t, h, hello,
+			prepare(`{"n":1000,"launches":2}`, "wall"), `< {"id":2,"op":"prepare","timer":"wall"}`,
+			`> {"id":3,"op":"profile","iterations":1,"warmup":2}`,
+			`< {"id":3,"op":"profile","iterations":1,"launches":[`+launch+`,`+launch+`]}`,
+			`> {"id":4,"op":"measure","samples":3}`, `< {"id":4,"op":"measure","count":3}`,
+			// A run that takes no events from pawl.h is seen too.
+			prepare(`{"n":10,"no_event":true}`, "device"), `< {"id":2,"op":"prepare","timer":"device"}`,
+			`> {"id":5,"op":"profile","iterations":1}`, `< {"id":5,"op":"profile","launches":[`+launch+`]}`)
+	})
 	t.Run("faults", func(t *testing.T) {
 		t.Parallel()
 		play(t, h, hello,

@@ -105,4 +105,6 @@ cuda = types.SimpleNamespace(
     synchronize=synchronize,
     _sleep=lambda cycles: launch("sleep", cycles / CYCLES_PER_NS),
     Event=Event,
+    profiler=types.SimpleNamespace(start=lambda: log.append("start"), stop=lambda: log.append("stop")),
+    nvtx=types.SimpleNamespace(range_push=lambda name: log.append("push " + name), range_pop=lambda: log.append("pop")),
 )
