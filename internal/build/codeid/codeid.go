@@ -116,37 +116,64 @@ func (c collected) digests(ctx context.Context) []measure.CodeDigest {
 }
 
 func (c *collected) host(ctx context.Context, file string) error {
-	f, err := elf.Open(file)
-	if err != nil {
-		return nil // a file that is no ELF has no host code
+	text, arch, err := disassemble(ctx, file)
+	if err != nil || text == "" {
+		return err
 	}
-	defer f.Close()
-	arch := strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(f.Machine.String(), "EM_"), "_", "-"))
-	h, size, data := sha256.New(), uint64(0), false
-	for _, s := range f.Sections {
-		switch {
-		case s.Flags&elf.SHF_EXECINSTR != 0:
-			size += s.Size
-		case strings.HasPrefix(s.Name, ".rodata") && s.Type == elf.SHT_PROGBITS && s.Flags&elf.SHF_COMPRESSED == 0:
-			data = true
-			if _, err := io.Copy(h, io.NewSectionReader(s, 0, int64(min(s.FileSize, 1<<30)))); err != nil {
-				return fmt.Errorf("read %s: %w", s.Name, err)
-			}
-		}
-	}
-	objdump, err := exec.LookPath("objdump")
-	if err != nil || size == 0 || size > maxText {
-		return nil // without it there is less to explain, and nothing wrong
-	}
-	text, err := cuda.Output(ctx, objdump, "-d", "-r", "-w", "--no-show-raw-insn", file)
+	data, err := readOnly(file)
 	if err != nil {
 		return err
 	}
-	if data {
-		c.add(Data, arch, digestOf(h))
-	}
+	c.add(Data, arch, data)
 	for _, fn := range ReadDisassembly(text) {
 		c.add(fn.Name, arch, fn.Digest)
 	}
 	return nil
+}
+
+// disassemble is the text of objdump for the host code of a file. It is empty for a
+// file without any, or with more than an explanation is worth, and where there is no
+// objdump: then there is less to explain, and nothing wrong.
+func disassemble(ctx context.Context, file string) (text, arch string, err error) {
+	f, err := elf.Open(file)
+	if err != nil {
+		return "", "", nil //nolint:nilerr // a file that is no ELF has no host code
+	}
+	defer f.Close()
+	size := uint64(0)
+	for _, s := range f.Sections {
+		if s.Flags&elf.SHF_EXECINSTR != 0 {
+			size += s.Size
+		}
+	}
+	objdump, err := exec.LookPath("objdump")
+	if err != nil || size == 0 || size > maxText {
+		return "", "", nil
+	}
+	arch = strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(f.Machine.String(), "EM_"), "_", "-"))
+	text, err = cuda.Output(ctx, objdump, "-d", "-r", "-w", "--no-show-raw-insn", file)
+	return text, arch, err
+}
+
+// readOnly is the digest of the constants of a program; empty where it has none.
+func readOnly(file string) (string, error) {
+	f, err := elf.Open(file)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h, found := sha256.New(), false
+	for _, s := range f.Sections {
+		if !strings.HasPrefix(s.Name, ".rodata") || s.Type != elf.SHT_PROGBITS || s.Flags&elf.SHF_COMPRESSED != 0 {
+			continue
+		}
+		found = true
+		if _, err := io.Copy(h, io.NewSectionReader(s, 0, int64(min(s.FileSize, 1<<30)))); err != nil {
+			return "", fmt.Errorf("read %s: %w", s.Name, err)
+		}
+	}
+	if !found {
+		return "", nil
+	}
+	return digestOf(h), nil
 }

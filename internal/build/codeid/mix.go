@@ -1,0 +1,165 @@
+package codeid
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/goatnote-inc/pawl/internal/build/cuda"
+	"github.com/goatnote-inc/pawl/internal/profile"
+	"github.com/goatnote-inc/pawl/measure"
+)
+
+// Mixes identifies the named functions in the files, as Of does, and counts what
+// their code consists of. A name is one that Of gives, or that without what stands in
+// <>; no names are all. Data has no mix.
+func Mixes(ctx context.Context, files, names []string) ([]profile.Function, error) {
+	digests, err := Of(ctx, files)
+	if err != nil {
+		return nil, err
+	}
+	digests = slices.DeleteFunc(digests, func(d measure.CodeDigest) bool { return !wanted(d.Kernel, names) })
+	if len(digests) == 0 {
+		return nil, nil
+	}
+	mixes := map[[2]string]measure.Mix{}
+	for _, file := range files {
+		if err := mixesOf(ctx, file, mixes); err != nil {
+			return nil, fmt.Errorf("count the instructions of %s: %w", file, err)
+		}
+	}
+	list := make([]profile.Function, len(digests))
+	for i, d := range digests {
+		list[i].CodeDigest = d
+		if m, ok := mixes[[2]string{d.Kernel, d.Arch}]; ok {
+			list[i].Mix = &m
+		}
+	}
+	return list, nil
+}
+
+func wanted(name string, names []string) bool {
+	base, _, _ := strings.Cut(name, "<")
+	return name != Data && (len(names) == 0 || slices.Contains(names, name) || slices.Contains(names, base))
+}
+
+// mixesOf adds the mixes of a file by name and architecture. Functions of one name are
+// one, as they are for Of; what is in two files with the same code counts once.
+func mixesOf(ctx context.Context, file string, into map[[2]string]measure.Mix) error {
+	var list []cuda.Sass
+	if cuda.HasCode(file) {
+		device, err := cuda.Mixes(ctx, file)
+		if err != nil {
+			return err
+		}
+		list = device
+	}
+	text, arch, err := disassemble(ctx, file)
+	if err != nil {
+		return err
+	}
+	for name, mix := range ReadMixes(text) {
+		list = append(list, cuda.Sass{Symbol: name, Arch: arch, Mix: mix})
+	}
+	slices.SortFunc(list, func(a, b cuda.Sass) int {
+		return cmp.Or(strings.Compare(a.Symbol, b.Symbol), strings.Compare(a.Arch, b.Arch))
+	})
+	symbols := make([]string, len(list))
+	for i, s := range list {
+		symbols[i] = s.Symbol
+	}
+	own := map[[2]string]measure.Mix{}
+	for i, name := range cuda.Demangle(ctx, symbols) {
+		key := [2]string{cuda.Short(name), list[i].Arch}
+		own[key] = own[key].Add(list[i].Mix)
+	}
+	for key, mix := range own {
+		if had, ok := into[key]; ok && !same(had, mix) {
+			mix = had.Add(mix)
+		}
+		into[key] = mix
+	}
+	return nil
+}
+
+func same(a, b measure.Mix) bool {
+	return a.Instructions == b.Instructions && slices.Equal(a.Counts, b.Counts)
+}
+
+var (
+	mixLine   = regexp.MustCompile(`^\s*([0-9a-f]+):\t(\S.*)$`)
+	jumpsTo   = regexp.MustCompile(`(?:^|[\s,])([0-9a-f]+) <`)
+	armFormat = regexp.MustCompile(`file format elf64-(little|big)aarch64`)
+)
+
+// maxInstructions bounds what is kept of one function.
+const maxInstructions = 1 << 20
+
+// ReadMixes counts the instructions of every function in the text of objdump -d -r -w
+// --no-show-raw-insn, for x86-64 and 64-bit ARM.
+func ReadMixes(text string) map[string]measure.Mix {
+	r := mixReader{mixes: map[string]measure.Mix{}, classify: classifyX86}
+	for line := range strings.Lines(text) {
+		if len(line) <= maxLine {
+			r.line(strings.TrimRight(line, "\r\n"))
+		}
+	}
+	r.end()
+	return r.mixes
+}
+
+type mixReader struct {
+	mixes    map[string]measure.Mix
+	classify func(name, operands string) (class string, bytes int, loops bool)
+	skip     bool
+	name     string
+	code     []measure.Instruction
+}
+
+func (r *mixReader) line(line string) {
+	if m := sectionLine.FindStringSubmatch(line); m != nil {
+		r.end()
+		r.skip = !strings.HasPrefix(m[1], ".text")
+		return
+	}
+	if m := symbolLine.FindStringSubmatch(line); m != nil {
+		r.end()
+		if !r.skip && !slices.Contains(foreign, m[1]) && len(r.mixes) < maxFunctions {
+			r.name = m[1]
+		}
+		return
+	}
+	if armFormat.MatchString(line) {
+		r.classify = classifyARM
+	}
+	m := mixLine.FindStringSubmatch(line)
+	if r.name == "" || m == nil || len(r.code) == maxInstructions || padding.MatchString(m[2]) {
+		return
+	}
+	at, err := strconv.ParseUint(m[1], 16, 64)
+	if err != nil {
+		return
+	}
+	code, _, _ := strings.Cut(m[2], " # ")
+	code, _, _ = strings.Cut(code, "\t\t\t") // a relocation
+	name, operands, _ := strings.Cut(strings.TrimSpace(strings.ReplaceAll(code, "\t", " ")), " ")
+	in := measure.Instruction{At: at}
+	var loops bool
+	in.Class, in.Bytes, loops = r.classify(name, strings.TrimSpace(operands))
+	if t := jumpsTo.FindStringSubmatch(operands); t != nil && loops {
+		in.To, err = strconv.ParseUint(t[1], 16, 64)
+		in.Jumps = err == nil
+	}
+	r.code = append(r.code, in)
+}
+
+func (r *mixReader) end() {
+	if r.name != "" && len(r.code) > 0 {
+		r.mixes[r.name] = r.mixes[r.name].Add(measure.CountMix(r.code))
+	}
+	r.name, r.code = "", r.code[:0]
+}
