@@ -118,6 +118,9 @@ func (c *canvas) dashes(x, y, height int, fill color.Color) {
 // drawable replaces letters that the fonts do not have: an empty box says nothing.
 func drawable(s string) string {
 	return strings.Map(func(r rune) rune {
+		if hidden(r) {
+			return -1
+		}
 		if r > 0x24f && !strings.ContainsRune("…–—·→", r) {
 			return '?'
 		}

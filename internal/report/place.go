@@ -1,0 +1,116 @@
+package report
+
+import "math"
+
+// rect is a box in a drawing.
+type rect struct{ x, y, width, height float64 }
+
+func (r rect) overlaps(o rect) bool {
+	return r.x < o.x+o.width && o.x < r.x+r.width && r.y < o.y+o.height && o.y < r.y+r.height
+}
+
+func (r rect) holds(o rect) bool {
+	return o.x >= r.x && o.y >= r.y && o.x+o.width <= r.x+r.width && o.y+o.height <= r.y+r.height
+}
+
+func (r rect) wider(by float64) rect {
+	return rect{r.x - by, r.y - by, r.width + 2*by, r.height + 2*by}
+}
+
+// crossedBy tells whether a line goes through the box.
+func (r rect) crossedBy(a, b point) bool {
+	low, high := 0.0, 1.0
+	for _, side := range []struct{ from, step, least, most float64 }{
+		{a.x, b.x - a.x, r.x, r.x + r.width}, {a.y, b.y - a.y, r.y, r.y + r.height},
+	} {
+		if side.step == 0 {
+			if side.from < side.least || side.from > side.most {
+				return false
+			}
+			continue
+		}
+		enter, leave := (side.least-side.from)/side.step, (side.most-side.from)/side.step
+		low, high = max(low, min(enter, leave)), min(high, max(enter, leave))
+	}
+	return low < high
+}
+
+// placer finds room for labels: none covers another, nor a dot, and lines are crossed
+// only where there is no better place.
+type placer struct {
+	within rect
+	taken  []rect
+	lines  []obstacle
+}
+
+// obstacle is a line that labels keep off.
+type obstacle struct {
+	from, to point
+	cost     float64 // of crossing it, in pixels that one would rather go away from the dot
+}
+
+// nearest is how close a label comes to the middle of its dot.
+const nearest = 5.0
+
+// put finds the best place for a box beside a point and takes it. It gives false where
+// there is none.
+func (p *placer) put(at point, width, height float64) (rect, bool) {
+	best, cost := rect{}, math.Inf(1)
+	for ring := range 24 {
+		away := nearest + float64(ring*ring)*0.5 + float64(ring)*3
+		if away > cost {
+			break // only worse ones follow
+		}
+		for turn := range 24 {
+			sin, cos := math.Sincos(float64(turn) * math.Pi / 12)
+			box := rect{at.x + cos*(away+width/2) - width/2, at.y - sin*(away+height/2) - height/2, width, height}
+			if price := away + p.price(box, turn); price < cost {
+				best, cost = box, price
+			}
+		}
+	}
+	if math.IsInf(cost, 1) {
+		return rect{}, false
+	}
+	p.taken = append(p.taken, best)
+	return best, true
+}
+
+// price is infinite for a place that is taken. Right of the dot is where one looks first.
+func (p *placer) price(box rect, turn int) float64 {
+	if !p.within.holds(box) {
+		return math.Inf(1)
+	}
+	for _, other := range p.taken {
+		if box.wider(1.5).overlaps(other) {
+			return math.Inf(1)
+		}
+	}
+	price := 0.15 * math.Min(float64(turn), float64(24-turn))
+	for _, l := range p.lines {
+		if box.wider(1).crossedBy(l.from, l.to) {
+			price += l.cost
+		}
+	}
+	return price
+}
+
+// block takes a place that is no label's.
+func (p *placer) block(boxes ...rect) { p.taken = append(p.taken, boxes...) }
+
+// free tells whether nothing is there.
+func (p *placer) free(boxes ...rect) bool {
+	for _, b := range boxes {
+		for _, other := range p.taken {
+			if b.overlaps(other) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// avoid makes labels keep off a line.
+func (p *placer) avoid(from, to point, cost float64) {
+	p.lines = append(p.lines, obstacle{from, to, cost})
+}

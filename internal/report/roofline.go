@@ -1,0 +1,224 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/diagnose"
+	"github.com/goatnote-inc/pawl/measure"
+)
+
+// Roofline is how fast kernels are beside how fast the device lets them be. Without
+// ceilings it is points only.
+type Roofline struct {
+	Device  string
+	Memory  []Ceiling // bytes in a second; the first is the DRAM, which intensity is about
+	Compute []Ceiling // operations in a second
+	Points  []RoofPoint
+	Arrows  []Arrow
+	Notes   []string // what is not drawn, and what the numbers rest on
+}
+
+// Ceiling is a limit of the device.
+type Ceiling struct {
+	Name  string
+	Value float64
+}
+
+// RoofPoint is one side of a case.
+type RoofPoint struct {
+	Name           string
+	Side           string  // empty where there is only one
+	Intensity      float64 // operations for a byte of DRAM
+	FlopsPerSecond float64
+	Under          string // the name of the ceiling of arithmetic that counts for it
+}
+
+// Arrow leads from one point to another: what a change did.
+type Arrow struct{ From, To int }
+
+// casesDrawn is how many cases a roofline has room for.
+const casesDrawn = 30
+
+// Attainable is the most that the device allows at the intensity of a point; 0 where no
+// ceiling is known.
+func (r *Roofline) Attainable(p RoofPoint) float64 {
+	most := math.Inf(1)
+	if len(r.Memory) > 0 {
+		most = r.Memory[0].Value * p.Intensity
+	}
+	if peak := r.peak(p.Under); peak > 0 {
+		most = min(most, peak)
+	}
+	if math.IsInf(most, 1) {
+		return 0
+	}
+	return most
+}
+
+// peak is the ceiling of that name, or else the highest.
+func (r *Roofline) peak(name string) float64 {
+	highest := 0.0
+	for _, c := range r.Compute {
+		if c.Name == name {
+			return c.Value
+		}
+		highest = max(highest, c.Value)
+	}
+	return highest
+}
+
+// Ridge is the intensity at which a ceiling of arithmetic meets the DRAM's; 0 where
+// there is none.
+func (r *Roofline) Ridge(c Ceiling) float64 {
+	if len(r.Memory) == 0 {
+		return 0
+	}
+	return c.Value / r.Memory[0].Value
+}
+
+// add puts the sides of a case into the picture, the base first, joined by an arrow.
+func (r *Roofline) add(sides ...RoofPoint) {
+	var drawn []RoofPoint
+	for _, p := range sides {
+		if usable(p.Intensity) && usable(p.FlopsPerSecond) {
+			drawn = append(drawn, p)
+		}
+	}
+	if len(drawn) == 0 || r.cases() == casesDrawn {
+		return
+	}
+	for i, p := range drawn {
+		r.Points = append(r.Points, p)
+		if i > 0 {
+			r.Arrows = append(r.Arrows, Arrow{len(r.Points) - 2, len(r.Points) - 1})
+		}
+	}
+}
+
+func usable(v float64) bool { return v > 1e-9 && v < 1e21 }
+
+// cases are the points that no arrow ends in: an arrow joins the sides of one case.
+func (r *Roofline) cases() int { return len(r.Points) - len(r.Arrows) }
+
+// ceiling adds one that is not there yet.
+func ceiling(list *[]Ceiling, name string, value float64) {
+	if usable(value) && !slices.ContainsFunc(*list, func(c Ceiling) bool { return c.Name == name }) {
+		*list = append(*list, Ceiling{name, value})
+	}
+}
+
+// RooflineOf makes a roofline of what profilers saw. What they did not count is taken
+// from the suite: see rooflineside.go.
+func RooflineOf(whys []Why) *Roofline {
+	r := &Roofline{}
+	left := 0
+	for _, w := range whys {
+		name := plain(w.Case, nameLength)
+		var sides []RoofPoint
+		for _, side := range []struct {
+			seen *diagnose.Seen
+			name string
+		}{{w.Before, measure.Base}, {w.After, measure.Candidate}} {
+			if side.seen == nil {
+				continue
+			}
+			s := sideOf(*side.seen)
+			p := RoofPoint{Name: name, Side: side.name, Intensity: s.intensity, FlopsPerSecond: s.rate, Under: s.under(side.seen.Card)}
+			if w.Before == nil || w.After == nil {
+				p.Side = ""
+			}
+			sides = append(sides, p)
+			s.ceilings(r, *side.seen)
+			r.Device = cmp.Or(r.Device, deviceName(*side.seen))
+		}
+		before := len(r.Points)
+		if r.add(sides...); len(r.Points) == before && len(sides) > 0 {
+			left++
+		}
+	}
+	r.conclude(left, "no operations, no traffic or no time is known of them")
+	return r
+}
+
+// RooflineOfRun makes a roofline of a record: the work that the suite declares and the
+// time that was measured. The card's ceilings are those it is sold with.
+func RooflineOfRun(run *measure.Run, wanted func(measure.CaseKey) bool) *Roofline {
+	r := &Roofline{Device: plain(run.Device.Name, nameLength)}
+	card, known := gpu.CardOf(run.Device)
+	work := map[string]measure.Case{}
+	for _, c := range run.Cases {
+		if c.Unit == "ns" && wanted(c.CaseKey) {
+			work[c.Name()] = c
+		}
+	}
+	left := 0
+	for _, s := range Summarise(run) {
+		c, ok := work[s.Name]
+		if !ok {
+			continue
+		}
+		dtype := gpu.FP32
+		if text, ok := c.Params["dtype"].(string); ok {
+			if d, err := gpu.ParseDType(text); err == nil {
+				dtype = d
+			}
+		}
+		var sides []RoofPoint
+		for _, side := range inOrder(s.Sides) {
+			p := RoofPoint{Name: plain(s.Name, nameLength), Side: side.Implementation, Under: ceilingName(dtype, card), FlopsPerSecond: side.GFLOPS * 1e9}
+			if c.Bytes > 0 {
+				p.Intensity = c.Flops / c.Bytes
+			}
+			if side.Samples > 0 {
+				sides = append(sides, p)
+			}
+		}
+		if len(sides) == 1 {
+			sides[0].Side = ""
+		}
+		if known {
+			ceiling(&r.Compute, ceilingName(dtype, card), card.Peak(dtype).Value*1e12)
+			ceiling(&r.Compute, ceilingName(gpu.FP32, card), card.Peak(gpu.FP32).Value*1e12)
+			ceiling(&r.Memory, "DRAM", card.BandwidthGBs.Value*1e9)
+		}
+		before := len(r.Points)
+		if r.add(sides...); len(r.Points) == before {
+			left++
+		}
+	}
+	r.Notes = append(r.Notes, "Operations and bytes are those that the suite declares; a cache can lift a kernel above the slope.")
+	r.conclude(left, "the suite declares no flops or no bytes for them, or they have no time")
+	return r
+}
+
+// inOrder are the two sides of a gate, the base first; references are other cases'.
+func inOrder(sides []SideSummary) []SideSummary {
+	var list []SideSummary
+	for _, name := range []string{measure.Base, measure.Candidate} {
+		for _, s := range sides {
+			if s.Implementation == name {
+				list = append(list, s)
+			}
+		}
+	}
+	return list
+}
+
+// conclude says what is not drawn.
+func (r *Roofline) conclude(left int, why string) {
+	slices.SortStableFunc(r.Compute, func(a, b Ceiling) int { return cmp.Compare(b.Value, a.Value) })
+	if left > 0 {
+		reason := why
+		if r.cases() == casesDrawn {
+			reason = fmt.Sprintf("a picture has room for %d, or %s", casesDrawn, why)
+		}
+		r.Notes = append(r.Notes, fmt.Sprintf("Not drawn: %s (%s).", Plural(left, "case"), reason))
+	}
+	if len(r.Points) > 0 && len(r.Memory)+len(r.Compute) == 0 {
+		r.Notes = append(r.Notes, fmt.Sprintf("No ceiling is known of %s: only the points are drawn.", cmp.Or(r.Device, "this device")))
+	}
+}

@@ -1,0 +1,109 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"strings"
+)
+
+// Describe says in words what the picture shows.
+func (r *Roofline) Describe() string {
+	var parts []string
+	var limits []string
+	for _, c := range r.Memory {
+		limits = append(limits, c.Name+" "+si(c.Value, "B/s"))
+	}
+	for _, c := range r.Compute {
+		text := c.Name + " " + si(c.Value, "FLOP/s")
+		if ridge := r.Ridge(c); ridge > 0 {
+			text += " from " + short(ridge) + " FLOP/byte on"
+		}
+		limits = append(limits, text)
+	}
+	head := "Roofline"
+	if r.Device != "" {
+		head += " of " + r.Device
+	}
+	if len(limits) > 0 {
+		head += ": " + strings.Join(limits, ", ")
+	}
+	parts = append(parts, head+".")
+	for i := 0; i < len(r.Points); {
+		sides := r.sidesAt(i)
+		text := cmp.Or(r.Points[i].Name, "kernel") + ": "
+		for j, p := range r.Points[i : i+sides] {
+			if j > 0 {
+				text += ", then "
+			}
+			text += r.describePoint(p)
+		}
+		parts = append(parts, text+".")
+		i += sides
+	}
+	return strings.Join(append(parts, r.Notes...), " ")
+}
+
+// sidesAt is how many points belong to the case that begins there.
+func (r *Roofline) sidesAt(i int) int {
+	for _, a := range r.Arrows {
+		if a.From == i {
+			return 1 + r.sidesAt(a.To)
+		}
+	}
+	return 1
+}
+
+func (r *Roofline) describePoint(p RoofPoint) string {
+	text := fmt.Sprintf("%s at %s FLOP/byte", si(p.FlopsPerSecond, "FLOP/s"), short(p.Intensity))
+	if p.Side != "" {
+		text = p.Side + " " + text
+	}
+	if most := r.Attainable(p); most > 0 {
+		text += fmt.Sprintf(" (%s of the %s that is possible there, limited by %s)", share(p.FlopsPerSecond/most), si(most, "FLOP/s"), r.limitedBy(p))
+	}
+	return text
+}
+
+func (r *Roofline) limitedBy(p RoofPoint) string {
+	if len(r.Memory) > 0 && (len(r.Compute) == 0 || r.Memory[0].Value*p.Intensity < r.peak(p.Under)) {
+		return r.Memory[0].Name
+	}
+	return cmp.Or(p.Under, "arithmetic")
+}
+
+// share writes how much of something is reached; with more digits where it is little.
+func share(v float64) string {
+	switch {
+	case v >= 0.1:
+		return fmt.Sprintf("%.0f %%", 100*v)
+	case v >= 0.001:
+		return fmt.Sprintf("%.1f %%", 100*v)
+	default:
+		return "less than 0.1 %"
+	}
+}
+
+// si writes a number with three digits and the prefix of its unit: "30.3 TFLOP/s".
+func si(v float64, unit string) string {
+	prefixes := []string{"", "k", "M", "G", "T", "P", "E"}
+	i := 0
+	for v >= 999.5 && i < len(prefixes)-1 {
+		v /= 1000
+		i++
+	}
+	return short(v) + " " + prefixes[i] + unit
+}
+
+// short writes a number with three digits, none of them for show.
+func short(v float64) string {
+	if v == 0 || math.IsNaN(v) || math.IsInf(v, 0) {
+		return "0"
+	}
+	decimals := 2 - int(math.Floor(math.Log10(math.Abs(v))))
+	text := fmt.Sprintf("%.*f", min(max(decimals, 0), 6), v)
+	if strings.Contains(text, ".") {
+		text = strings.TrimRight(strings.TrimRight(text, "0"), ".")
+	}
+	return text
+}

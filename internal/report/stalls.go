@@ -1,0 +1,145 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/goatnote-inc/pawl/internal/diagnose"
+	"github.com/goatnote-inc/pawl/internal/profile"
+)
+
+// Stalls is what the warps of a kernel waited for, before and after a change: cycles
+// for each instruction that a warp issued.
+type Stalls struct {
+	Bars  []Stall // the longest first, the rest summed at the end
+	Sides [2]string
+	Total [2]float64 // all of it, also what has no bar; 0 where a side is not known
+}
+
+// Stall is one reason. A side that is not known has 0.
+type Stall struct {
+	Reason string // in words
+	Cycles [2]float64
+}
+
+// stallsDrawn is how many reasons have a bar of their own.
+const stallsDrawn = 6
+
+// stallWords say what a reason means, next to the tool's own word: who knows the one
+// looks for it, who does not needs the other.
+var stallWords = map[string]string{
+	"barrier":            "barrier: other warps of the block",
+	"branch_resolving":   "branch resolving: where to go on",
+	"dispatch":           "dispatch: held back",
+	"drain":              "drain: writes at the end",
+	"gmma":               "gmma: tensor cores",
+	"imc_miss":           "imc miss: constants",
+	"lg_throttle":        "lg throttle: queue of global loads full",
+	"long_scoreboard":    "long scoreboard: data from memory",
+	"math_pipe_throttle": "math pipe throttle: arithmetic busy",
+	"membar":             "membar: memory barrier",
+	"mio_throttle":       "mio throttle: queue of shared memory full",
+	"misc":               "misc",
+	"no_instruction":     "no instruction: code not there yet",
+	"not_selected":       "not selected: another warp was taken",
+	"selected":           "selected: issuing, no stall",
+	"short_scoreboard":   "short scoreboard: data from shared memory",
+	"sleeping":           "sleeping",
+	"tex_throttle":       "tex throttle: texture queue full",
+	"wait":               "wait: fixed latency",
+}
+
+// StallsOf compares the reasons of two sides; either may be nil. It gives nil where no
+// tool counted any.
+func StallsOf(before, after *diagnose.Seen) *Stalls {
+	s := &Stalls{Sides: [2]string{"base", "candidate"}}
+	var sides [2]profile.Facts
+	for i, seen := range []*diagnose.Seen{before, after} {
+		if seen != nil {
+			sides[i] = seen.Facts
+		}
+	}
+	reasons := map[string]bool{}
+	for _, facts := range sides {
+		for name, v := range facts {
+			if reason, ok := stallReason(name); ok && usable(v) {
+				reasons[reason] = true
+			}
+		}
+	}
+	for _, reason := range slices.Sorted(maps.Keys(reasons)) {
+		bar := Stall{Reason: cmp.Or(stallWords[reason], strings.ReplaceAll(reason, "_", " "))}
+		for i, facts := range sides {
+			if v := facts["stall_"+reason]; usable(v) {
+				bar.Cycles[i] = v
+				s.Total[i] += v
+			}
+		}
+		s.Bars = append(s.Bars, bar)
+	}
+	if len(s.Bars) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(s.Bars, func(a, b Stall) int {
+		return cmp.Compare(max(b.Cycles[0], b.Cycles[1]), max(a.Cycles[0], a.Cycles[1]))
+	})
+	s.sumRest()
+	return s
+}
+
+// stallReason is the reason that a quantity counts the cycles of.
+func stallReason(quantity string) (string, bool) {
+	reason, ok := strings.CutPrefix(quantity, "stall_")
+	return reason, ok && !strings.HasSuffix(reason, "_pct")
+}
+
+// sumRest makes one bar of those that are too many.
+func (s *Stalls) sumRest() {
+	if len(s.Bars) <= stallsDrawn+1 {
+		return
+	}
+	rest := Stall{Reason: fmt.Sprintf("%d others", len(s.Bars)-stallsDrawn)}
+	for _, b := range s.Bars[stallsDrawn:] {
+		rest.Cycles[0] += b.Cycles[0]
+		rest.Cycles[1] += b.Cycles[1]
+	}
+	s.Bars = append(s.Bars[:stallsDrawn], rest)
+}
+
+// both tells whether there are two sides.
+func (s *Stalls) both() bool { return s.Total[0] > 0 && s.Total[1] > 0 }
+
+// Describe says in words what the bars show.
+func (s *Stalls) Describe() string {
+	var parts []string
+	for _, b := range s.Bars {
+		parts = append(parts, b.Reason+" "+s.cycles(b.Cycles))
+	}
+	return fmt.Sprintf("What warps wait for, in cycles for each instruction, %s in all. %s.", s.cycles(s.Total), strings.Join(parts, "; "))
+}
+
+func (s *Stalls) cycles(c [2]float64) string {
+	switch {
+	case s.both():
+		return cycles(c[0]) + " to " + cycles(c[1])
+	case s.Total[0] > 0:
+		return cycles(c[0])
+	default:
+		return cycles(c[1])
+	}
+}
+
+// cycles writes as many digits as can be seen in a bar.
+func cycles(v float64) string {
+	switch {
+	case v >= 100:
+		return fmt.Sprintf("%.0f", v)
+	case v >= 0.1 || v == 0:
+		return fmt.Sprintf("%.1f", v)
+	default:
+		return short(v)
+	}
+}
