@@ -15,21 +15,55 @@ type sheet struct {
 	*csv.Reader
 	header  []string
 	columns map[string]int
+	notes   []string // lines that are no rows: messages, the program's own output
 }
 
-// openSheet finds the header in what a tool printed: the first line with these
-// columns. What stands before it (messages, the program's own output) is kept as notes.
-func openSheet(data []byte, want ...string) (*sheet, []string, error) {
-	notes := &notes{}
+// openSheet finds the header in what a tool printed: the first line with these columns.
+func openSheet(data []byte, want ...string) (*sheet, error) {
+	var before notes
 	for len(data) > 0 {
 		line, rest, _ := bytes.Cut(data, []byte("\n"))
 		if header, ok := headerOf(line, want); ok {
-			return newSheet(header, rest, notes)
+			if bytes.HasPrefix(bytes.TrimPrefix(line, []byte("\ufeff")), []byte(`"`)) {
+				rest = rowsOf(rest, &before)
+			}
+			return newSheet(header, rest, before.list)
 		}
-		notes.add(string(line))
+		before.add(string(line))
 		data = rest
 	}
-	return nil, nil, fmt.Errorf("no line names the columns %s", strings.Join(want, ", "))
+	return nil, fmt.Errorf("no line names the columns %s", strings.Join(want, ", "))
+}
+
+// rowsOf drops the lines that are no rows. Where a tool quotes every cell, a row begins
+// with a quote, and what the program printed in between does not. Cells may have line
+// breaks, so quotes are counted.
+func rowsOf(data []byte, other *notes) []byte {
+	var rows []byte // nil while there is nothing to drop
+	inside := false
+	for at := 0; at < len(data); {
+		line := data[at:]
+		if end := bytes.IndexByte(line, '\n'); end >= 0 {
+			line = line[:end+1]
+		}
+		switch {
+		case !inside && line[0] != '"':
+			if rows == nil {
+				rows = append(make([]byte, 0, len(data)), data[:at]...)
+			}
+			other.add(strings.TrimRight(string(line), "\n"))
+		default:
+			inside = inside != (bytes.Count(line, []byte(`"`))%2 == 1)
+			if rows != nil {
+				rows = append(rows, line...)
+			}
+		}
+		at += len(line)
+	}
+	if rows == nil {
+		return data
+	}
+	return rows
 }
 
 func headerOf(line []byte, want []string) ([]string, bool) {
@@ -60,20 +94,20 @@ func headerOf(line []byte, want []string) ([]string, bool) {
 	return header, true
 }
 
-func newSheet(header []string, rest []byte, notes *notes) (*sheet, []string, error) {
+func newSheet(header []string, rest []byte, notes []string) (*sheet, error) {
 	if len(header) > maxColumns {
-		return nil, nil, fmt.Errorf("%d columns, more than %d", len(header), maxColumns)
+		return nil, fmt.Errorf("%d columns, more than %d", len(header), maxColumns)
 	}
-	s := &sheet{csv.NewReader(bytes.NewReader(rest)), header, map[string]int{}}
+	s := &sheet{csv.NewReader(bytes.NewReader(rest)), header, map[string]int{}, notes}
 	for i, name := range header {
 		if _, twice := s.columns[name]; twice {
-			return nil, nil, fmt.Errorf("the column %q is there twice", name)
+			return nil, fmt.Errorf("the column %q is there twice", name)
 		}
 		s.columns[name] = i
 	}
 	s.FieldsPerRecord = -1 // rows of metrics are shorter than those of rules
 	s.ReuseRecord = true
-	return s, notes.list, nil
+	return s, nil
 }
 
 // next reads a row; io.EOF is the end.

@@ -28,7 +28,7 @@ func readRaw(data []byte) (*Profile, error) {
 }
 
 func rawPage(data []byte) (*Profile, error) {
-	s, notes, err := openSheet(data, "ID", "Kernel Name")
+	s, err := openSheet(data, "ID", "Kernel Name")
 	if err != nil {
 		return nil, err
 	}
@@ -47,8 +47,7 @@ func rawPage(data []byte) (*Profile, error) {
 	for i := range min(len(row), len(units)) {
 		units[i] = strings.Clone(row[i])
 	}
-	p := &Profile{Format: Format, Tool: Tool{Name: "ncu", Page: "raw"}, Notes: notes}
-	p.Tool.Version = noted(notes)
+	p := &Profile{Format: Format, Tool: Tool{Name: "ncu", Page: "raw"}, Notes: s.notes}
 	var total count
 	for {
 		row, err := s.next()
@@ -57,10 +56,6 @@ func rawPage(data []byte) (*Profile, error) {
 		}
 		if err != nil {
 			return nil, err
-		}
-		if len(row) == 1 { // a line of the tool, or of the program
-			p.note(row[0])
-			continue
 		}
 		l, err := s.launch(row)
 		if err != nil {
@@ -76,6 +71,7 @@ func rawPage(data []byte) (*Profile, error) {
 			m.setValue(row[i], &numbers[n])
 			l.Metrics = append(l.Metrics, m)
 		}
+		l.complete()
 		p.Launches = append(p.Launches, l)
 		total.launches, total.metrics = total.launches+1, total.metrics+len(l.Metrics)
 		if err := total.check(); err != nil {
@@ -95,28 +91,34 @@ func notEOF(err error) error {
 	return err
 }
 
-// note keeps a line that stands between the values.
-func (p *Profile) note(line string) {
-	n := notes{p.Notes}
-	n.add(line)
-	p.Notes = n.list
+// placed are columns with a place of their own in the launch, a metric or a rule;
+// aside are the others that ncu has for a launch.
+var (
+	placed = columns("ID", "Kernel Name", "CC", "Block Size", "Grid Size",
+		"Section Name", "Metric Name", "Metric Unit", "Metric Value", "Minimum", "Maximum", "Average",
+		"Rule Name", "Rule Type", "Rule Description", "Estimated Speedup Type", "Estimated Speedup")
+	aside = columns("Process ID", "Process Name", "Host Name", "Kernel Time", "Context", "Stream", "Device", "Device Id", "Invocations")
+)
+
+func columns(names ...string) map[string]bool {
+	set := map[string]bool{}
+	for _, name := range names {
+		set[name] = true
+	}
+	return set
 }
 
-// idColumns are what ncu says of a launch and that is no metric.
-var idColumns = map[string]bool{
-	"ID": true, "Process ID": true, "Process Name": true, "Host Name": true, "Kernel Name": true, "Kernel Time": true,
-	"Context": true, "Stream": true, "Block Size": true, "Grid Size": true, "Device": true, "Device Id": true, "CC": true,
-	"Invocations": true, "Section Name": true, "Metric Name": true, "Metric Unit": true, "Metric Value": true,
-	"Rule Name": true, "Rule Type": true, "Rule Description": true, "Estimated Speedup Type": true, "Estimated Speedup": true,
-	"Minimum": true, "Maximum": true, "Average": true,
+// isField tells the columns that say more of the launch. Names of metrics have neither
+// spaces nor colons; what has is a range of NVTX.
+func isField(name string) bool {
+	return !placed[name] && (aside[name] || name == "" || strings.ContainsAny(name, " :"))
 }
 
-// metricColumns are those of a raw page that hold metrics. Names of metrics have
-// neither spaces nor colons; what has is of the launch (NVTX ranges).
+// metricColumns are those of a raw page that hold metrics.
 func (s *sheet) metricColumns() []int {
 	var list []int
 	for i, name := range s.header {
-		if !idColumns[name] && !strings.ContainsAny(name, " :") && name != "" {
+		if !placed[name] && !isField(name) {
 			list = append(list, i)
 		}
 	}
@@ -146,22 +148,32 @@ func (s *sheet) launch(row []string) (Launch, error) {
 		}
 	}
 	for i, name := range s.header {
-		if i >= len(row) || row[i] == "" || inLaunch[name] {
-			continue
-		}
-		if idColumns[name] || strings.ContainsAny(name, " :") || name == "" {
+		if i < len(row) && row[i] != "" && isField(name) {
 			l.Fields = append(l.Fields, Field{name, strings.Clone(row[i])})
 		}
 	}
 	return l, nil
 }
 
-// inLaunch are columns with a place of their own, in the launch, a metric or a rule.
-var inLaunch = map[string]bool{
-	"ID": true, "Kernel Name": true, "CC": true, "Block Size": true, "Grid Size": true,
-	"Section Name": true, "Metric Name": true, "Metric Unit": true, "Metric Value": true,
-	"Rule Name": true, "Rule Type": true, "Rule Description": true, "Estimated Speedup Type": true, "Estimated Speedup": true,
-	"Minimum": true, "Maximum": true, "Average": true,
+// complete takes from the metrics what releases before 2023 say of a launch only there.
+func (l *Launch) complete() {
+	if l.CC != "" && l.Block != [3]int{} && l.Grid != [3]int{} {
+		return
+	}
+	number := map[string]int{}
+	for i := range l.Metrics {
+		if m := &l.Metrics[i]; m.Value != nil && *m.Value >= 0 && *m.Value < 1<<31 {
+			number[m.Name] = int(*m.Value)
+		}
+	}
+	if major := number["device__attribute_compute_capability_major"]; l.CC == "" && major > 0 {
+		l.CC = fmt.Sprintf("%d.%d", major, number["device__attribute_compute_capability_minor"])
+	}
+	for stem, into := range map[string]*[3]int{"launch__block_dim_": &l.Block, "launch__grid_dim_": &l.Grid} {
+		if *into == [3]int{} {
+			*into = [3]int{number[stem+"x"], number[stem+"y"], number[stem+"z"]}
+		}
+	}
 }
 
 // parseDims reads "(64, 32, 1)".
@@ -183,17 +195,6 @@ func parseDims(s string) (dims [3]int, ok bool) {
 		dims[i] = int(n)
 	}
 	return dims, true
-}
-
-// noted finds the version of ncu in its messages, where it says so.
-func noted(notes []string) string {
-	for _, line := range notes {
-		if _, version, ok := strings.Cut(line, "Version "); ok {
-			version, _, _ = strings.Cut(version, " ")
-			return version
-		}
-	}
-	return ""
 }
 
 // isRaw tells a raw page by its header.

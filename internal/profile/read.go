@@ -29,6 +29,8 @@ var forms = []struct {
 }{
 	{"a profile record", isJSON, readJSON},
 	{"a raw page of ncu (--page raw --csv)", isRaw, readRaw},
+	{"a details page of ncu (--page details --csv)", isDetails, readDetails},
+	{"a text page of ncu", isText, readText},
 }
 
 func formNames() string {
