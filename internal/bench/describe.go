@@ -123,7 +123,7 @@ func (r *run) add(s side, c suite.Case, timers []measure.Timer) error {
 		c.Samples = trial.ScoreSamples
 	}
 	measured := trial.Case{
-		Key: key, Params: c.Params.Map(), Implementation: c.Implementation,
+		Key: key, Params: r.benchmark(c.Benchmark).Complete(c.Params).Map(), Implementation: c.Implementation,
 		Timer: c.Timer, Samples: c.Samples, Warmup: c.Warmup, Bytes: c.Bytes,
 	}
 	var err error
@@ -140,7 +140,7 @@ func (r *run) add(s side, c suite.Case, timers []measure.Timer) error {
 		c.Timer = measure.TimerOutside
 	}
 	declared := measure.Case{
-		CaseKey: key, Params: c.Params.Map(), Unit: "ns", Better: measure.Lower,
+		CaseKey: key, Params: measured.Params, Unit: "ns", Better: measure.Lower,
 		Gate: c.Gate, Timer: c.Timer, Flops: c.Flops, Bytes: c.Bytes,
 	}
 	r.declared = append(r.declared, declared)

@@ -284,7 +284,7 @@ func (f *fuzz) buildImplementation(ctx context.Context, name string, t target, l
 		params = append(params, x.Params)
 	}
 	for _, p := range params {
-		v, err := f.Suite.VariantFor(name, p)
+		v, err := f.Suite.VariantFor(name, t.Complete(p))
 		if err != nil {
 			return err
 		}
@@ -342,7 +342,7 @@ func firstReason(reports []*oracle.Report) string {
 }
 
 func (f *fuzz) campaign(ctx context.Context, t target, left time.Duration, log io.Writer) (*oracle.Report, error) {
-	subject := f.harnessed(suite.Candidate, log)
+	subject := f.harnessed(suite.Candidate, t.Benchmark, log)
 	if f.checked() {
 		subject = f.launched(t.Benchmark, log)
 	}

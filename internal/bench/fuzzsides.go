@@ -93,22 +93,22 @@ func (k *kernel) close(ctx context.Context) error {
 
 // harnessed is the kernel in the suite's own harness. Only what was built can run: a
 // config that would need another build is one that the kernel does not do.
-func (f *fuzz) harnessed(implementation string, log io.Writer) *kernel {
+func (f *fuzz) harnessed(implementation string, b suite.Benchmark, log io.Writer) *kernel {
 	key := func(p suite.Params) (string, error) {
-		v, err := f.Suite.VariantFor(implementation, p)
+		v, err := f.Suite.VariantFor(implementation, b.Complete(p))
 		if err == nil && !f.built[implementation+v.Build.Key()] {
 			err = fmt.Errorf("%s is not built for {%s}", implementation, p)
 		}
 		return v.Harness.Key(), err
 	}
 	start := func(_ context.Context, p suite.Params) (*oracle.HarnessSubject, error) {
-		v, err := f.Suite.VariantFor(implementation, p)
+		v, err := f.Suite.VariantFor(implementation, b.Complete(p))
 		if err != nil {
 			return nil, err
 		}
 		return &oracle.HarnessSubject{
-			Implementation: implementation,
-			Process:        oracle.Process{Dir: f.tensors, Start: f.starter("", v.Harness, log)},
+			Implementation: implementation, Complete: b.Complete,
+			Process: oracle.Process{Dir: f.tensors, Start: f.starter("", v.Harness, log)},
 		}, nil
 	}
 	return newKernel(implementation, start, key)
@@ -150,7 +150,7 @@ func (f *fuzz) launched(b suite.Benchmark, log io.Writer) *kernel {
 		h, _ := f.Suite.Implementation(suite.Candidate)
 		h.Harness.Command, h.Harness.Env = launch.Command(path), nil
 		return &oracle.HarnessSubject{
-			Implementation: suite.Candidate, Launch: spec,
+			Implementation: suite.Candidate, Launch: spec, Complete: b.Complete,
 			Process: oracle.Process{Dir: f.tensors, Start: f.starter(harness.Launcher, h.Harness, log)},
 		}, nil
 	}
@@ -170,7 +170,7 @@ func (f *fuzz) reference(b suite.Benchmark, log io.Writer) (oracle.Reference, fu
 		c := &oracle.CommandReference{Process: oracle.Process{Dir: f.tensors, Start: f.starter(harness.Oracle, h.Harness, log)}}
 		return c, c.Close
 	case b.Check.Implementation != "":
-		k := f.harnessed(b.Check.Implementation, log)
+		k := f.harnessed(b.Check.Implementation, b, log)
 		return oracle.ImplementationReference{Subject: k}, k.close
 	default:
 		return oracle.ExpressionReference{Formulas: b.Check.Expression}, func(context.Context) error { return nil }

@@ -93,6 +93,8 @@ type HarnessSubject struct {
 	Implementation string
 	// Launch says what the launcher is to start; nil for a harness.
 	Launch func(suite.Params) (*harness.Launch, error)
+	// Complete adds to the parameters of a config those of how it is computed; nil adds none.
+	Complete func(suite.Params) suite.Params
 
 	prepared string // the config that the session is ready for
 }
@@ -128,8 +130,12 @@ func (h *HarnessSubject) Run(ctx context.Context, t Task) ([]tensor.Tensor, erro
 }
 
 func (h *HarnessSubject) prepare(ctx context.Context, session *harness.Session, t Task) error {
+	params := t.Params
+	if h.Complete != nil {
+		params = h.Complete(params)
+	}
 	p := harness.Prepare{
-		Benchmark: t.Benchmark, Implementation: h.Implementation, Params: t.Params.Map(),
+		Benchmark: t.Benchmark, Implementation: h.Implementation, Params: params.Map(),
 		Cache: measure.Hot, Timer: session.Welcome.Timers[0], Seed: t.Poison, Arguments: t.Arguments,
 	}
 	if h.Launch != nil {

@@ -20,6 +20,9 @@ func (r *resolver) benchmarks() {
 		}
 	}
 	for i := range entries {
+		if !r.tuning.wants(entries[i].name) {
+			continue
+		}
 		if entries[i].broken {
 			r.broken = true
 			continue
@@ -48,6 +51,7 @@ func (r *resolver) benchmark(e *entry[benchmarkDoc]) {
 	default:
 		b.Configs, b.Discover = r.listedConfigs(e), false
 	}
+	r.tune(e, &b)
 	if len(b.Configs) > 0 {
 		r.problem(e, &b)
 	}
@@ -60,9 +64,9 @@ func (r *resolver) benchmark(e *entry[benchmarkDoc]) {
 		return
 	}
 	for _, s := range sides {
-		r.checkTemplates(e.name, s, b.Configs, b.Configs[0].Params.names())
+		r.checkTemplates(&b, s)
 	}
-	p := &plan{entry: e, sides: sides, hits: make([]int, len(e.value.Overrides))}
+	p := &plan{entry: e, benchmark: &b, sides: sides, hits: make([]int, len(e.value.Overrides))}
 	p.settings = settings{settingsDoc: r.doc.Measure.settingsDoc, gate: true}
 	p.lay(settingsDoc{}, r.listedWork(e), nil)
 	p.lay(e.value.settingsDoc, e.value.workDoc, e.value.Gate)
@@ -82,8 +86,9 @@ func (r *resolver) benchmark(e *entry[benchmarkDoc]) {
 type plan struct {
 	*entry[benchmarkDoc]
 	settings
-	sides []*side
-	hits  []int // of each override
+	benchmark *Benchmark
+	sides     []*side
+	hits      []int // of each override
 }
 
 // sidesOf finds the implementations of a benchmark: those it names, or all of the
@@ -158,7 +163,7 @@ func (s *settings) lay(o settingsDoc, w workDoc, gate *bool) {
 
 // cases appends the cases of one config; false means that there is no room for more.
 func (r *resolver) cases(p *plan, config Config) bool {
-	variables := config.Params.Map()
+	variables, complete := config.Params.Map(), p.benchmark.Complete(config.Params)
 	s := p.settings
 	for i, o := range p.value.Overrides {
 		if r.matches(o.When, variables, config.Name) {
@@ -188,7 +193,7 @@ func (r *resolver) cases(p *plan, config Config) bool {
 			if i == 0 {
 				r.tryMetrics(c)
 			}
-			if !side.assign(len(r.suite.cases), config.Params) {
+			if !side.assign(len(r.suite.cases), complete) {
 				r.add(p.at, "narrow the parameters that stand in commands", "implementation %q has more than %d variants", side.name, maxVariants)
 				return false
 			}

@@ -8,13 +8,14 @@ import (
 
 // digest identifies the resolved suite: the merged values with their order and,
 // for scalars, their spelling; not the files they came from, nor comments.
-func digest(root *node) string {
+func digest(root *node, t *tuning) string {
 	text := []byte("pawl.suite/v1\n")
 	for i, key := range root.keys {
 		if key.text != "extends" { // what it brought in is in the tree
 			text = root.items[i].appendTo(key.appendTo(text))
 		}
 	}
+	text = append(text, t.String()...)
 	sum := sha256.Sum256(text)
 	return "sha256:" + hex.EncodeToString(sum[:])
 }

@@ -46,7 +46,7 @@ func (s *Suite) Fill(listed []Listed) (*Suite, error) {
 	if err := p.err(); err != nil {
 		return nil, err
 	}
-	return resolve(s.root, s.doc, listed, p)
+	return resolve(s.root, s.doc, listed, nil, p)
 }
 
 // declareListed makes room for an implementation that only the harness knows.

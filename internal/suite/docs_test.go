@@ -80,6 +80,7 @@ func TestReferenceTables(t *testing.T) {
 		reflect.TypeFor[benchmarkDoc](), reflect.TypeFor[overrideDoc](),
 		reflect.TypeFor[policyDoc](), reflect.TypeFor[caseLimitsDoc](), reflect.TypeFor[baselineDoc](),
 		reflect.TypeFor[argumentDoc](), reflect.TypeFor[launchDoc](), reflect.TypeFor[checkDoc](), reflect.TypeFor[fuzzDoc](), reflect.TypeFor[toleranceDoc](),
+		reflect.TypeFor[tuneDoc](), reflect.TypeFor[tunableDoc](), reflect.TypeFor[occupancyDoc](),
 		reflect.TypeFor[gatesDoc](), reflect.TypeFor[preflightDoc](), reflect.TypeFor[claimsDoc](),
 	} {
 		docs[at.Name()] = at
@@ -169,6 +170,10 @@ func valueWords(at reflect.Type, f field) string {
 		return "`normal`, `uniform` or `{uniform: [low, high]}`"
 	case *many[inputKind]:
 		return "one or a list of `" + strings.Join(inputKind("").words(), "`, `") + "`"
+	case *scalar:
+		return "a number, text, `true` or `false`"
+	case *many[scalar]:
+		return "one value, or a list"
 	case *[]formula:
 		return "a list of expressions"
 	case *[]text:

@@ -156,6 +156,15 @@ func describeProblem(b *strings.Builder, bench Benchmark) {
 			fmt.Fprintf(b, "%s/%s preflight %+v %v claims %+v %v\n", bench.Name, c.Name, preflight, err, claims, claimsErr)
 		}
 	}
+	if t := bench.Tune; t != nil {
+		for _, p := range t.Parameters {
+			fmt.Fprintf(b, "tunable %s of %s: %v default=%v when=%v\n", p.Name, bench.Name, p.Values, p.Default, p.When)
+		}
+		fmt.Fprintf(b, "  constraints=%v\n", t.Constraints)
+		if o := t.Occupancy; o != nil {
+			fmt.Fprintf(b, "  occupancy threads=%v shared=%v registers=%v\n", o.Threads, o.Shared, o.Registers)
+		}
+	}
 	if c := bench.Check; c != nil {
 		tolerance, _ := json.Marshal(c.Tolerance)
 		fmt.Fprintf(b, "check of %s: oracle=%q implementation=%q inputs=%v seeds=%d deterministic=%s tolerance=%s\n",

@@ -138,6 +138,7 @@ type benchmarkDoc struct {
 	Check           checkDoc                         `key:"check" doc:"What a right result is, and where to look for wrong ones."`
 	Preflight       preflightDoc                     `key:"preflight" doc:"What is known of the kernel before it runs, and what is asked of it."`
 	Claims          claimsDoc                        `key:"claims" doc:"What the kernel is said to reach. A claim that the hardware rules out stops pawl preflight."`
+	Tune            *tuneDoc                         `key:"tune" doc:"What may be tried out to make it faster, for pawl tune."`
 	Gate            *bool                            `key:"gate" doc:"Whether its cases may fail a change."`
 	Implementations []text                           `key:"implementations" example:"[candidate, sdpa]" doc:"Implementations to measure. Without it all of the suite. The candidate is always there."`
 	Overrides       []overrideDoc                    `key:"overrides" most:"1000" example:"[{when: S >= 512, samples: 50}]" doc:"Settings of some configs; a later override wins."`
@@ -168,6 +169,24 @@ type claimsDoc struct {
 	GFLOPS formula `key:"gflops" example:"95000" doc:"Operations in a second, in 10^9."`
 	GBps   formula `key:"gbps" example:"270" doc:"Bytes in a second, in 10^9."`
 	TimeUS formula `key:"time_us" example:"325" doc:"Time of one run in microseconds."`
+}
+
+type tuneDoc struct {
+	Parameters  named[paramName, tunable] `key:"parameters" require:"true" least:"1" most:"32" example:"{BLOCK: [16, 32, 64], UNROLL: {values: [1, 2, 4], default: 2}}" doc:"Tunables with their values. Each is a parameter of every config, in commands, expressions and for the harness, and of no config's name."`
+	Constraints []formula                 `key:"constraints" most:"100" example:"['BLOCK * UNROLL <= 128']" doc:"What has to be true of a point, over tunables and the parameters of the config. The defaults have to keep to it."`
+	Occupancy   *occupancyDoc             `key:"occupancy" example:"{threads: BLOCK * 8, shared: BLOCK * 256}" doc:"What a block of the kernel takes: points that no SM has room for are left out before they are built."`
+}
+
+type tunableDoc struct {
+	Values  many[scalar] `key:"values" require:"true" example:"[16, 32, 64]" doc:"What it may be: numbers, text, true or false."`
+	Default scalar       `key:"default" example:"32" doc:"What it is when nothing is being tuned. Without it: the first of the values."`
+	When    formula      `key:"when" example:"BLOCK >= 32" doc:"Where it matters, over the parameters of the config and the tunables before it. Elsewhere it has its default."`
+}
+
+type occupancyDoc struct {
+	Threads   formula `key:"threads" require:"true" example:"BLOCK * 8" doc:"Threads of a block."`
+	Shared    formula `key:"shared" example:"BLOCK * 256" doc:"Shared memory of a block in bytes."`
+	Registers formula `key:"registers" example:"64" doc:"Registers of a thread; 0 for not known."`
 }
 
 type argumentDoc struct {

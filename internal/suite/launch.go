@@ -22,7 +22,7 @@ func (b Benchmark) Launch(p Params) (*Launch, error) {
 	if b.doc == nil || b.doc.Launch == nil {
 		return nil, nil
 	}
-	l, bad := b.doc.Launch.launch(p)
+	l, bad := b.doc.Launch.launch(b.Complete(p))
 	if bad != nil {
 		return nil, fmt.Errorf("launch of %s/%s: %s: %w", b.Name, ConfigName(p), bad.key, bad.err)
 	}

@@ -57,7 +57,7 @@ func load(fsys fs.FS, name, shown string, data []byte) (*Suite, error) {
 	}
 	tree = merge(defaults(), tree)
 	doc := decodeFile(tree, l.problems)
-	return resolve(tree, doc, nil, l.problems)
+	return resolve(tree, doc, nil, nil, l.problems)
 }
 
 // repository is the innermost folder at or above dir that holds .git, or else dir.

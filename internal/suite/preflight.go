@@ -33,7 +33,8 @@ func (b Benchmark) Preflight(p Params) (Preflight, error) {
 		return out, nil
 	}
 	d := b.doc.Preflight
-	out.Kernel = fill(d.Kernel.string, orNone(p))
+	all := b.Complete(p)
+	out.Kernel = fill(d.Kernel.string, orNone(all))
 	launch, err := b.Launch(p)
 	if err != nil {
 		return out, err
@@ -44,7 +45,7 @@ func (b Benchmark) Preflight(p Params) (Preflight, error) {
 		out.Threads = launch.Block[0] * launch.Block[1] * launch.Block[2]
 	}
 	for _, x := range d.numbers(&out) {
-		n, bad := wholes([]formula{x.formula}, p.Map(), x.least)
+		n, bad := wholes([]formula{x.formula}, all.Map(), x.least)
 		if bad != nil {
 			return out, fmt.Errorf("preflight of %s/%s: %s: %w", b.Name, ConfigName(p), bad.key, bad.err)
 		}
@@ -72,7 +73,7 @@ func (b Benchmark) Claims(p Params) (Claims, error) {
 		return out, nil
 	}
 	for _, c := range b.doc.Claims.list(&out) {
-		v, bad := c.value(p)
+		v, bad := c.value(b.Complete(p))
 		if bad != nil {
 			return out, fmt.Errorf("claims of %s/%s: %s: %w", b.Name, ConfigName(p), bad.key, bad.err)
 		}
@@ -128,8 +129,7 @@ func (g gatesDoc) over(base gatesDoc) gatesDoc {
 }
 
 // checkPreflight checks what a benchmark says before it is built.
-func (r *resolver) checkPreflight(e *entry[benchmarkDoc], b *Benchmark) {
-	names := b.Configs[0].Params.names()
+func (r *resolver) checkPreflight(e *entry[benchmarkDoc], names []string) {
 	d := e.value.Preflight
 	for _, x := range []formula{d.Shared, d.Dynamic, d.Threads, e.value.Claims.GFLOPS, e.value.Claims.GBps, e.value.Claims.TimeUS} {
 		if x.set() {

@@ -20,8 +20,9 @@ func (b Benchmark) Arguments(p Params) ([]tensor.Argument, error) {
 		return nil, nil
 	}
 	list := make([]tensor.Argument, len(b.doc.Arguments))
+	all := b.Complete(p)
 	for i, e := range b.doc.Arguments {
-		a, bad := e.value.argument(e.name, p)
+		a, bad := e.value.argument(e.name, all)
 		if bad != nil {
 			return nil, fmt.Errorf("argument %q of %s/%s: %w", e.name, b.Name, ConfigName(p), bad.err)
 		}
@@ -175,11 +176,11 @@ func (r *resolver) problem(e *entry[benchmarkDoc], b *Benchmark) {
 		return
 	}
 	before := r.found
-	names := b.Configs[0].Params.names()
+	names := b.allNames()
 	r.checkArguments(e, names)
 	r.checkLaunch(e, names)
-	r.checkPreflight(e, b)
-	check := r.check(e, b, names)
+	r.checkPreflight(e, names)
+	check := r.check(e, b, b.Configs[0].Params.names()) // what is right does not depend on how it is computed
 	if r.found > before {
 		return
 	}
@@ -190,6 +191,7 @@ func (r *resolver) problem(e *entry[benchmarkDoc], b *Benchmark) {
 	}
 	seen := map[*node]bool{} // what is wrong for one config is wrong for many
 	for _, c := range configs {
+		c.Params = b.Complete(c.Params)
 		for _, a := range e.value.Arguments {
 			_, bad := a.value.argument(a.name, c.Params)
 			r.misfit(bad, c.Name, seen)

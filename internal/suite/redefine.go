@@ -9,7 +9,7 @@ import (
 // how it is built, what it is called, where baselines lie, which cases there are.
 var (
 	freeKeys          = []string{"version", "name", "extends", "build", "baseline", "implementations", "benchmarks"}
-	freeBenchmarkKeys = []string{"matrix", "include", "exclude", "implementations"}
+	freeBenchmarkKeys = []string{"matrix", "include", "exclude", "implementations", "tune"}
 )
 
 // Redefinition is what one suite says otherwise than another about cases that both

@@ -24,6 +24,7 @@ type resolver struct {
 	doc      *fileDoc
 	listed   []Listed // by the harness; nil when it was not asked
 	byName   map[string]*Listed
+	tuning   *tuning // nil for the defaults
 	suite    *Suite
 	warnings problems
 	broken   bool // some benchmark was left alone
@@ -32,10 +33,10 @@ type resolver struct {
 	reported map[*expr.Expr]bool // those that failed for a config
 }
 
-func resolve(root *node, doc *fileDoc, listed []Listed, p *problems) (*Suite, error) {
+func resolve(root *node, doc *fileDoc, listed []Listed, t *tuning, p *problems) (*Suite, error) {
 	r := &resolver{
-		problems: p, root: root, doc: doc, listed: listed,
-		suite:  &Suite{root: root, doc: doc, Files: p.files, Digest: digest(root)},
+		problems: p, root: root, doc: doc, listed: listed, tuning: t,
+		suite:  &Suite{root: root, doc: doc, listed: listed, Files: p.files, Digest: digest(root, t)},
 		byName: map[string]*Listed{}, metrics: map[metricsKey][]Metric{}, reported: map[*expr.Expr]bool{},
 	}
 	for i, l := range listed {

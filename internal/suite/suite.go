@@ -35,10 +35,11 @@ type Suite struct {
 	// Warnings is what is probably not meant, and not wrong.
 	Warnings []*Error
 
-	root  *node
-	doc   *fileDoc
-	cases []Case
-	sides []*side
+	root   *node
+	doc    *fileDoc
+	listed []Listed // by the harness
+	cases  []Case
+	sides  []*side
 }
 
 // Device says where to measure.
@@ -112,9 +113,11 @@ type Benchmark struct {
 	Configs         []Config
 	Implementations []string // the candidate first
 	Check           *Check   // nil when the suite does not say what is right
+	Tune            *Tune    // nil when there is nothing to tune
 
 	doc   *benchmarkDoc // nil when only the harness knows it
 	gates gatesDoc
+	tuned map[string]any // values of tunables that are not their defaults: see Tuned
 }
 
 // Metric is a number computed from the time of a case and its work.

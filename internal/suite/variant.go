@@ -96,15 +96,16 @@ func places(texts []text) []template {
 
 // checkTemplates sees to it that the parameters of a benchmark can fill every place
 // of an implementation.
-func (r *resolver) checkTemplates(benchmark string, s *side, configs []Config, names []string) {
+func (r *resolver) checkTemplates(b *Benchmark, s *side) {
+	benchmark, names := b.Name, b.allNames()
 	for _, t := range s.templates {
 		if !slices.Contains(names, t.param) {
 			r.addAt(t.at.inside(t.char), "for the shell's own, write $${"+t.param+"}",
 				"${%s} is not a parameter of benchmark %q, which has %s", t.param, benchmark, listOf(names))
 			continue
 		}
-		for _, c := range configs {
-			if v, _ := c.Params.Get(t.param); !safe.MatchString(formatValue(v)) {
+		for _, v := range b.valuesOf(t.param) {
+			if !safe.MatchString(formatValue(v)) {
 				r.addAt(t.at.inside(t.char), "in a command a value has letters, digits and _.,:=+@%/-",
 					"${%s} cannot be filled in with %q, which benchmark %q has", t.param, shorten(formatValue(v)), benchmark)
 				break
