@@ -89,6 +89,7 @@ func (f *fuzzFlags) run(ctx context.Context) error {
 		what.Point = &oracle.Point{Params: p, Inputs: f.inputs, Seed: o.Seed}
 	}
 	progress := newFuzzProgress(f.globals, f.json, time.Now)
+	progress.dry = f.dryRun
 	o.Emit = progress.event
 	reports, err := bench.Fuzz(ctx, o, what)
 	progress.close()

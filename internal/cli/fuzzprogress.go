@@ -17,6 +17,7 @@ type fuzzProgress struct {
 	now     func() time.Time
 	mu      sync.Mutex
 	planned []bench.FuzzPlanned
+	dry     bool // nothing is tried: the plan is the answer, and is printed as such
 	told    time.Time
 	drawn   bool      // a line that will be written over stands on the terminal
 	began   time.Time // of the shrinking under way
@@ -45,7 +46,9 @@ func (p *fuzzProgress) event(e bench.Event) {
 	switch e := e.(type) {
 	case bench.FuzzPlanned:
 		p.planned = append(p.planned, e)
-		p.say("plan", map[string]any{"benchmark": e.Benchmark, "points": e.Points, "replayed": e.Replayed, "seconds": e.Seconds}, "trying "+describePlan(e))
+		if !p.dry {
+			p.say("plan", map[string]any{"benchmark": e.Benchmark, "points": e.Points, "replayed": e.Replayed, "seconds": e.Seconds}, "trying "+describePlan(e))
+		}
 	case bench.Fuzzing:
 		p.fuzzing(e)
 	default:

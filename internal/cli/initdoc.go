@@ -63,7 +63,7 @@ func (f *initFlags) describe(s scout.Survey, x scout.Sighting, res scout.Result)
 		doc.Problem = res.Problem.Error()
 		return doc
 	}
-	doc.Next = []string{"pawl doctor", "pawl bench", "pawl bench --base HEAD"}
+	doc.Next = []string{"pawl doctor", "pawl bench", "pawl bench --base HEAD", "pawl run"}
 	if doc.todo {
 		doc.Next = slices.Insert(doc.Next, 0, "$EDITOR "+x.Source)
 	}
@@ -99,6 +99,7 @@ func (f *initFlags) print(d initDoc) error {
 	about := map[string]string{
 		"pawl doctor": "is this machine fit to measure on?", "pawl bench": "measure the working tree",
 		"pawl bench --base HEAD": "after a change: measure it beside the last commit",
+		"pawl run":               "before it is merged: check, measure, decide, say why",
 	}
 	for _, n := range d.Next {
 		line := fmt.Sprintf("  %-24s", n)
