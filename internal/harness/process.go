@@ -24,6 +24,7 @@ type Command struct {
 	Env     []string      // added to pawl's own environment
 	Silence time.Duration // how long it may say nothing before it counts as hung
 	Limit   time.Duration // how long one request may take in all; 0 for many times Silence
+	Grace   time.Duration // how long it may take to end after bye; 0 for a few seconds
 	Most    int           // how many samples one request may bring; 0 for millions
 	Log     io.Writer     // gets what it prints; nil for nowhere
 }

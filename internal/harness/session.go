@@ -36,6 +36,9 @@ func Start(ctx context.Context, c Command, hello Hello) (*Session, error) {
 	if c.Limit <= 0 {
 		s.command.Limit = mostSilences * s.command.Silence
 	}
+	if c.Grace <= 0 {
+		s.command.Grace = exitGrace
+	}
 	if c.Most <= 0 {
 		s.command.Most = mostSamples
 	}
@@ -154,8 +157,8 @@ func (s *Session) Bye(ctx context.Context) error {
 	_ = s.process.in.Close()
 	select {
 	case <-s.process.done:
-	case <-time.After(exitGrace):
-		return s.fail(Hung, "exit after bye", fmt.Sprintf("it is still running after %v", exitGrace), "release everything and return from main")
+	case <-time.After(s.command.Grace):
+		return s.fail(Hung, "exit after bye", fmt.Sprintf("it is still running after %v", s.command.Grace), "release everything and return from main")
 	}
 	if code := s.process.cmd.ProcessState.ExitCode(); code != 0 {
 		return s.fail(Crashed, "exit after bye", s.process.status(), "")

@@ -1,0 +1,213 @@
+package profile
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// ReadCallgrind reads what valgrind --tool=callgrind wrote. The record has one launch:
+// the sum over everything that was collected, under the name of the function that ran
+// most instructions itself, which is the kernel. Callgrind counts, and knows no time.
+func ReadCallgrind(r io.Reader) (*Profile, error) {
+	data, err := readAll(r)
+	if err != nil {
+		return nil, err
+	}
+	return readCallgrind(data)
+}
+
+func isCallgrind(data []byte) bool {
+	return bytes.HasPrefix(data, []byte("# callgrind format")) || bytes.Contains(data[:min(len(data), 1024)], []byte("creator: callgrind-"))
+}
+
+// ErrNothingCollected is the error of a callgrind file in which no instruction was
+// counted: the function that switches collection on never ran.
+var ErrNothingCollected = errors.New("callgrind collected nothing: the function it was told to watch never ran")
+
+// What is bounded in a callgrind file, beside its size.
+const (
+	mostEvents      = 64
+	mostFunctions   = 1 << 20
+	mostHotter      = 12 // functions of the list that is kept
+	mostFunctionLen = 2000
+)
+
+func readCallgrind(data []byte) (*Profile, error) {
+	c := callgrind{names: map[string]string{}, self: map[string]float64{}, positions: 1}
+	number := 0
+	for line := range bytes.Lines(data) {
+		number++
+		if err := c.line(strings.TrimSpace(string(line))); err != nil {
+			return nil, fmt.Errorf("reading a callgrind file: line %d: %w", number, err)
+		}
+	}
+	return c.profile()
+}
+
+// callgrind is the state of a file that is being read.
+type callgrind struct {
+	version, command string
+	settings         []Setting
+	events           []string
+	positions        int // columns before the costs: a line, an address, or both
+	totals           []float64
+	names            map[string]string // of functions, by the number that stands for them
+	self             map[string]float64
+	function         string
+	call             bool // the next costs are those of a call, not of the function itself
+}
+
+func (c *callgrind) line(line string) error {
+	if line == "" || line[0] == '#' {
+		return nil
+	}
+	if line[0] >= '0' && line[0] <= '9' || line[0] == '+' || line[0] == '-' || line[0] == '*' {
+		return c.costs(line)
+	}
+	if name, value, ok := strings.Cut(line, "="); ok && !strings.ContainsAny(name, ": ") {
+		return c.position(name, value)
+	}
+	if name, value, ok := strings.Cut(line, ":"); ok {
+		return c.header(name, strings.TrimSpace(value))
+	}
+	return fmt.Errorf("%.60q is no line of a callgrind file", line)
+}
+
+func (c *callgrind) header(name, value string) (err error) {
+	switch name {
+	case "creator":
+		c.version = truncated(strings.TrimPrefix(value, "callgrind-"), 100)
+	case "cmd":
+		c.command = truncated(value, mostFunctionLen)
+	case "positions":
+		c.positions = min(len(strings.Fields(value)), 3)
+	case "events":
+		if c.events = strings.Fields(value); len(c.events) > mostEvents {
+			return fmt.Errorf("more than %d events", mostEvents)
+		}
+	case "desc":
+		// The geometry of the simulated caches decides what a miss is.
+		if what, size, ok := strings.Cut(value, ":"); ok && strings.HasSuffix(what, " cache") && len(c.settings) < 8 {
+			c.settings = append(c.settings, Setting{Name: truncated(what, 100), Value: truncated(strings.TrimSpace(size), 200)})
+		}
+	case "totals", "summary":
+		if c.totals, err = c.numbers(strings.Fields(value)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// position takes fn=(12) name and its like. A name stands there once; then its number does.
+func (c *callgrind) position(key, value string) error {
+	switch key {
+	case "fn":
+		name, err := c.name(value)
+		c.function, c.call = name, false
+		return err
+	case "cfn":
+		_, err := c.name(value)
+		return err
+	case "calls":
+		c.call = true
+	}
+	return nil // objects and files, which nobody asks for
+}
+
+func (c *callgrind) name(value string) (string, error) {
+	id, name, ok := strings.Cut(value, ")")
+	if !ok || !strings.HasPrefix(id, "(") {
+		return truncated(value, mostFunctionLen), nil // names are not compressed
+	}
+	name = truncated(strings.TrimSpace(name), mostFunctionLen)
+	if name == "" {
+		if c.names[id] == "" {
+			return "", fmt.Errorf("function %s) has no name", id)
+		}
+		return c.names[id], nil
+	}
+	if len(c.names) >= mostFunctions {
+		return "", fmt.Errorf("more than %d functions", mostFunctions)
+	}
+	c.names[id] = name
+	return name, nil
+}
+
+// costs adds a line of costs to the function it is of. Costs of a call are those of
+// other functions, which have lines of their own.
+func (c *callgrind) costs(line string) error {
+	if c.call {
+		c.call = false
+		return nil
+	}
+	fields := strings.Fields(line)
+	if len(fields) <= c.positions || c.function == "" {
+		return nil // a line without costs
+	}
+	values, err := c.numbers(fields[c.positions:])
+	if err != nil {
+		return err
+	}
+	c.self[c.function] += values[0] // the first event is instructions
+	return nil
+}
+
+func (c *callgrind) numbers(fields []string) ([]float64, error) {
+	if len(fields) > len(c.events) {
+		return nil, fmt.Errorf("%d values for %d events", len(fields), len(c.events))
+	}
+	values := make([]float64, len(c.events)) // those at the end that are zero are left out
+	for i, field := range fields {
+		v, err := strconv.ParseFloat(field, 64)
+		if err != nil || v < 0 || math.IsInf(v, 0) || math.IsNaN(v) {
+			return nil, fmt.Errorf("%.40q is no count", field)
+		}
+		values[i] = v
+	}
+	return values, nil
+}
+
+func (c *callgrind) profile() (*Profile, error) {
+	if len(c.events) == 0 || c.events[0] != "Ir" {
+		return nil, errors.New("reading a callgrind file: its first event is not Ir (instructions): is it whole?")
+	}
+	if len(c.totals) == 0 || c.totals[0] == 0 {
+		return nil, fmt.Errorf("reading a callgrind file of %q: %w", c.command, ErrNothingCollected)
+	}
+	functions := make([]function, 0, len(c.self))
+	for name, n := range c.self {
+		functions = append(functions, function{name, n})
+	}
+	slices.SortFunc(functions, func(a, b function) int {
+		return cmp.Or(cmp.Compare(b.instructions, a.instructions), cmp.Compare(a.name, b.name))
+	})
+	l := Launch{ID: 0}
+	for i, event := range c.events {
+		l.Metrics = append(l.Metrics, Metric{Name: event, Value: &c.totals[i]})
+	}
+	for i, f := range functions[:min(len(functions), mostHotter)] {
+		if i == 0 {
+			l.Kernel = f.name
+		}
+		share := 100 * f.instructions / c.totals[0]
+		l.Metrics = append(l.Metrics, Metric{Section: "functions", Label: f.name, Unit: percent, Value: &share})
+	}
+	if c.command != "" {
+		l.Fields = []Field{{Name: "command", Text: c.command}}
+	}
+	return &Profile{Format: Format, Tool: Tool{Name: "callgrind", Version: c.version, Settings: c.settings}, Launches: []Launch{l}}, nil
+}
+
+type function struct {
+	name         string
+	instructions float64 // of itself, without what it calls
+}
+
+func truncated(s string, n int) string { return strings.ToValidUTF8(s[:min(len(s), n)], "\uFFFD") }

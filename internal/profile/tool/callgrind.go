@@ -1,0 +1,134 @@
+package tool
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/goatnote-inc/pawl/internal/profile"
+)
+
+// callgrindSlower is how many times slower a program may be under callgrind with its
+// simulated caches; vector code is the slowest.
+const callgrindSlower = 200
+
+// CallgrindReady tells why callgrind cannot count here, or nil.
+func CallgrindReady() error {
+	if _, err := exec.LookPath("valgrind"); err != nil {
+		return errors.New("there is no valgrind here: install it, for example with apt-get install valgrind")
+	}
+	return nil
+}
+
+// Callgrind counts the instructions, accesses, misses and branches of one run of a
+// host kernel in a simulation. It needs no counters of the machine, and two runs of the
+// same binary give the same numbers whatever else the machine does.
+func Callgrind(ctx context.Context, t Target) (Result, error) {
+	const name = "callgrind"
+	if err := CallgrindReady(); err != nil {
+		return Result{}, &Trouble{Tool: name, What: t.what(), Why: err.Error()}
+	}
+	if l := t.Prepare.Launch; l != nil && l.Kind == "host" {
+		return Result{}, &Trouble{
+			Tool: name, What: t.what(), Why: "pawl's launcher confines the kernel in a process that valgrind may not follow into",
+			Fix: "profile on a machine whose counters perf can read, or give the suite a harness of your own",
+		}
+	}
+	stem := filepath.Join(t.Dir, t.Stem)
+	if err := forget(stem+".callgrind.*", stem+".valgrind.*"); err != nil {
+		return Result{}, &Trouble{Tool: name, What: t.what(), Why: err.Error()}
+	}
+	t.Warmup = min(t.Warmup, 1) // one run fills the simulated caches
+	wrap := []string{
+		"valgrind", "--tool=callgrind", "--cache-sim=yes", "--branch-sim=yes", "--trace-children=yes",
+		"--callgrind-out-file=" + stem + ".callgrind.%p", "--log-file=" + stem + ".valgrind.%p",
+	}
+	if !t.Plain {
+		wrap = append(wrap, "--toggle-collect=pawl_profiled*") // a compiler may add to the name
+	}
+	_, err := drive(ctx, t, wrap, driving{tool: name, slower: callgrindSlower, exact: true})
+	if why := valgrindComplaint(stem + ".valgrind.*"); why != "" {
+		return Result{}, &Trouble{
+			Tool: name, What: t.what(), Why: why, Err: err,
+			Fix: "build without AVX-512 where it is to be profiled: -mno-avx512f behind -march=native, or -march=x86-64-v3; or take a newer valgrind",
+		}
+	}
+	if err != nil {
+		return Result{}, err
+	}
+	_ = forget(stem + ".valgrind.*") // they say nothing when all went well
+	return readCallgrind(t, stem+".callgrind.*")
+}
+
+// readCallgrind reads the file of the process that ran the kernel. Each process of the
+// command leaves one: the shell's, and those of programs before it, collected nothing.
+func readCallgrind(t Target, pattern string) (Result, error) {
+	files, err := filepath.Glob(pattern)
+	if err != nil || len(files) == 0 {
+		return Result{}, &Trouble{Tool: "callgrind", What: t.what(), Why: "valgrind left no file " + pattern, Err: err}
+	}
+	var found Result
+	most := 0.0
+	for _, file := range files {
+		p, err := readFile(file, profile.ReadCallgrind)
+		if errors.Is(err, profile.ErrNothingCollected) {
+			continue
+		}
+		if err != nil {
+			return Result{}, &Trouble{Tool: "callgrind", What: t.what(), Why: err.Error(), Err: err}
+		}
+		if n := p.Launches[0].Facts()["host_instructions"]; n > most {
+			most, found.Profile, found.Files = n, p, []string{file}
+		}
+	}
+	if found.Profile == nil {
+		return Result{}, &Trouble{
+			Tool: "callgrind", What: t.what(), Why: "it saw no function pawl_profiled run: the harness is no machine code of its own (Python), or its symbols were stripped",
+			Fix: "build without -s and strip; a Python harness is profiled by perf, on a machine with counters",
+		}
+	}
+	for _, file := range files {
+		if file != found.Files[0] {
+			_ = os.Remove(file) // nobody misses it
+		}
+	}
+	found.Profile.Tool.Settings = append(found.Profile.Tool.Settings, profile.Setting{Name: "iterations", Value: "1"}, profile.Setting{Name: "cache", Value: string(t.Cache)})
+	if t.Plain {
+		found.Notes = append(found.Notes, "the command does not mark what counts: start-up is counted with it")
+	}
+	return found, nil
+}
+
+// unknownInstruction is what valgrind says of an instruction that it cannot run.
+var (
+	unknownInstruction = regexp.MustCompile(`unhandled instruction bytes: (0x[0-9A-Fa-f]+)|Unrecognised instruction at`)
+	topFrame           = regexp.MustCompile(`at 0x[0-9A-Fa-f]+: ([^\n]{1,200})`)
+)
+
+// valgrindComplaint looks for an instruction that valgrind does not know: the program
+// dies of it, and without this nobody could tell why.
+func valgrindComplaint(pattern string) string {
+	files, _ := filepath.Glob(pattern) // it fails only on a bad pattern
+	for _, file := range files {
+		text := readSome(file, 1<<20)
+		found := unknownInstruction.FindStringSubmatch(text)
+		if found == nil {
+			continue
+		}
+		where := ""
+		if _, after, ok := strings.Cut(text, "Unrecognised instruction"); ok {
+			if frame := topFrame.FindStringSubmatch(after); frame != nil {
+				where = " in " + frame[1]
+			}
+		}
+		if strings.EqualFold(found[1], "0x62") { // the prefix of all AVX-512
+			return "valgrind cannot run AVX-512, and the program has it" + where
+		}
+		return "valgrind does not know an instruction of the program" + where
+	}
+	return ""
+}

@@ -1,0 +1,135 @@
+package tool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/goatnote-inc/pawl/internal/harness"
+)
+
+// driving is how a target is run under a tool.
+type driving struct {
+	tool       string
+	slower     int       // how many times slower a program may be under the tool; waits are so much longer
+	iterations int       // runs that count; 0 for one
+	exact      bool      // the tool cannot tell which runs count unless the harness marks them
+	env        []string  // beside the target's
+	log        io.Writer // gets what the tool and the program print; nil for nowhere
+	// runs, where it is set, stands in place of the warm-up and the runs that count:
+	// a tool that is switched on and off does it here.
+	runs func(ctx context.Context, s *harness.Session) error
+}
+
+// drive starts a target behind the words of wrap (valgrind --tool=...) and has it run
+// what counts: greeting, preparation and warm-up come first. A plain command just runs.
+// It returns the launches that the harness itself tells of.
+func drive(ctx context.Context, t Target, wrap []string, how driving) ([]harness.LaunchTimes, error) {
+	if t.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, t.Timeout, fmt.Errorf("it took longer than %v", t.Timeout))
+		defer cancel()
+	}
+	c := wrapped(t.Command, wrap, how)
+	launches, err := driveCommand(ctx, t, c, how)
+	if err == nil {
+		return launches, nil
+	}
+	if trouble, ok := errors.AsType[*Trouble](err); ok {
+		return nil, trouble
+	}
+	return nil, &Trouble{
+		Tool: how.tool, What: t.what(), Why: err.Error(),
+		Fix: "by hand, without the tool: cd " + quote(t.Command.Dir) + " && " + t.Command.Line, Err: err,
+	}
+}
+
+func driveCommand(ctx context.Context, t Target, c harness.Command, how driving) ([]harness.LaunchTimes, error) {
+	if t.Plain {
+		_, err := harness.Output(ctx, c)
+		return nil, err
+	}
+	s, err := harness.Start(ctx, c, t.Hello)
+	if err != nil {
+		return nil, err
+	}
+	defer s.Kill()
+	if how.exact && !s.Welcome.Has(harness.FeatureProfile) {
+		return nil, &Trouble{
+			Tool: how.tool, What: t.what(), Why: fmt.Sprintf("its harness (%s) does not mark the runs that count", s.Welcome.SDK),
+			Fix: "update the SDK in it: pawl sdk writes the present one; one of your own answers the request profile of the harness protocol",
+		}
+	}
+	if _, err := s.Prepare(ctx, t.Prepare); err != nil {
+		return nil, err
+	}
+	var launches []harness.LaunchTimes
+	if how.runs != nil {
+		err = how.runs(ctx, s)
+	} else {
+		launches, err = runsThatCount(ctx, s, t.Warmup, max(1, how.iterations))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return launches, s.Bye(ctx)
+}
+
+// runsThatCount asks for the warm-up and then for what counts. A harness that cannot
+// mark it runs it all the same: a tool may know it by its name and by counting.
+func runsThatCount(ctx context.Context, s *harness.Session, warmup, iterations int) ([]harness.LaunchTimes, error) {
+	switch {
+	case s.Welcome.Has(harness.FeatureProfile):
+		return s.Profile(ctx, harness.Profile{Iterations: iterations, Warmup: warmup})
+	case s.Welcome.Has(harness.FeatureRun):
+		return nil, s.Run(ctx, harness.Run{Iterations: warmup + iterations})
+	default:
+		_, err := s.Measure(ctx, "what counts", harness.Measure{Samples: warmup + iterations})
+		return nil, err
+	}
+}
+
+// wrapped puts a tool before a command, and waits as much longer as it is slower.
+func wrapped(c harness.Command, wrap []string, how driving) harness.Command {
+	if len(wrap) > 0 {
+		words := make([]string, len(wrap))
+		for i, w := range wrap {
+			words[i] = quote(w)
+		}
+		c.Line = strings.Join(words, " ") + " sh -c " + quote(c.Line)
+	}
+	slower := time.Duration(max(1, how.slower))
+	if c.Silence <= 0 {
+		c.Silence = time.Minute
+	}
+	c.Silence *= slower
+	c.Limit *= slower
+	c.Grace = max(c.Grace, time.Minute) // a tool writes its report at the end
+	c.Env = append(append([]string(nil), c.Env...), how.env...)
+	switch {
+	case how.log != nil && c.Log != nil:
+		c.Log = io.MultiWriter(c.Log, how.log)
+	case how.log != nil:
+		c.Log = how.log
+	}
+	return c
+}
+
+// what is attempted, for messages.
+func (t Target) what() string {
+	if t.Plain || t.Prepare.Benchmark == "" {
+		return fmt.Sprintf("profiling %q", t.Command.Line)
+	}
+	return fmt.Sprintf("profiling %s (%s)", t.Prepare.Benchmark, t.Prepare.Implementation)
+}
+
+// quote writes a word so that sh reads it as one.
+func quote(word string) string {
+	if word != "" && strings.Trim(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./,:%@") == "" {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
