@@ -28,13 +28,13 @@ var levels = []struct {
 	2: {[]string{"internal/suite/spell", "internal/suite/expr", "internal/suite", "internal/shell", "internal/integrity"}, "what the user asks for, how a command line of theirs is run, and what of a record can be believed"},
 	3: {[]string{
 		"internal/device/host", "internal/device/nvml", "internal/device/smi", "internal/device",
-		"internal/harness", "internal/harness/adapter", "internal/profile", "ratchet",
-	}, "the things outside, devices, harnesses and what profilers saw; and the judge, who needs none of them"},
+		"internal/harness", "internal/harness/adapter", "internal/profile", "ratchet", "internal/tune/space",
+	}, "the things outside, devices, harnesses and what profilers saw; and the judge and the set of points a tuner chooses from, which need none of them"},
 	4: {[]string{
 		"internal/build", "internal/build/cuda", "internal/build/codeid", "internal/scout", "internal/loop",
-		"internal/oracle", "internal/launch", "internal/profile/tool", "internal/diagnose",
-	}, "sources and repositories; what is right; why it is slow; what a run does next"},
-	5:  {[]string{"internal/trial", "internal/report", "internal/ledger", "internal/preflight"}, "rounds on one device, and what is known before them; saying and keeping what they gave"},
+		"internal/oracle", "internal/launch", "internal/profile/tool", "internal/diagnose", "internal/tune/search",
+	}, "sources and repositories; what is right; why it is slow; what a run and a tuner do next"},
+	5:  {[]string{"internal/trial", "internal/report", "internal/ledger", "internal/preflight", "internal/tune/replay"}, "rounds on one device, and what is known before them; saying and keeping what they gave"},
 	6:  {[]string{"internal/sweep", "internal/sweep/artifact"}, "many implementations compared, and what is published of it"},
 	7:  {[]string{"internal/bench"}, "a whole run on this machine"},
 	8:  {[]string{"internal/setup", "internal/doctor", "internal/lab"}, "what the machine lacks; judge it by running on it, and the judge by data of which the truth is known"},
@@ -120,7 +120,7 @@ func TestImports(t *testing.T) {
 // inputs: no logger, no context, no network, no clock of their own.
 func TestPureCore(t *testing.T) {
 	banned := []string{"log", "log/slog", "context", "net", "net/http", "os/exec", "math/rand"}
-	for _, pkg := range []string{"stats", "gpu", "measure", "internal/suite", "internal/suite/expr", "internal/report", "internal/sweep", "internal/profile", "internal/diagnose"} {
+	for _, pkg := range []string{"stats", "gpu", "measure", "internal/suite", "internal/suite/expr", "internal/report", "internal/sweep", "internal/profile", "internal/diagnose", "internal/tune/space", "internal/tune/search", "internal/tune/replay"} {
 		for _, imported := range importsOf(t, pkg) {
 			if slices.Contains(banned, imported) {
 				t.Errorf("%s must not import %s: it is part of the pure core", pkg, imported)

@@ -2,6 +2,7 @@ package expr
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/expr-lang/expr/ast"
@@ -140,11 +141,26 @@ func (b *binder) binary(n *ast.BinaryNode) (compute, kind) {
 		return b.equality(n)
 	}
 	l, r := b.of(number, n.Left, n.Operator), b.of(number, n.Right, n.Operator)
+	if n.Operator == "%" {
+		return func(v []float64) float64 { return remainder(l(v), r(v)) }, number
+	}
 	if f, ok := arithmetic[n.Operator]; ok {
 		return func(v []float64) float64 { return f(l(v), r(v)) }, number
 	}
 	f := ordering[n.Operator]
 	return func(v []float64) float64 { return truth(f(l(v), r(v))) }, boolean
+}
+
+// remainder is math.Mod, with the short way for the whole numbers that constraints
+// are made of.
+func remainder(a, b float64) float64 {
+	const most = 1 << 53
+	if math.Abs(a) < most && math.Abs(b) < most {
+		if x, y := int64(a), int64(b); float64(x) == a && float64(y) == b && y != 0 {
+			return float64(x % y)
+		}
+	}
+	return math.Mod(a, b)
 }
 
 func (b *binder) equality(n *ast.BinaryNode) (compute, kind) {

@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"math"
 	"strings"
 	"testing"
 
@@ -111,4 +112,15 @@ func TestLayoutRefuses(t *testing.T) {
 			t.Errorf("%s: no error", name)
 		}
 	}
+}
+
+func TestRemainderIsMod(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		number := rapid.OneOf(rapid.Float64(), rapid.Map(rapid.IntRange(-100, 100), func(i int) float64 { return float64(i) }))
+		a, b := number.Draw(t, "a"), number.Draw(t, "b")
+		got, want := remainder(a, b), math.Mod(a, b)
+		if got != want && !(math.IsNaN(got) && math.IsNaN(want)) {
+			t.Fatalf("%g %% %g = %g, want %g", a, b, got, want)
+		}
+	})
 }

@@ -1,0 +1,85 @@
+package space
+
+import (
+	"errors"
+	"fmt"
+	"math/bits"
+)
+
+// Bounds of the counting: work, about ten seconds of it, and memory.
+const (
+	maxSteps  = 500_000_000
+	maxStored = 4_000_000
+)
+
+// ErrTooLarge says that a space cannot be counted: the constraints leave too many
+// different prefixes, or there are more points than 2^63.
+var ErrTooLarge = errors.New("the space is too large to count")
+
+// Count tells how many points satisfy every constraint.
+func (p *Problem) Count() (uint64, error) {
+	return p.count(p.cursor(), 0)
+}
+
+// count tells how many points begin with the prefix that c holds.
+func (p *Problem) count(c *cursor, depth int) (uint64, error) {
+	if depth == len(p.walk) {
+		return 1, nil
+	}
+	s := &p.walk[depth]
+	key := uint64(0)
+	if s.memo != nil {
+		key = p.key(c, s)
+		if n, known := s.memo[key]; known {
+			return n, nil
+		}
+	}
+	total := uint64(0)
+	for v := range p.codes[s.parameter] {
+		if p.steps++; p.steps > maxSteps {
+			return 0, fmt.Errorf("%w: after %d steps there is no end", ErrTooLarge, p.steps)
+		}
+		if !p.set(c, depth, v) {
+			continue
+		}
+		n, err := p.count(c, depth+1)
+		if err != nil {
+			return 0, err
+		}
+		sum, carry := bits.Add64(total, n, 0)
+		if total = sum; carry != 0 || total >= 1<<63 {
+			return 0, fmt.Errorf("%w: there are more than 2^63 points", ErrTooLarge)
+		}
+	}
+	if s.memo != nil && p.stored < maxStored {
+		s.memo[key] = total
+		p.stored++
+	}
+	return total, nil
+}
+
+// point writes the n-th point, counted in the order of the walk, into the cursor.
+func (p *Problem) point(c *cursor, n uint64) error {
+	for depth := range p.walk {
+		found := false
+		for v := range p.codes[p.walk[depth].parameter] {
+			if !p.set(c, depth, v) {
+				continue
+			}
+			here, err := p.count(c, depth+1)
+			if err != nil {
+				return err
+			}
+			if n >= here {
+				n -= here
+				continue
+			}
+			found = true
+			break
+		}
+		if !found {
+			return fmt.Errorf("tuning space: there is no point %d", n)
+		}
+	}
+	return nil
+}

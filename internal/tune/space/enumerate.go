@@ -1,0 +1,134 @@
+package space
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+)
+
+// MaxPoints is the largest space that is held as a whole.
+const MaxPoints = 4_000_000
+
+// maxTries bounds the rejections before one point of an uncountable space.
+const maxTries = 2_000_000
+
+// Each calls f with the value indices of every point, in the order of the walk, until
+// f says stop. The slice is overwritten by the next call.
+func (p *Problem) Each(f func(indices []uint16) bool) {
+	p.each(p.cursor(), 0, f)
+}
+
+func (p *Problem) each(c *cursor, depth int, f func([]uint16) bool) bool {
+	if depth == len(p.walk) {
+		return f(c.indices)
+	}
+	next := depth + 1
+	for v := range p.codes[p.walk[depth].parameter] {
+		if !p.set(c, depth, v) {
+			continue
+		}
+		// A dead end is known from the counting. Without it the walk would still be right.
+		if next < len(p.walk) && p.walk[next].memo != nil {
+			if n, known := p.walk[next].memo[p.key(c, &p.walk[next])]; known && n == 0 {
+				continue
+			}
+		}
+		if !p.each(c, next, f) {
+			return false
+		}
+	}
+	return true
+}
+
+// Sample draws one point, exactly uniformly. Where the space can be counted it takes
+// the point of a random number. Where it cannot it draws every parameter and starts
+// again when a constraint says no, which is uniform too and may fail: then almost
+// nothing of the product is valid.
+func (p *Problem) Sample(rng *rand.Rand) ([]uint16, error) {
+	total, err := p.Count()
+	if errors.Is(err, ErrTooLarge) {
+		return p.reject(rng)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if total == 0 {
+		return nil, errEmpty
+	}
+	c := p.cursor()
+	if err := p.point(c, rng.Uint64N(total)); err != nil {
+		return nil, err
+	}
+	return c.indices, nil
+}
+
+var errEmpty = errors.New("tuning space: no point satisfies every constraint: relax one")
+
+func (p *Problem) reject(rng *rand.Rand) ([]uint16, error) {
+	c := p.cursor()
+	for range maxTries {
+		depth := 0
+		for depth < len(p.walk) && p.set(c, depth, rng.IntN(len(p.codes[p.walk[depth].parameter]))) {
+			depth++
+		}
+		if depth == len(p.walk) {
+			return c.indices, nil
+		}
+	}
+	return nil, fmt.Errorf("tuning space: %d random points, and none satisfies the constraints: give the parameters fewer values", maxTries)
+}
+
+// Space holds every point, or, when there are more than most, so many drawn uniformly.
+func (p *Problem) Space(most int, rng *rand.Rand) (*Space, error) {
+	most = min(most, MaxPoints)
+	total, err := p.Count()
+	if err == nil && total <= uint64(most) {
+		return p.whole(int(total))
+	}
+	if err != nil && !errors.Is(err, ErrTooLarge) {
+		return nil, err
+	}
+	return p.part(most, rng)
+}
+
+func (p *Problem) whole(total int) (*Space, error) {
+	if total == 0 {
+		return nil, errEmpty
+	}
+	s := newSpace(p.parameters, total)
+	s.defaults = p.defaults
+	p.Each(func(indices []uint16) bool {
+		s.add(indices)
+		return true
+	})
+	return s, nil
+}
+
+// part holds the default, where it is valid, and points drawn without repetition.
+func (p *Problem) part(most int, rng *rand.Rand) (*Space, error) {
+	s := newSpace(p.parameters, most)
+	s.defaults, s.partial = p.defaults, true
+	if p.Valid(p.defaults) {
+		s.add(p.defaults)
+	}
+	for tries := 0; s.Len() < most && tries < 4*most; tries++ {
+		indices, err := p.Sample(rng)
+		if err != nil {
+			return nil, err
+		}
+		s.add(indices)
+	}
+	return s, nil
+}
+
+// Valid tells whether a point satisfies every constraint.
+func (p *Problem) Valid(indices []uint16) bool {
+	c := p.cursor()
+	for depth, s := range p.walk {
+		v := int(indices[s.parameter])
+		if v >= len(p.codes[s.parameter]) || !p.set(c, depth, v) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,113 @@
+package space
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Space is a set of points, numbered from 0. It is never changed after it is built,
+// and may be used by several goroutines at once.
+type Space struct {
+	parameters []Parameter
+	defaults   []uint16
+	indices    []uint16 // of the values: one row a point
+	table      []uint32 // open addressing: number of the point + 1
+	partial    bool
+}
+
+// Of builds a space of points that are known already, each once: a recorded one.
+func Of(parameters []Parameter, points [][]uint16) (*Space, error) {
+	if len(points) > MaxPoints {
+		return nil, fmt.Errorf("tuning space: %d points, the limit is %d", len(points), MaxPoints)
+	}
+	s := newSpace(parameters, len(points))
+	for i, point := range points {
+		if len(point) != len(parameters) {
+			return nil, fmt.Errorf("tuning space: point %d has %d values for %d parameters", i, len(point), len(parameters))
+		}
+		for k, v := range point {
+			if int(v) >= len(parameters[k].Values) {
+				return nil, fmt.Errorf("tuning space: point %d has value %d of %q, which has %d", i, v, parameters[k].Name, len(parameters[k].Values))
+			}
+		}
+		if !s.add(point) {
+			return nil, fmt.Errorf("tuning space: point %d is there twice", i)
+		}
+	}
+	return s, nil
+}
+
+func newSpace(parameters []Parameter, points int) *Space {
+	slots := 16
+	for slots < 2*points {
+		slots *= 2
+	}
+	return &Space{
+		parameters: parameters,
+		indices:    make([]uint16, 0, points*len(parameters)),
+		table:      make([]uint32, slots),
+	}
+}
+
+// Parameters lists the parameters, with their values in the order of their ranks.
+func (s *Space) Parameters() []Parameter { return s.parameters }
+
+// Len is the number of points.
+func (s *Space) Len() int { return len(s.indices) / len(s.parameters) }
+
+// Complete tells whether every valid point is here; otherwise they are a uniform sample.
+func (s *Space) Complete() bool { return !s.partial }
+
+// Point gives the value indices of a point. The slice belongs to the space.
+func (s *Space) Point(i int) []uint16 {
+	n := len(s.parameters)
+	return s.indices[i*n : i*n+n : i*n+n]
+}
+
+// Index finds a point by its value indices.
+func (s *Space) Index(indices []uint16) (int, bool) {
+	found := s.table[s.slot(indices)]
+	return int(found) - 1, found != 0
+}
+
+// Default is the point where every parameter has its default, when it is here.
+func (s *Space) Default() (int, bool) {
+	if s.defaults == nil {
+		return 0, false
+	}
+	return s.Index(s.defaults)
+}
+
+// Config gives a point by names and values.
+func (s *Space) Config(i int) map[string]any {
+	config := make(map[string]any, len(s.parameters))
+	for k, v := range s.Point(i) {
+		config[s.parameters[k].Name] = s.parameters[k].Values[v]
+	}
+	return config
+}
+
+func (s *Space) add(indices []uint16) bool {
+	at := s.slot(indices)
+	if s.table[at] != 0 {
+		return false
+	}
+	s.indices = append(s.indices, indices...)
+	s.table[at] = uint32(s.Len())
+	return true
+}
+
+// slot is where a point stands in the table, or would stand.
+func (s *Space) slot(indices []uint16) int {
+	mask := uint64(len(s.table) - 1)
+	hash := uint64(0x9e3779b97f4a7c15)
+	for _, v := range indices {
+		hash = (hash ^ uint64(v)) * 0xff51afd7ed558ccd
+		hash ^= hash >> 32
+	}
+	at := hash & mask
+	for s.table[at] != 0 && !slices.Equal(s.Point(int(s.table[at])-1), indices) {
+		at = (at + 1) & mask
+	}
+	return int(at)
+}
