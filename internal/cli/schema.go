@@ -5,26 +5,28 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/goatnote-inc/pawl/internal/profile"
 	"github.com/goatnote-inc/pawl/internal/suite"
 	"github.com/goatnote-inc/pawl/measure"
 )
 
 func newSchema(g *globals) *cobra.Command {
-	schemas := map[string]func() []byte{"suite": suite.Schema, "run": measure.Schema}
+	schemas := map[string]func() []byte{"suite": suite.Schema, "run": measure.Schema, "profile": profile.Schema}
 	return &cobra.Command{
-		Use:   "schema suite|run",
+		Use:   "schema suite|run|profile",
 		Short: "Print the JSON Schema of a format",
-		Long: `Prints the JSON Schema (2020-12) of the suite file or of the run record. Editors
-complete and check pawl.yaml with it: save it, and name it in the first line of the file.`,
+		Long: `Prints the JSON Schema (2020-12) of the suite file, of the run record or of the profile
+record. Editors complete and check pawl.yaml with it: save it, and name it in the first
+line of the file.`,
 		Example: `  pawl schema suite > .pawl/suite.schema.json
   # then, in the first line of pawl.yaml:
   # yaml-language-server: $schema=.pawl/suite.schema.json`,
 		Args:      cobra.ExactArgs(1),
-		ValidArgs: []string{"suite", "run"},
+		ValidArgs: []string{"suite", "run", "profile"},
 		RunE: func(_ *cobra.Command, args []string) error {
 			schema, ok := schemas[args[0]]
 			if !ok {
-				return usageError{fmt.Errorf("there is no schema %q: suite or run", args[0])}
+				return usageError{fmt.Errorf("there is no schema %q: suite, run or profile", args[0])}
 			}
 			_, err := g.Out.Write(schema())
 			return err

@@ -21,6 +21,7 @@ type sheet struct {
 // openSheet finds the header in what a tool printed: the first line with these columns.
 func openSheet(data []byte, want ...string) (*sheet, error) {
 	var before notes
+	data = bytes.ToValidUTF8(data, []byte("\ufffd")) // a record is JSON
 	for len(data) > 0 {
 		line, rest, _ := bytes.Cut(data, []byte("\n"))
 		if header, ok := headerOf(line, want); ok {

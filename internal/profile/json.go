@@ -1,17 +1,16 @@
 package profile
 
 import (
-	"bytes"
-	"encoding/json"
+	encoding "encoding/json"
 	"fmt"
 	"io"
 
-	"github.com/go-json-experiment/json/jsontext"
+	"github.com/go-json-experiment/json"
 )
 
 // Write writes the record as JSON.
 func (p *Profile) Write(w io.Writer) error {
-	e := json.NewEncoder(w)
+	e := encoding.NewEncoder(w)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", " ")
 	if err := e.Encode(p); err != nil {
@@ -40,11 +39,6 @@ func readJSON(data []byte) (*Profile, error) {
 }
 
 func decode(data []byte) (*Profile, error) {
-	// Names that are there twice, and what is no UTF-8: encoding/json takes both.
-	if !jsontext.Value(data).IsValid() {
-		again := jsontext.Value(bytes.Clone(data))
-		return nil, fmt.Errorf("it is no valid JSON: %w", again.Format())
-	}
 	var head struct {
 		Format string `json:"format"`
 	}
@@ -54,14 +48,13 @@ func decode(data []byte) (*Profile, error) {
 	if head.Format != Format {
 		return nil, fmt.Errorf("its format is %.40q, not %s: a newer pawl may read it", head.Format, Format)
 	}
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.DisallowUnknownFields()
 	var p Profile
-	if err := d.Decode(&p); err != nil {
+	if err := json.Unmarshal(data, &p, json.RejectUnknownMembers(true)); err != nil {
 		return nil, err
 	}
 	var total count
-	for _, l := range p.Launches {
+	for i := range p.Launches {
+		l := &p.Launches[i]
 		total = count{total.launches + 1, total.metrics + len(l.Metrics), total.rules + len(l.Rules)}
 		if err := total.check(); err != nil {
 			return nil, err

@@ -1,0 +1,13 @@
+package profile
+
+import (
+	"bytes"
+	_ "embed" // the schema
+)
+
+//go:embed profile.schema.json
+var profileSchema []byte
+
+// Schema returns the JSON Schema of the record pawl.profile/v1. A test keeps it equal
+// to the types.
+func Schema() []byte { return bytes.Clone(profileSchema) }
