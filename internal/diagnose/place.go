@@ -1,0 +1,73 @@
+package diagnose
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// place is a position in a rule file, counted from 1.
+type place struct {
+	file      string
+	line, col int
+}
+
+// RuleError is one mistake in a rule file, at the place where it was made.
+type RuleError struct {
+	File      string
+	Line, Col int
+	Msg       string
+	Hint      string // what to do instead, where that is known
+}
+
+func (e *RuleError) Error() string {
+	s := fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Col, e.Msg)
+	if e.Hint != "" {
+		s += " (" + e.Hint + ")"
+	}
+	return s
+}
+
+// RuleErrors is everything that is wrong with a rule file, in the order of its lines.
+type RuleErrors []*RuleError
+
+// mostErrors bounds what a file of nonsense can make pawl say.
+const mostErrors = 20
+
+func (e RuleErrors) Error() string {
+	lines := make([]string, 0, mostErrors+1)
+	for i, err := range e {
+		if i == mostErrors {
+			lines = append(lines, fmt.Sprintf("and %d more", len(e)-i))
+			break
+		}
+		lines = append(lines, err.Error())
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Unwrap gives errors.As the single mistakes.
+func (e RuleErrors) Unwrap() []error {
+	errs := make([]error, len(e))
+	for i, err := range e {
+		errs[i] = err
+	}
+	return errs
+}
+
+// add notes a mistake.
+func (e *RuleErrors) add(at place, hint, format string, args ...any) {
+	*e = append(*e, &RuleError{File: at.file, Line: at.line, Col: at.col, Msg: fmt.Sprintf(format, args...), Hint: hint})
+}
+
+// err is what was found, sorted; nil for nothing.
+func (e RuleErrors) err() error {
+	if len(e) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(e, func(a, b *RuleError) int {
+		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Col, b.Col))
+	})
+	return e
+}

@@ -1,0 +1,103 @@
+package diagnose
+
+import (
+	"math"
+	"strconv"
+	"sync"
+
+	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/profile"
+	"github.com/goatnote-inc/pawl/internal/suite/spell"
+)
+
+// derived are the quantities that no tool measures and that follow from others.
+var derived = []profile.Quantity{
+	{Name: "blocks_per_sm", Unit: "", About: "blocks that fit on an SM at once"},
+	{Name: "next_occupancy_pct", Unit: "%", About: "occupancy with one more block on an SM"},
+	{Name: "next_registers", Unit: "", About: "registers of a thread that leave room for one more block"},
+	{Name: "next_shared_bytes", Unit: "byte", About: "shared memory of a block that leaves room for one more, with the largest carve-out"},
+	{Name: "tail_pct", Unit: "%", About: "share of the last wave's room that stays empty, of all waves"},
+	{Name: "busiest_pct", Unit: "%", About: "the busier one of SM and memory"},
+}
+
+// Derived lists the quantities that rules may use beside those of a profile.
+func Derived() []profile.Quantity { return append([]profile.Quantity(nil), derived...) }
+
+var quantities = sync.OnceValue(func() map[string]profile.Quantity {
+	table := map[string]profile.Quantity{}
+	for _, q := range profile.Quantities() {
+		table[q.Name] = q
+	}
+	for _, q := range derived {
+		table[q.Name] = q
+	}
+	return table
+})
+
+// quantity finds one by its name.
+func quantity(name string) (profile.Quantity, bool) {
+	q, ok := quantities()[name]
+	return q, ok
+}
+
+// nearQuantity is a hint for a misspelt one.
+func nearQuantity(name string) string {
+	var names []string
+	for n := range quantities() {
+		names = append(names, n)
+	}
+	if near := spell.Nearest(name, names); near != "" {
+		return "did you mean " + strconv.Quote(near) + "?"
+	}
+	return "docs/reference/profile.md lists them"
+}
+
+// derive adds what follows from the values.
+func derive(v values, arch *gpu.Arch) {
+	blocks, known := math.Inf(1), false
+	for _, name := range []string{"limit_registers", "limit_shared", "limit_warps", "limit_blocks", "limit_barriers"} {
+		if x, ok := v.get(name); ok && x >= 0 {
+			blocks, known = min(blocks, x), true
+		}
+	}
+	if known {
+		v["blocks_per_sm"] = blocks
+	}
+	if waves, ok := v.get("waves"); ok && waves > 0 && waves < 1e12 {
+		v["tail_pct"] = 100 * (math.Ceil(waves) - waves) / math.Ceil(waves)
+	}
+	sm, smKnown := v.get("sm_pct")
+	memory, memoryKnown := v.get("memory_pct")
+	if smKnown && memoryKnown {
+		v["busiest_pct"] = max(sm, memory)
+	}
+	if arch != nil && known {
+		nextBlock(v, *arch, int(min(blocks, 1e6)))
+	}
+}
+
+// nextBlock says what a kernel has to give up for one more block on an SM.
+func nextBlock(v values, arch gpu.Arch, blocks int) {
+	threads, ok := v.get("block_size")
+	if !ok || threads < 1 || threads > 1024 || blocks < 1 {
+		return
+	}
+	warps := math.Ceil(threads / 32)
+	occupancy := 100 * float64(blocks+1) * warps / float64(arch.WarpsPerSM.Value)
+	if occupancy > 100 {
+		return
+	}
+	v["next_occupancy_pct"] = occupancy
+	if n := arch.RegisterBudget(int(threads), blocks+1); n > 0 {
+		v["next_registers"] = float64(n)
+	}
+	// With the largest carve-out: the driver, or one call, sets it.
+	if n := arch.SharedBudget(blocks+1, 0); n > 0 {
+		v["next_shared_bytes"] = float64(n)
+	}
+}
+
+func (v values) get(name string) (float64, bool) {
+	x, ok := v[name].(float64)
+	return x, ok
+}

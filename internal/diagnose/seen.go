@@ -1,0 +1,55 @@
+package diagnose
+
+import (
+	"errors"
+	"math"
+
+	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/profile"
+)
+
+// Look takes from a profile what a diagnosis needs: of the launch that counts, the
+// facts. The card is nil where the device is none that pawl knows.
+func Look(p *profile.Profile, card *gpu.Card) (Seen, error) {
+	if p == nil {
+		return Seen{}, errors.New("diagnose: there is no profile")
+	}
+	launch, ok := p.Main()
+	if !ok {
+		return Seen{}, errors.New("diagnose: the profile has no launch of a kernel: was the right kernel named, and did it run under the tool?")
+	}
+	if card == nil {
+		if c, ok := gpu.CardOf(p.Subject.Device); ok {
+			card = &c
+		}
+	}
+	return Seen{Profile: p, Launch: launch, Facts: launch.Facts(), Card: card}, nil
+}
+
+// values are the facts with what follows from them.
+func (s Seen) values() values {
+	v := make(values, len(s.Facts)+len(derived))
+	for name, x := range s.Facts {
+		if !math.IsNaN(x) && !math.IsInf(x, 0) {
+			v[name] = x
+		}
+	}
+	derive(v, s.arch())
+	return v
+}
+
+// arch is the architecture of the launch; nil where pawl does not know it.
+func (s Seen) arch() *gpu.Arch {
+	name := s.Launch.CC
+	if name == "" && s.Card != nil {
+		name = s.Card.Arch
+	}
+	if name == "" {
+		return nil
+	}
+	a, err := gpu.FindArch(name)
+	if err != nil {
+		return nil
+	}
+	return &a
+}
