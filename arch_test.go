@@ -35,7 +35,7 @@ var levels = []struct {
 		"internal/oracle", "internal/launch", "internal/profile/tool", "internal/diagnose", "internal/tune/search",
 	}, "sources and repositories; what is right; why it is slow; what a run and a tuner do next"},
 	5:  {[]string{"internal/trial", "internal/report", "internal/ledger", "internal/preflight", "internal/tune/replay"}, "rounds on one device, and what is known before them; saying and keeping what they gave"},
-	6:  {[]string{"internal/sweep", "internal/sweep/artifact"}, "many implementations compared, and what is published of it"},
+	6:  {[]string{"internal/sweep", "internal/sweep/artifact", "internal/tune"}, "many implementations compared, and what is published of it; what came of trying out points"},
 	7:  {[]string{"internal/bench"}, "a whole run on this machine"},
 	8:  {[]string{"internal/setup", "internal/doctor", "internal/lab"}, "what the machine lacks; judge it by running on it, and the judge by data of which the truth is known"},
 	9:  {[]string{"internal/cli"}, "wires and prints"},

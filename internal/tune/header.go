@@ -1,0 +1,119 @@
+package tune
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/goatnote-inc/pawl/gpu"
+)
+
+// Format is the first word of every journal.
+const Format = "pawl.tuning/v1"
+
+// Header says what a journal is about. Two evaluations can be compared when their journals
+// agree in it, but for strategy, seed and version.
+type Header struct {
+	Format   string       `json:"format"`
+	Case     string       `json:"case"`
+	Suite    string       `json:"suite"` // its digest
+	Device   gpu.Identity `json:"device"`
+	Commit   string       `json:"commit,omitempty"`
+	Dirty    bool         `json:"dirty,omitempty"`
+	Timer    string       `json:"timer,omitempty"`
+	Space    Space        `json:"space"`
+	Strategy string       `json:"strategy,omitempty"`
+	Seed     uint64       `json:"seed"`
+	Pawl     string       `json:"pawl,omitempty"`
+}
+
+// Space is the space of a journal in words, so that whoever reads it needs no suite.
+type Space struct {
+	Parameters  []Parameter    `json:"parameters"`
+	Constraints []string       `json:"constraints,omitempty"`
+	Fixed       map[string]any `json:"fixed,omitempty"` // parameters of the config
+	Points      int            `json:"points"`
+	Digest      string         `json:"digest"` // of parameters, constraints and what is fixed
+}
+
+// Parameter is one of a space.
+type Parameter struct {
+	Name    string `json:"name"`
+	Values  []any  `json:"values"`
+	Default any    `json:"default"`
+	When    string `json:"when,omitempty"`
+}
+
+// Sealed is the space with its digest.
+func (s Space) Sealed() Space {
+	s.Digest = ""
+	text, err := json.Marshal(struct {
+		Parameters  []Parameter
+		Constraints []string
+		Fixed       map[string]any
+	}{s.Parameters, s.Constraints, s.Fixed})
+	if err != nil { // of values that no suite can hold
+		return s
+	}
+	sum := sha256.Sum256(text)
+	s.Digest = "sha256:" + hex.EncodeToString(sum[:])
+	return s
+}
+
+// OtherError says that a journal is about something else than what is to be tuned.
+type OtherError struct{ Path, What, Was, Is string }
+
+func (e *OtherError) Error() string {
+	return fmt.Sprintf("%s cannot be resumed: its %s is %s, and now it is %s; start from what it found with --warm-start %s, or choose another --out",
+		e.Path, e.What, e.Was, e.Is, e.Path)
+}
+
+// resumes tells why a journal cannot be gone on with, nil if it can.
+func (h Header) resumes(path string, now Header) error {
+	for _, x := range []struct{ what, was, is string }{
+		{"case", h.Case, now.Case},
+		{"space", h.Space.Digest, now.Space.Digest},
+		{"suite", h.Suite, now.Suite},
+		{"device", deviceKey(h.Device), deviceKey(now.Device)},
+		{"commit", commitKey(h), commitKey(now)},
+		{"timer", h.Timer, now.Timer},
+	} {
+		if x.was != x.is {
+			return &OtherError{path, x.what, orNone(x.was), orNone(x.is)}
+		}
+	}
+	return nil
+}
+
+func deviceKey(d gpu.Identity) string { return d.Name + " " + d.UUID }
+
+// commitKey leaves it open what a changed tree holds: the digests of builds are not known yet
+// when a journal is opened.
+func commitKey(h Header) string {
+	if h.Dirty {
+		return h.Commit + " with changes"
+	}
+	return h.Commit
+}
+
+func orNone(s string) string {
+	if s == "" {
+		return "not known"
+	}
+	return s
+}
+
+// check finds what no header can be.
+func (h Header) check() error {
+	switch {
+	case h.Format != Format:
+		return fmt.Errorf("format %.40q, want %q", h.Format, Format)
+	case h.Case == "":
+		return errors.New("no case")
+	case len(h.Space.Parameters) == 0 || len(h.Space.Parameters) > maxParameters:
+		return fmt.Errorf("%d parameters, want 1 to %d", len(h.Space.Parameters), maxParameters)
+	}
+	return nil
+}

@@ -1,0 +1,263 @@
+package tune
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// Limits on a journal that somebody else may have written.
+const (
+	maxLine        = 4 << 20
+	maxEvaluations = 1_000_000
+)
+
+// Journal keeps every evaluation once, each on disk before the next is known. Only one
+// process writes it at a time.
+type Journal struct {
+	path string
+	file *os.File
+	seen map[string]bool
+	next int
+	err  error // after a failed write the tail is unknown: nothing more is added
+}
+
+// ErrInUse says that another process writes the journal.
+var ErrInUse = errors.New("another pawl is writing it")
+
+// Create starts a journal. A file that is there already is an error that wraps fs.ErrExist.
+func Create(path string, h Header) (*Journal, error) {
+	h.Format = Format
+	if err := h.check(); err != nil {
+		return nil, fmt.Errorf("start the journal %s: %w", path, err)
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return nil, fmt.Errorf("start the journal %s: %w", path, err)
+	}
+	// Whole or not there: a journal that was killed in its first line would be in the way.
+	temporary, err := os.CreateTemp(filepath.Dir(path), ".journal-*")
+	if err != nil {
+		return nil, fmt.Errorf("start the journal %s: %w", path, err)
+	}
+	defer os.Remove(temporary.Name())
+	j := &Journal{path: path, file: temporary, seen: map[string]bool{}}
+	err = lock(temporary)
+	if err == nil {
+		err = j.add(h)
+	}
+	if err == nil {
+		err = os.Link(temporary.Name(), path) // unlike a rename it replaces nothing
+	}
+	if err == nil {
+		err = syncFolder(filepath.Dir(path))
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("start the journal %s: %w", path, err), temporary.Close())
+	}
+	return j, nil
+}
+
+// Resume goes on with a journal about the same thing, from what it holds.
+func Resume(path string, h Header) (*Journal, []Evaluation, error) {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return nil, nil, fmt.Errorf("resume: %w", err)
+	}
+	j, list, err := resume(path, f, h)
+	if err != nil {
+		return nil, nil, errors.Join(err, f.Close())
+	}
+	return j, list, nil
+}
+
+func resume(path string, f *os.File, h Header) (*Journal, []Evaluation, error) {
+	if err := lock(f); err != nil {
+		return nil, nil, fmt.Errorf("resume %s: %w", path, err)
+	}
+	was, list, good, err := read(f)
+	if err != nil {
+		return nil, nil, fmt.Errorf("resume %s: %w", path, err)
+	}
+	if err := was.resumes(path, h); err != nil {
+		return nil, nil, err
+	}
+	// What was being written when the last pawl was killed never happened.
+	if err := f.Truncate(good); err != nil {
+		return nil, nil, fmt.Errorf("resume %s: cut off its torn end: %w", path, err)
+	}
+	if _, err := f.Seek(good, io.SeekStart); err != nil {
+		return nil, nil, fmt.Errorf("resume %s: %w", path, err)
+	}
+	j := &Journal{path: path, file: f, seen: map[string]bool{}, next: len(list)}
+	for _, e := range list {
+		j.seen[Key(e.Point)] = true
+	}
+	return j, list, nil
+}
+
+// Append adds an evaluation, numbers it, and returns when it is on disk.
+func (j *Journal) Append(e *Evaluation) error {
+	e.N = j.next
+	if err := e.check(); err != nil {
+		return fmt.Errorf("journal %s: %w", j.path, err)
+	}
+	key := Key(e.Point)
+	if j.seen[key] {
+		return fmt.Errorf("journal %s: point %s is there already: every point is evaluated once", j.path, key)
+	}
+	if err := j.add(e); err != nil {
+		return fmt.Errorf("journal %s: %w", j.path, err)
+	}
+	j.seen[key] = true
+	j.next++
+	return nil
+}
+
+// Close gives the journal free.
+func (j *Journal) Close() error { return j.file.Close() }
+
+func (j *Journal) add(record any) error {
+	if j.err != nil {
+		return j.err
+	}
+	line, err := json.Marshal(record)
+	if err != nil {
+		return err
+	}
+	if _, err = j.file.Write(append(line, '\n')); err == nil {
+		err = j.file.Sync()
+	}
+	if err != nil {
+		j.err = fmt.Errorf("the last evaluation may be lost: %w", err)
+	}
+	return j.err
+}
+
+// Load reads a journal, also one that is being written.
+func Load(path string) (Header, []Evaluation, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return Header{}, nil, fmt.Errorf("read a tuning journal: %w", err)
+	}
+	defer f.Close()
+	h, list, _, err := read(f)
+	if err != nil {
+		return h, nil, fmt.Errorf("read the tuning journal %s: %w", path, err)
+	}
+	return h, list, nil
+}
+
+// Read reads a journal from a stream. A last line without its end is as good as not written.
+func Read(r io.Reader) (Header, []Evaluation, error) {
+	h, list, _, err := read(r)
+	return h, list, err
+}
+
+// read also tells how many bytes hold whole lines.
+func read(r io.Reader) (h Header, list []Evaluation, good int64, err error) {
+	in := bufio.NewReaderSize(r, 1<<16)
+	seen := map[string]bool{}
+	for n := 0; ; n++ {
+		line, err := wholeLine(in)
+		if errors.Is(err, io.EOF) {
+			if n == 0 {
+				return h, nil, 0, errors.New("it is no tuning journal: there is not one whole line")
+			}
+			return h, list, good, nil
+		}
+		if err == nil && n == 0 {
+			if err = decode(line, &h); err == nil {
+				err = h.check()
+			}
+		} else if err == nil {
+			var e Evaluation
+			if e, err = evaluation(line, n-1, seen); err == nil {
+				list = append(list, e)
+			}
+		}
+		if err != nil {
+			return h, nil, 0, fmt.Errorf("line %d: %w", n+1, err)
+		}
+		good += int64(len(line)) + 1
+	}
+}
+
+func evaluation(line []byte, n int, seen map[string]bool) (e Evaluation, err error) {
+	if err := decode(line, &e); err != nil {
+		return e, err
+	}
+	if err := e.check(); err != nil {
+		return e, err
+	}
+	key := Key(e.Point)
+	switch {
+	case e.N != n:
+		return e, fmt.Errorf("evaluation %d stands where %d is due: lines are missing or twice", e.N, n)
+	case seen[key]:
+		return e, fmt.Errorf("point %s is there twice", key)
+	case n == maxEvaluations:
+		return e, fmt.Errorf("more than %d evaluations", maxEvaluations)
+	}
+	seen[key] = true
+	return e, nil
+}
+
+// wholeLine is the next line without its end; io.EOF also for one that has no end.
+func wholeLine(in *bufio.Reader) ([]byte, error) {
+	var line []byte
+	for {
+		part, err := in.ReadSlice('\n')
+		if len(line)+len(part) > maxLine {
+			return nil, fmt.Errorf("longer than %d bytes", maxLine)
+		}
+		line = append(line, part...)
+		switch {
+		case err == nil:
+			return line[:len(line)-1], nil
+		case !errors.Is(err, bufio.ErrBufferFull):
+			return nil, err
+		}
+	}
+}
+
+func decode(line []byte, into any) error {
+	d := json.NewDecoder(bytes.NewReader(line))
+	if err := d.Decode(into); err != nil {
+		return fmt.Errorf("not JSON as a journal has it: %w", err)
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("more than one value")
+	}
+	return nil
+}
+
+// lock makes sure that nobody else writes the file. It goes with the process, however that ends.
+func lock(f *os.File) error {
+	err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		return ErrInUse
+	}
+	return err
+}
+
+// syncFolder makes the name of a new file survive a power cut.
+func syncFolder(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// Exists tells whether there is a journal to resume.
+func Exists(path string) bool {
+	_, err := os.Stat(path)
+	return !errors.Is(err, fs.ErrNotExist)
+}
