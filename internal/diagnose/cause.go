@@ -1,0 +1,312 @@
+package diagnose
+
+import (
+	"bytes"
+	"cmp"
+	"embed"
+	"fmt"
+	"math"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/goatnote-inc/pawl/internal/profile"
+	"github.com/goatnote-inc/pawl/internal/suite/expr"
+)
+
+// A cause is a file of causes/, one a file. Its expressions know every quantity twice:
+// fast_registers is that of the side that takes less time, slow_registers that of the
+// other. So one cause tells a regression, and read backwards an improvement.
+
+//go:embed causes/*.yaml
+var causeFiles embed.FS
+
+// causeFile is what stands in one.
+type causeFile struct {
+	Name      string   `yaml:"name"`
+	Title     string   `yaml:"title"`
+	Kind      string   `yaml:"kind"`      // code, behaviour or symptom
+	Identical bool     `yaml:"identical"` // can be the cause where the code is the same
+	When      []string `yaml:"when"`      // any of them
+	Explains  []string `yaml:"explains"`  // the first that can be computed
+	Slower    []string `yaml:"slower"`    // the first of which all values are known
+	Faster    []string `yaml:"faster"`
+	Chain     []string `yaml:"chain"`
+	Symptoms  []string `yaml:"symptoms"` // causes that follow from this one
+	Fixes     []struct {
+		Do      string `yaml:"do"`
+		Example string `yaml:"example"`
+		Watch   string `yaml:"watch"`
+	} `yaml:"fixes"`
+}
+
+// cause is one that is ready to be asked.
+type cause struct {
+	causeFile
+	when, explains formula
+	says           map[direction][]template
+}
+
+// direction is how the time changed.
+type direction uint8
+
+const (
+	slower direction = iota
+	faster
+)
+
+// kinds in the order in which they are told where they explain as much: what a
+// programmer changed, what the kernel does differently, what one sees of it.
+var kinds = []string{"code", "behaviour", "symptom"}
+
+var allCauses = sync.OnceValues(func() ([]*cause, error) {
+	entries, err := causeFiles.ReadDir("causes")
+	if err != nil {
+		return nil, err
+	}
+	var list []*cause
+	for _, e := range entries {
+		data, err := causeFiles.ReadFile(path.Join("causes", e.Name()))
+		if err != nil {
+			return nil, err
+		}
+		c, err := readCause(data)
+		if err != nil {
+			return nil, fmt.Errorf("causes/%s: %w", e.Name(), err)
+		}
+		list = append(list, c)
+	}
+	return list, nil
+})
+
+func readCause(data []byte) (*cause, error) {
+	c := &cause{says: map[direction][]template{}}
+	decoder := yaml.NewDecoder(bytes.NewReader(data))
+	decoder.KnownFields(true)
+	if err := decoder.Decode(&c.causeFile); err != nil {
+		return nil, err
+	}
+	if c.Name == "" || c.Title == "" || !slices.Contains(kinds, c.Kind) || len(c.When) == 0 || len(c.Slower) == 0 || len(c.Faster) == 0 || len(c.Chain) == 0 {
+		return nil, fmt.Errorf("%q lacks a title, a kind (%s), when, slower, faster or chain", c.Name, strings.Join(kinds, ", "))
+	}
+	units := causeUnits()
+	for _, source := range c.When {
+		e, err := compileCause(source, units)
+		if err != nil {
+			return nil, err
+		}
+		c.when = append(c.when, e)
+	}
+	for _, source := range c.Explains {
+		e, err := compileCause(source, units)
+		if err != nil {
+			return nil, err
+		}
+		c.explains = append(c.explains, e)
+	}
+	for way, texts := range map[direction][]string{slower: c.Slower, faster: c.Faster} {
+		for _, text := range texts {
+			t, err := causeTemplate(text, units)
+			if err != nil {
+				return nil, err
+			}
+			c.says[way] = append(c.says[way], t)
+		}
+	}
+	for _, name := range c.Chain {
+		if _, known := units["slow_"+name]; !known {
+			return nil, fmt.Errorf("chain: there is no quantity %q", name)
+		}
+	}
+	return c, nil
+}
+
+// causeUnits are the names that expressions of causes know, with their units.
+func causeUnits() map[string]string {
+	units := map[string]string{}
+	for _, q := range compared() {
+		units["fast_"+q.Name], units["slow_"+q.Name] = q.Unit, q.Unit
+		if reason, ok := strings.CutPrefix(q.Name, "stall_"); ok && !strings.HasSuffix(reason, "_pct") {
+			units["cost_stall_"+reason] = ""
+		}
+	}
+	for _, name := range costNames {
+		units[name] = ""
+	}
+	return units
+}
+
+func compileCause(source string, units map[string]string) (*expr.Expr, error) {
+	e, err := expr.Compile(source)
+	if err != nil {
+		return nil, fmt.Errorf("%q: %w", source, err)
+	}
+	for _, v := range e.Variables() {
+		if _, known := units[v.Name]; !known {
+			return nil, fmt.Errorf("%q: there is no quantity %q", source, v.Name)
+		}
+	}
+	return e, nil
+}
+
+func causeTemplate(text string, units map[string]string) (template, error) {
+	var t template
+	for {
+		before, after, found := strings.Cut(text, "{")
+		t = append(t, piece{text: before})
+		if !found {
+			return t, nil
+		}
+		inside, rest, closed := strings.Cut(after, "}")
+		if !closed {
+			return nil, fmt.Errorf("%q: a { without its }", after)
+		}
+		source, unit, given := strings.Cut(inside, "|")
+		source = strings.TrimSpace(source)
+		e, err := compileCause(source, units)
+		if err != nil {
+			return nil, err
+		}
+		if !given {
+			unit = units[source]
+		}
+		t, text = append(t, piece{value: e, unit: strings.TrimSpace(unit)}), rest
+	}
+}
+
+// explain finds the causes of a change, whose logarithm is positive: from the faster to
+// the slower side.
+func explain(list []*cause, fast, slow values, change float64, same bool, way direction) []Cause {
+	v := values{}
+	for name, x := range fast {
+		v["fast_"+name] = x
+	}
+	for name, x := range slow {
+		v["slow_"+name] = x
+	}
+	costs(v, change)
+	before, after := fast, slow
+	if way == faster {
+		before, after = slow, fast
+	}
+	var found []candidate
+	for _, c := range list {
+		if same && !c.Identical {
+			continue
+		}
+		if yes, _ := c.when.holds(v); !yes {
+			continue
+		}
+		if x, ok := c.candidate(v, before, after, way); ok {
+			found = append(found, x)
+		}
+	}
+	return rankCauses(found)
+}
+
+// candidate is a cause that applies, before it is ranked.
+type candidate struct {
+	Cause
+	from  *cause
+	share float64 // of the change, as much as was computed; more than all where others worked against it
+}
+
+// least is what a cause must explain to be named.
+const least = 0.05
+
+func (c *cause) candidate(v, before, after values, way direction) (candidate, bool) {
+	x := candidate{Cause: Cause{Name: c.Name, Title: c.Title}, from: c}
+	if share, ok := c.explains.number(v); ok && !math.IsNaN(share) {
+		if share < least {
+			return x, false
+		}
+		x.share = share
+		bounded := min(share, 1)
+		x.Explains = &bounded
+	}
+	for _, t := range c.says[way] {
+		if s, ok := t.fill(v); ok {
+			x.Sentence = sentence(s)
+			break
+		}
+	}
+	if x.Sentence == "" {
+		x.Sentence = sentence(c.Title)
+	}
+	for _, name := range c.Chain {
+		if q, ok := comparedQuantity(name); ok {
+			step := changeOf(q, before, after)
+			if step.Before != nil && step.After != nil && moved(*step.Before, *step.After, step.Unit) > 0.01 {
+				x.Chain = append(x.Chain, step)
+			}
+		}
+	}
+	if way == slower {
+		for _, f := range c.Fixes {
+			x.Fixes = append(x.Fixes, Fix{Do: f.Do, Example: f.Example, Watch: f.Watch})
+		}
+	}
+	return x, true
+}
+
+var comparedByName = sync.OnceValue(func() map[string]profile.Quantity {
+	m := map[string]profile.Quantity{}
+	for _, q := range compared() {
+		m[q.Name] = q
+	}
+	return m
+})
+
+func comparedQuantity(name string) (profile.Quantity, bool) {
+	q, ok := comparedByName()[name]
+	return q, ok
+}
+
+// rankCauses puts what explains most first, and what follows from another behind all that
+// does not.
+func rankCauses(found []candidate) []Cause {
+	for i := range found {
+		for _, other := range found {
+			if slices.Contains(other.from.Symptoms, found[i].Name) && (other.Explains == nil || *other.Explains >= *cmp.Or(found[i].Explains, other.Explains)/3) {
+				found[i].Symptom = true
+			}
+		}
+		found[i].Symptom = found[i].Symptom || found[i].from.Kind == "symptom"
+	}
+	slices.SortStableFunc(found, func(a, b candidate) int {
+		return cmp.Or(
+			compareBool(a.Symptom, b.Symptom),
+			-cmp.Compare(bounded(a), bounded(b)),
+			cmp.Compare(slices.Index(kinds, a.from.Kind), slices.Index(kinds, b.from.Kind)),
+			-cmp.Compare(a.share, b.share),
+			strings.Compare(a.Name, b.Name),
+		)
+	})
+	list := make([]Cause, len(found))
+	for i, c := range found {
+		list[i] = c.Cause
+	}
+	return list
+}
+
+// bounded is the share by which causes are ranked, in steps of a twentieth: less is no
+// difference. One of which nobody knows the share stands between half and nothing.
+func bounded(c candidate) float64 {
+	if c.Explains == nil {
+		return 0.3
+	}
+	return math.Round(*c.Explains*20) / 20
+}
+
+func compareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
+}

@@ -1,0 +1,171 @@
+package diagnose
+
+import (
+	"fmt"
+	"math"
+	"strings"
+)
+
+// Difference is what changed between two profiles of one case, and which of the
+// changes can explain that its time changed.
+type Difference struct {
+	// Before and After are the times in nanoseconds: measured without a profiler where
+	// that was done, else as the tool saw them, else 0.
+	Before float64 `json:"before"`
+	After  float64 `json:"after"`
+	Timer  string  `json:"timer,omitempty"` // "measured", or the tool's name
+	// Sentence says what changed in the machine, with the numbers, and what to try first.
+	Sentence  string   `json:"sentence"`
+	Causes    []Cause  `json:"causes"`              // what explains most first, symptoms behind what they follow from
+	Changes   []Change `json:"changes"`             // every quantity that moved, the largest change first
+	Identical bool     `json:"identical,omitempty"` // the machine code is the same
+}
+
+// Cause is one thing that changed and that costs or saves time.
+type Cause struct {
+	Name     string `json:"name"`
+	Title    string `json:"title"`
+	Sentence string `json:"sentence"`
+	// Explains is the share of the time change it can account for, from 0 to 1; missing
+	// where nobody can tell. Causes overlap: shares are not to be added up.
+	Explains *float64 `json:"explains,omitempty"`
+	Symptom  bool     `json:"symptom,omitempty"` // it follows from a cause before it
+	Chain    []Change `json:"chain"`             // what followed from what
+	Fixes    []Fix    `json:"fixes,omitempty"`   // none where the case became faster
+}
+
+// Change is a quantity that moved.
+type Change struct {
+	Quantity string   `json:"quantity"`
+	About    string   `json:"about"`
+	Unit     string   `json:"unit,omitempty"`
+	Before   *float64 `json:"before,omitempty"`
+	After    *float64 `json:"after,omitempty"`
+}
+
+// measured is the timer of times that were taken without a profiler.
+const measured = "measured"
+
+// Times that differ by less are the same: of a profiler's times more than of those that
+// were measured with care.
+const (
+	sameMeasured = 0.005
+	sameProfiled = 0.02
+)
+
+// Compare says what changed from one side of a case to the other. Profiles that cannot
+// be compared are an error that says why.
+func Compare(before, after Seen) (*Difference, error) {
+	known, err := allCauses()
+	if err != nil {
+		return nil, err
+	}
+	a, b := look(before), look(after)
+	d := &Difference{Identical: identical(a, b), Changes: changes(a.values, b.values)}
+	d.Before, d.After, d.Timer = times(before, after)
+	change := math.Log(d.After / d.Before)
+	if d.Timer == "" {
+		change = hostChange(a.values, b.values) // NaN where there is nothing to count in either
+	}
+	same := sameProfiled
+	if d.Timer == measured {
+		same = sameMeasured
+	}
+	switch {
+	case math.IsNaN(change):
+		d.Sentence = "Neither side has a time, so no change can be explained; what moved is listed."
+	case math.Abs(change) < same:
+		d.Sentence = sentence(unchanged(d))
+	case change > 0:
+		d.Causes = explain(known, a.values, b.values, change, d.Identical, slower)
+		d.Sentence = d.tell(change)
+	default:
+		d.Causes = explain(known, b.values, a.values, -change, d.Identical, faster)
+		d.Sentence = d.tell(change)
+	}
+	return d, nil
+}
+
+// times are those of both sides by the same timer; none where there is no such.
+func times(before, after Seen) (a, b float64, timer string) {
+	if before.Profile != nil && after.Profile != nil {
+		a, b = before.Profile.Subject.Nanoseconds, after.Profile.Subject.Nanoseconds
+		if isTime(a) && isTime(b) {
+			return a, b, measured
+		}
+	}
+	a, b = before.Facts["time_ns"], after.Facts["time_ns"]
+	if !isTime(a) || !isTime(b) {
+		return 0, 0, ""
+	}
+	if after.Profile == nil || after.Profile.Tool.Name == "" {
+		return a, b, "profiler"
+	}
+	return a, b, after.Profile.Tool.Name
+}
+
+func isTime(x float64) bool { return x > 0 && !math.IsInf(x, 1) }
+
+// unchanged is said where the times do not differ.
+func unchanged(d *Difference) string {
+	if d.Timer == "" {
+		return "no change to speak of"
+	}
+	s := fmt.Sprintf("no change to speak of: %s, was %s", inWords(d.After, "ns"), inWords(d.Before, "ns"))
+	if d.Identical {
+		s += "; the machine code is identical"
+	}
+	return s
+}
+
+// tell makes the one sentence: by how much, why, and what to try.
+func (d *Difference) tell(change float64) string {
+	var b strings.Builder
+	b.WriteString(howMuch(change))
+	if d.Timer != "" {
+		fmt.Fprintf(&b, " (%s, was %s)", inWords(d.After, "ns"), inWords(d.Before, "ns"))
+	}
+	switch {
+	case len(d.Causes) == 0 && d.Identical:
+		b.WriteString(": the machine code is identical: look at clocks, data or the machine")
+		return sentence(b.String())
+	case len(d.Causes) == 0:
+		b.WriteString(": nothing that this profile measures explains it; profile both sides with the full set of metrics")
+		return sentence(b.String())
+	case d.Identical:
+		b.WriteString(": the machine code is identical, but ")
+	default:
+		b.WriteString(": ")
+	}
+	first := d.Causes[0]
+	b.WriteString(strings.TrimSuffix(lowered(first.Sentence), "."))
+	if len(first.Fixes) > 0 {
+		b.WriteString("; try first: " + lowered(strings.TrimSuffix(first.Fixes[0].Do, ".")))
+	}
+	return sentence(b.String())
+}
+
+// howMuch says a change of a logarithm: a fraction up to a half, then a factor.
+func howMuch(change float64) string {
+	factor := math.Exp(math.Abs(change))
+	word := "slower"
+	if change < 0 {
+		word = "faster"
+	}
+	switch {
+	case factor < 1.5 && change > 0:
+		return inWords(100*(factor-1), "%") + " " + word
+	case factor < 1.5:
+		return inWords(100*(1-1/factor), "%") + " less time"
+	default:
+		return number(factor) + " times " + word
+	}
+}
+
+// lowered begins a clause that stands inside a sentence; a name in capitals stays.
+func lowered(s string) string {
+	if len(s) < 2 || s[0] < 'A' || s[0] > 'Z' || s[1] != ' ' && (s[1] < 'a' || s[1] > 'z') {
+		return s
+	}
+	return strings.ToLower(s[:1]) + s[1:]
+}

@@ -1,0 +1,202 @@
+package diagnose
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/goatnote-inc/pawl/internal/profile"
+	"github.com/goatnote-inc/pawl/measure"
+)
+
+// codeQuantities are what the machine code tells, beside what a run told. They count
+// instructions in the code, not in the run.
+var codeQuantities = []profile.Quantity{
+	{Name: "load_width", Unit: "bytes", About: "mean width of a thread's global loads"},
+	{Name: "store_width", Unit: "bytes", About: "mean width of a thread's global stores"},
+	{Name: "tensor_code", About: "tensor core instructions in the code"},
+	{Name: "fp64_code", About: "FP64 instructions in the code"},
+	{Name: "barrier_code", About: "barriers in the code"},
+	{Name: "atomic_code", About: "atomic operations in the code"},
+	{Name: "local_code", About: "loads and stores of local memory in the code"},
+	{Name: "spill_bytes", Unit: "bytes", About: "bytes that the compiler spills"},
+	{Name: "vector_width", Unit: "bytes", About: "mean width of the host's floating-point instructions"},
+	{Name: "code_size", About: "instructions in the code"},
+}
+
+// side is one of two that are compared.
+type side struct {
+	values  values
+	digests map[string]string // by function and architecture
+}
+
+func look(s Seen) side {
+	x := side{values: s.values(), digests: map[string]string{}}
+	if s.Profile == nil {
+		return x
+	}
+	var mix measure.Mix
+	for _, f := range functionsOf(s) {
+		x.digests[f.Kernel+" "+f.Arch] = f.Digest
+		if f.Mix != nil {
+			mix = mix.Add(*f.Mix)
+		}
+	}
+	if mix.Instructions > 0 {
+		countCode(x.values, mix)
+	}
+	for _, k := range s.Profile.Code.Kernels {
+		if baseName(k.Name) == baseName(s.Launch.Kernel) && ofArch(k.Arch, s.Launch.CC) || len(s.Profile.Code.Kernels) == 1 {
+			compiled(x.values, k)
+			break
+		}
+	}
+	return x
+}
+
+// functionsOf are those of the launch; all of them where none has its name, as for a
+// kernel that the compiler made part of its caller.
+func functionsOf(s Seen) []profile.Function {
+	all := slices.DeleteFunc(slices.Clone(s.Profile.Code.Functions), func(f profile.Function) bool { return !ofArch(f.Arch, s.Launch.CC) })
+	own := slices.DeleteFunc(slices.Clone(all), func(f profile.Function) bool { return baseName(f.Kernel) != baseName(s.Launch.Kernel) })
+	if len(own) > 0 {
+		return own
+	}
+	return all
+}
+
+// ofArch tells whether code is for a GPU; one that is not named is any.
+func ofArch(arch, cc string) bool {
+	return cc == "" || !strings.HasPrefix(arch, "sm_") || strings.TrimRight(strings.TrimPrefix(arch, "sm_"), "af") == strings.ReplaceAll(cc, ".", "")
+}
+
+// baseName is a function's name without result type, template arguments, parameters
+// and what tools put behind it.
+func baseName(name string) string {
+	name = strings.TrimPrefix(name, "void ")
+	if i := strings.IndexAny(name, "<(@'"); i > 0 {
+		name = name[:i]
+	}
+	if i := strings.LastIndexAny(strings.TrimSpace(name), " :"); i >= 0 {
+		name = strings.TrimSpace(name)[i+1:]
+	}
+	return strings.TrimSpace(name)
+}
+
+// countCode adds what the mix tells. Where there are loops, what is outside of them
+// does not count for widths.
+func countCode(v values, m measure.Mix) {
+	v["code_size"] = float64(m.Instructions)
+	device := false
+	counts := map[string]int{}
+	for _, c := range m.Counts {
+		counts[c.Class] += c.Count
+		device = device || strings.HasSuffix(c.Class, " global") || strings.HasSuffix(c.Class, " constant")
+	}
+	if !device {
+		v.setWidth("vector_width", m, measure.OpVector, measure.OpFMA, measure.OpScalarFloat, measure.OpDivide)
+		return
+	}
+	v.setWidth("load_width", m, measure.OpLoadGlobal, measure.OpAsyncCopy)
+	v.setWidth("store_width", m, measure.OpStoreGlobal)
+	for name, classes := range map[string][]string{
+		"tensor_code": {measure.OpTensor}, "fp64_code": {measure.OpFP64}, "barrier_code": {measure.OpBarrier},
+		"atomic_code": {measure.OpAtomic}, "local_code": {measure.OpLoadLocal, measure.OpStoreLocal},
+	} {
+		sum := 0
+		for _, c := range classes {
+			sum += counts[c]
+		}
+		v[name] = float64(sum)
+	}
+}
+
+// setWidth is the mean over the instructions of some classes.
+func (v values) setWidth(name string, m measure.Mix, classes ...string) {
+	all, looped, allBytes, loopedBytes := 0, 0, 0, 0
+	for _, c := range m.Counts {
+		if c.Bytes > 0 && slices.Contains(classes, c.Class) {
+			all, allBytes = all+c.Count, allBytes+c.Count*c.Bytes
+			looped, loopedBytes = looped+c.InLoops, loopedBytes+c.InLoops*c.Bytes
+		}
+	}
+	switch {
+	case looped > 0:
+		v[name] = float64(loopedBytes) / float64(looped)
+	case all > 0:
+		v[name] = float64(allBytes) / float64(all)
+	}
+}
+
+// compiled adds what the compiler told, where the tool did not.
+func compiled(v values, k measure.Kernel) {
+	for name, x := range map[string]int{"registers": k.Registers, "stack_bytes": k.StackBytes} {
+		if _, there := v.get(name); !there && (x > 0 || name != "registers") {
+			v[name] = float64(x)
+		}
+	}
+	if k.Spill != nil {
+		v["spill_bytes"] = float64(k.Spill.StoreBytes + k.Spill.LoadBytes)
+	}
+}
+
+// identical tells whether both sides have the same machine code, and any at all.
+func identical(a, b side) bool {
+	if len(a.digests) == 0 || len(a.digests) != len(b.digests) {
+		return false
+	}
+	for name, digest := range a.digests {
+		if digest == "" || b.digests[name] != digest {
+			return false
+		}
+	}
+	return true
+}
+
+// changes are the quantities that moved, of those that both sides have.
+func changes(before, after values) []Change {
+	var list []Change
+	for _, q := range compared() {
+		x, inBefore := before.get(q.Name)
+		y, inAfter := after.get(q.Name)
+		if inBefore && inAfter && moved(x, y, q.Unit) > 0.01 {
+			list = append(list, changeOf(q, before, after))
+		}
+	}
+	slices.SortStableFunc(list, func(a, b Change) int {
+		return cmp.Compare(moved(*b.Before, *b.After, b.Unit), moved(*a.Before, *a.After, a.Unit))
+	})
+	return list
+}
+
+// moved is how much a value changed, as a logarithm: a tenth of a percent is no more
+// than a percent for what is told in percent, and what was not there is there e^5 times.
+func moved(x, y float64, unit string) float64 {
+	if unit == "%" {
+		x, y = max(x, 1), max(y, 1)
+	}
+	if x == y {
+		return 0
+	}
+	if x <= 0 || y <= 0 {
+		return 5
+	}
+	return min(5, math.Abs(math.Log(y/x)))
+}
+
+func changeOf(q profile.Quantity, before, after values) Change {
+	c := Change{Quantity: q.Name, About: q.About, Unit: q.Unit}
+	if x, ok := before.get(q.Name); ok {
+		c.Before = &x
+	}
+	if x, ok := after.get(q.Name); ok {
+		c.After = &x
+	}
+	return c
+}
+
+// compared are all quantities of a difference: those of rules, and those of the code.
+func compared() []profile.Quantity {
+	return slices.Concat(profile.Quantities(), derived, codeQuantities)
+}

@@ -1,0 +1,244 @@
+package diagnose_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+	"pgregory.net/rapid"
+
+	"github.com/goatnote-inc/pawl/internal/diagnose"
+	"github.com/goatnote-inc/pawl/internal/profile"
+	"github.com/goatnote-inc/pawl/measure"
+)
+
+// pair is two sides of a case with a known cause.
+type pair struct {
+	About  string
+	Cause  string
+	Device string
+	CC     string
+	Tool   string
+	Says   []string // that the sentence contains
+	Before pairSide
+	After  pairSide
+}
+
+type pairSide struct {
+	MeasuredNS float64            `yaml:"measured_ns"`
+	Facts      map[string]float64 `yaml:"facts"`
+	Code       *struct {
+		Digest     string
+		Registers  int
+		SpillBytes int `yaml:"spill_bytes"`
+		Mix        []struct {
+			Class   string
+			Bytes   int
+			Count   int
+			InLoops int `yaml:"in_loops"`
+		}
+	}
+}
+
+func pairs(t *testing.T) map[string]pair {
+	t.Helper()
+	files, err := filepath.Glob("testdata/pairs/*.yaml")
+	if err != nil || len(files) < 12 {
+		t.Fatalf("%d pairs, %v", len(files), err)
+	}
+	all := map[string]pair{}
+	for _, f := range files {
+		data, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var p pair
+		d := yaml.NewDecoder(bytes.NewReader(data))
+		d.KnownFields(true)
+		if err := d.Decode(&p); err != nil {
+			t.Fatalf("%s: %v", f, err)
+		}
+		all[strings.TrimSuffix(filepath.Base(f), ".yaml")] = p
+	}
+	return all
+}
+
+func (p pair) side(s pairSide) diagnose.Seen {
+	tool := p.Tool
+	if tool == "" {
+		tool = "ncu"
+	}
+	launch := profile.Launch{Kernel: "kernel", CC: p.CC}
+	record := &profile.Profile{
+		Format: profile.Format, Tool: profile.Tool{Name: tool, Version: "2024.1.1.0"},
+		Subject: profile.Subject{Nanoseconds: s.MeasuredNS}, Launches: []profile.Launch{launch},
+	}
+	if s.Code != nil {
+		arch := "sm_" + strings.ReplaceAll(p.CC, ".", "")
+		mix := measure.Mix{}
+		for _, c := range s.Code.Mix {
+			mix = mix.Add(measure.Mix{
+				Instructions: c.Count, InLoops: c.InLoops,
+				Counts: []measure.MixCount{{Class: c.Class, Bytes: c.Bytes, Count: c.Count, InLoops: c.InLoops}},
+			})
+		}
+		record.Code = profile.Code{
+			Kernels: []measure.Kernel{{Name: "kernel", Arch: arch, Registers: s.Code.Registers, Spill: &measure.Spill{StoreBytes: s.Code.SpillBytes}}},
+			Functions: []profile.Function{{
+				CodeDigest: measure.CodeDigest{Kernel: "kernel", Arch: arch, Digest: "sha256:" + s.Code.Digest}, Mix: &mix,
+			}},
+		}
+	}
+	return diagnose.Seen{Profile: record, Launch: launch, Facts: s.Facts}
+}
+
+// The known cause is the first, read forwards and, as what made it faster, backwards.
+func TestPairs(t *testing.T) {
+	for name, p := range pairs(t) {
+		t.Run(name, func(t *testing.T) {
+			before, after := p.side(p.Before), p.side(p.After)
+			slower := compare(t, before, after)
+			if len(slower.Causes) == 0 || slower.Causes[0].Name != p.Cause {
+				t.Fatalf("%s\n%s", slower.Sentence, names(slower))
+			}
+			for _, words := range p.Says {
+				if !strings.Contains(slower.Sentence, words) {
+					t.Errorf("%q does not say %q", slower.Sentence, words)
+				}
+			}
+			if len(slower.Causes[0].Fixes) == 0 || !strings.Contains(slower.Sentence, "try first") || len(slower.Causes[0].Chain) == 0 {
+				t.Errorf("%q says nothing to try, or has no chain: %+v", slower.Sentence, slower.Causes[0])
+			}
+			t.Log(slower.Sentence, "\n", names(slower))
+			faster := compare(t, after, before)
+			if len(faster.Causes) == 0 || faster.Causes[0].Name != p.Cause || len(faster.Causes[0].Fixes) > 0 {
+				t.Errorf("%s\n%s", faster.Sentence, names(faster))
+			}
+			t.Log(faster.Sentence)
+		})
+	}
+}
+
+func names(d *diagnose.Difference) string {
+	var b strings.Builder
+	for _, c := range d.Causes {
+		b.WriteString(c.Name)
+		if c.Explains != nil {
+			fmt.Fprintf(&b, " %.2f", *c.Explains)
+		}
+		if c.Symptom {
+			b.WriteString(" (symptom)")
+		}
+		b.WriteString("; ")
+	}
+	return b.String()
+}
+
+// The pairs obey the machine: the time is the product of its factors, and a stall is
+// part of the latency. A pair that does not would show what no profiler shows.
+func TestPairsArePossible(t *testing.T) {
+	for name, p := range pairs(t) {
+		for _, f := range []map[string]float64{p.Before.Facts, p.After.Facts} {
+			if _, ok := f["warp_latency"]; !ok {
+				continue // a trace, which counts no instructions
+			}
+			cycles := f["instructions"] / (f["sms"] * 4) * f["warp_latency"] / f["active_warps"] / (f["sm_active_pct"] / 100)
+			if ns := cycles / f["sm_clock_hz"] * 1e9; math.Abs(math.Log(ns/f["time_ns"])) > 0.01 {
+				t.Errorf("%s: %v ns, its factors make %v", name, f["time_ns"], ns)
+			}
+			sum := 0.0
+			for _, q := range slices.Sorted(maps.Keys(f)) {
+				if strings.HasPrefix(q, "stall_") && !strings.HasSuffix(q, "_pct") {
+					sum += f[q]
+				}
+			}
+			if math.Abs(sum-f["warp_latency"]) > 0.01*sum {
+				t.Errorf("%s: stalls of %v make a latency of %v", name, sum, f["warp_latency"])
+			}
+		}
+	}
+}
+
+// A profiler's numbers differ from pass to pass; two percent must not change the cause.
+func TestPairsWithNoise(t *testing.T) {
+	for name, p := range pairs(t) {
+		t.Run(name, func(t *testing.T) {
+			rapid.Check(t, func(t *rapid.T) {
+				noisy := func(s pairSide) pairSide {
+					facts := map[string]float64{}
+					for _, q := range slices.Sorted(maps.Keys(s.Facts)) {
+						facts[q] = s.Facts[q]
+						if countsNothing(q) {
+							facts[q] *= rapid.Float64Range(0.98, 1.02).Draw(t, q)
+						}
+					}
+					s.Facts = facts
+					return s
+				}
+				d, err := diagnose.Compare(p.side(noisy(p.Before)), p.side(noisy(p.After)))
+				if err != nil || len(d.Causes) == 0 || d.Causes[0].Name != p.Cause {
+					t.Fatalf("%v %s\n%s", err, d.Sentence, names(d))
+				}
+			})
+		})
+	}
+}
+
+// countsNothing tells whether a quantity is measured: what a launch is configured with
+// is exact.
+func countsNothing(q string) bool {
+	exact := []string{"registers", "shared_bytes", "block_size", "grid_size", "threads", "waves", "occupancy_max_pct", "sms", "launches", "local_loads", "local_stores"}
+	return !strings.HasPrefix(q, "limit_") && !slices.Contains(exact, q)
+}
+
+// Whatever the numbers, Compare answers, and what it answers can be written down.
+func TestCompareTakesAnything(t *testing.T) {
+	var quantities []string
+	for _, q := range profile.Quantities() {
+		quantities = append(quantities, q.Name)
+	}
+	facts := rapid.MapOf(rapid.SampledFrom(quantities), rapid.OneOf(
+		rapid.Float64(), rapid.SampledFrom([]float64{0, -1, 1, 100, 1e308, math.NaN(), math.Inf(1), math.SmallestNonzeroFloat64}),
+	))
+	rapid.Check(t, func(t *rapid.T) {
+		d, err := diagnose.Compare(diagnose.Seen{Facts: facts.Draw(t, "before")}, diagnose.Seen{Facts: facts.Draw(t, "after")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := json.Marshal(d); err != nil || d.Sentence == "" {
+			t.Fatalf("%v %q", err, d.Sentence)
+		}
+		for _, c := range d.Causes {
+			if c.Sentence == "" || c.Explains != nil && (*c.Explains < 0 || *c.Explains > 1) {
+				t.Fatalf("%+v", c)
+			}
+		}
+	})
+}
+
+func TestSameIsSaid(t *testing.T) {
+	p := pairs(t)["clocks"]
+	same := p.side(p.Before)
+	if d := compare(t, same, same); !d.Identical || len(d.Causes)+len(d.Changes) > 0 || !strings.HasPrefix(d.Sentence, "No change") {
+		t.Errorf("%+v", d)
+	}
+	// The same code in more time, and no quantity says why.
+	slow := p.side(p.Before)
+	slow.Facts = maps.Clone(slow.Facts)
+	slow.Facts["time_ns"] *= 1.3
+	if d := compare(t, same, slow); !strings.Contains(d.Sentence, "machine code is identical: look at clocks, data or the machine") {
+		t.Errorf("%s", d.Sentence)
+	}
+	// Nothing is known of the time.
+	if d := compare(t, diagnose.Seen{Facts: profile.Facts{"registers": 32}}, diagnose.Seen{Facts: profile.Facts{"registers": 64}}); len(d.Changes) != 1 || d.Timer != "" {
+		t.Errorf("%+v", d)
+	}
+}
