@@ -15,9 +15,12 @@ const (
 	SetCheap = "cheap" // what a diagnosis needs most: a few runs
 )
 
-// mostLaunches bounds how many kernels of one run are profiled: each is run again
-// for every pass.
-const mostLaunches = 50
+// These bound how many kernels are profiled, because each is run again for every pass:
+// of a run that is marked, and of a range, which comes again with every run.
+const (
+	mostLaunches = 50
+	mostOfRange  = 10
+)
 
 // settings are the choices that change what ncu sees. All of them are stated, because
 // defaults changed from release to release.
@@ -80,7 +83,7 @@ func selection(t Target) []string {
 	case t.Exact:
 		return append(args, "--profile-from-start", "off", "--launch-count", strconv.Itoa(mostLaunches))
 	case t.NVTX != "":
-		return append(args, "--nvtx", "--nvtx-include", nvtxRange(t.NVTX), "--launch-count", strconv.Itoa(mostLaunches))
+		return append(args, "--nvtx", "--nvtx-include", nvtxRange(t.NVTX), "--launch-skip", strconv.Itoa(t.Warmup), "--launch-count", strconv.Itoa(mostOfRange))
 	default:
 		return append(args, "--launch-skip", strconv.Itoa(t.Warmup), "--launch-count", "1")
 	}

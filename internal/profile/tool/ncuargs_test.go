@@ -48,7 +48,7 @@ func TestNcuArgs(t *testing.T) {
 			"by range", older,
 			Target{NVTX: "pawl", Warmup: 20},
 			"--target-processes all --replay-mode kernel --clock-control base --cache-control none --kill no --import-source yes SET " +
-				"--nvtx --nvtx-include pawl/ --launch-count 50 --force-overwrite --export out/case --log-file out/log",
+				"--nvtx --nvtx-include pawl/ --launch-skip 20 --launch-count 10 --force-overwrite --export out/case --log-file out/log",
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -1,0 +1,96 @@
+package tool
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+
+	"github.com/goatnote-inc/pawl/internal/profile"
+)
+
+// Import reads a report of ncu's (.ncu-rep) through ncu itself. It needs no GPU, but
+// a release that is not older than the report.
+func Import(ctx context.Context, o NcuOptions, report string) (*profile.Profile, error) {
+	p, err := o.open(ctx)
+	if err == nil {
+		var found *profile.Profile
+		if found, err = p.importReport(ctx, report); err == nil {
+			return found, nil
+		}
+	}
+	return nil, o.trouble("reading "+report, err)
+}
+
+// importReport joins two pages: the raw one has every number, the other has ncu's own
+// findings. Values of the raw page come in units that differ from launch to launch
+// unless told otherwise.
+func (p program) importReport(ctx context.Context, report string) (*profile.Profile, error) {
+	raw, err := p.page(ctx, report, "--csv", "--print-units", "base", "--page", "raw")
+	if err != nil {
+		return nil, err
+	}
+	details, err := p.page(ctx, report, "--csv", "--print-units", "base", "--page", "details")
+	if err != nil {
+		return nil, err
+	}
+	numbers, err := profile.ReadRaw(bytes.NewReader(raw))
+	if err != nil {
+		return nil, err
+	}
+	if len(numbers.Launches) == 0 {
+		return nil, fmt.Errorf("the report has no launch")
+	}
+	rules, err := profile.ReadDetails(bytes.NewReader(details))
+	if err != nil {
+		return nil, err
+	}
+	found, err := profile.Merge(numbers, rules)
+	if err != nil {
+		return nil, err
+	}
+	found.Tool.Version = p.writer(ctx, report)
+	return found, nil
+}
+
+// page has ncu print one page of a report.
+func (p program) page(ctx context.Context, report string, how ...string) ([]byte, error) {
+	var args []string
+	if p.knows("--config-file") {
+		args = append(args, "--config-file", "off")
+	}
+	if !filepath.IsAbs(report) {
+		report = "." + string(filepath.Separator) + report // it may begin with a dash
+	}
+	return p.say(ctx, mostSaid, append(append(args, "--import", report), how...)...)
+}
+
+var writtenBy = regexp.MustCompile(`(?m)^"Nsight Compute Target","(20\d\d(?:\.\d+)+)`)
+
+// writer is the release that made a report; what it counted depends on that one, not
+// on the one that reads it. Releases without the page that tells cannot read newer
+// reports, and we know no better than their own.
+func (p program) writer(ctx context.Context, report string) string {
+	if p.knows("session:") {
+		if said, err := p.page(ctx, report, "--csv", "--page", "session"); err == nil {
+			if m := writtenBy.FindSubmatch(said); m != nil {
+				return string(m[1])
+			}
+		}
+	}
+	return p.version
+}
+
+// text writes the page for people beside a report.
+func (p program) text(ctx context.Context, report, to string) error {
+	said, err := p.page(ctx, report, "--page", "details")
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(to, said, 0o644); err != nil {
+		return fmt.Errorf("keep the page of ncu: %w", err)
+	}
+	return nil
+}
