@@ -15,7 +15,8 @@ type sheet struct {
 	*csv.Reader
 	header  []string
 	columns map[string]int
-	notes   []string // lines that are no rows: messages, the program's own output
+	units   map[string]string // of columns that have them in their names: Duration (ns)
+	notes   []string          // lines that are no rows: messages, the program's own output
 }
 
 // openSheet finds the header in what a tool printed: the first line with these columns.
@@ -85,7 +86,8 @@ func headerOf(line []byte, want []string) ([]string, bool) {
 	has := map[string]bool{}
 	for i, name := range header {
 		header[i] = strings.TrimPrefix(name, "\ufeff")
-		has[header[i]] = true
+		stem, _ := splitUnit(header[i])
+		has[stem] = true
 	}
 	for _, name := range want {
 		if !has[name] {
@@ -95,12 +97,23 @@ func headerOf(line []byte, want []string) ([]string, bool) {
 	return header, true
 }
 
+// splitUnit takes the unit from a column's name: "Duration (ns)", "Start(nsec)".
+func splitUnit(column string) (name, unit string) {
+	inner, ok := strings.CutSuffix(column, ")")
+	if at := strings.LastIndexByte(inner, '('); ok && at > 0 {
+		return strings.TrimRight(inner[:at], " "), inner[at+1:]
+	}
+	return column, ""
+}
+
 func newSheet(header []string, rest []byte, notes []string) (*sheet, error) {
 	if len(header) > maxColumns {
 		return nil, fmt.Errorf("%d columns, more than %d", len(header), maxColumns)
 	}
-	s := &sheet{csv.NewReader(bytes.NewReader(rest)), header, map[string]int{}, notes}
-	for i, name := range header {
+	s := &sheet{csv.NewReader(bytes.NewReader(rest)), header, map[string]int{}, map[string]string{}, notes}
+	for i, column := range header {
+		name, unit := splitUnit(column)
+		header[i], s.units[name] = name, unit
 		if _, twice := s.columns[name]; twice {
 			return nil, fmt.Errorf("the column %q is there twice", name)
 		}

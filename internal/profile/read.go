@@ -30,6 +30,9 @@ var forms = []struct {
 	{"a profile record", isJSON, readJSON},
 	{"a raw page of ncu (--page raw --csv)", isRaw, readRaw},
 	{"a details page of ncu (--page details --csv)", isDetails, readDetails},
+	{"a kernel trace of rocprofv3", isRocprof, rocprofTrace.read},
+	{"a cuda_gpu_trace of nsys", isNsysTrace, nsysTrace.read},
+	{"a cuda_gpu_kern_sum of nsys", isKernelSum, readKernelSum},
 	{"a text page of ncu", isText, readText},
 }
 

@@ -69,6 +69,7 @@ func simple(unit string) (factor float64, kind string) {
 		factor     float64
 	}{
 		{"second", nanoseconds, 1e9},
+		{"sec", nanoseconds, 1e9},
 		{"byte", byteUnit, 1},
 		{"hz", hertz, 1},
 		{"s", nanoseconds, 1e9},

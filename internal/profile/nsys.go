@@ -1,0 +1,94 @@
+package profile
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// ReadTrace reads when launches began and ended: nsys stats --report cuda_gpu_trace
+// --format csv, or the kernel_trace.csv of rocprofv3.
+func ReadTrace(r io.Reader) (*Profile, error) {
+	data, err := readAll(r)
+	if err != nil {
+		return nil, err
+	}
+	if isRocprof(data) {
+		return rocprofTrace.read(data)
+	}
+	return nsysTrace.read(data)
+}
+
+// ReadKernelSum reads the times of kernels, each over all its launches: nsys stats
+// --report cuda_gpu_kern_sum --format csv.
+func ReadKernelSum(r io.Reader) (*Profile, error) {
+	data, err := readAll(r)
+	if err != nil {
+		return nil, err
+	}
+	return readKernelSum(data)
+}
+
+func isNsysTrace(data []byte) bool { return hasHeader(data, "Name", "CorrId") }
+
+func isRocprof(data []byte) bool { return hasHeader(data, "Kernel_Name", "Start_Timestamp") }
+
+func isKernelSum(data []byte) bool { return hasHeader(data, "Name", "Instances") }
+
+func readKernelSum(data []byte) (*Profile, error) {
+	p, err := kernelSum(data)
+	if err != nil {
+		return nil, fmt.Errorf("reading the cuda_gpu_kern_sum of nsys: %w", err)
+	}
+	return p, nil
+}
+
+func kernelSum(data []byte) (*Profile, error) {
+	s, err := openSheet(data, "Name", "Instances", "Avg")
+	if err != nil {
+		return nil, err
+	}
+	p := &Profile{Format: Format, Tool: Tool{Name: "nsys", Page: "cuda_gpu_kern_sum"}, Notes: s.notes}
+	var total count
+	for {
+		row, err := s.next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		if s.at(row, "Name") == "" { // a line of the tool
+			continue
+		}
+		l := Launch{ID: len(p.Launches), Kernel: strings.Clone(s.at(row, "Name"))}
+		for i, name := range s.header {
+			switch {
+			case i >= len(row) || row[i] == "" || name == "Name":
+			case name == "GridXYZ" || name == "BlockXYZ":
+				l.Fields = append(l.Fields, Field{name, strings.Clone(row[i])})
+			default:
+				m := Metric{Name: name, Unit: s.units[name]}
+				m.setValue(row[i], new(float64))
+				l.Metrics = append(l.Metrics, m)
+			}
+		}
+		l.Grid, l.Block = spaced(s.at(row, "GridXYZ")), spaced(s.at(row, "BlockXYZ"))
+		p.Launches = append(p.Launches, l)
+		total.launches, total.metrics = total.launches+1, total.metrics+len(l.Metrics)
+		if err := total.check(); err != nil {
+			return nil, err
+		}
+	}
+	if len(p.Launches) == 0 {
+		return nil, errEmpty
+	}
+	return p, nil
+}
+
+// spaced reads the sizes of the release 2022: "  64   32    1".
+func spaced(cell string) [3]int {
+	dims, _ := parseDims("(" + strings.Join(strings.Fields(cell), ", ") + ")")
+	return dims
+}
