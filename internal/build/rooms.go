@@ -1,0 +1,261 @@
+package build
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Rooms are copies of the sources as they are at one moment, in which builds that would
+// overwrite each other's files can run beside each other. What git tracks comes from a
+// worktree; what was changed or is not tracked yet is laid over it.
+type Rooms struct {
+	path   string // of all of them; nobody else's
+	repo   *Repository
+	root   string   // top of the user's sources
+	inside string   // the suite's folder in it
+	laid   []string // files that are laid over a worktree, kept in path/over
+	gone   []string // files of the commit that the user has deleted
+}
+
+// Room is one copy.
+type Room struct {
+	Dir string // the suite's folder
+
+	of   *Rooms
+	root string
+	tree *Worktree // nil without git
+	made map[string]fileState
+}
+
+// fileState tells whether a file was touched.
+type fileState struct {
+	mode fs.FileMode
+	size int64
+	time int64
+}
+
+// NewRooms remembers the sources that dir belongs to, in the folder at path, which is made
+// anew. Carry are globs below dir of files that belong to them although git ignores them.
+func NewRooms(ctx context.Context, path, dir string, carry []string) (_ *Rooms, err error) {
+	if dir, err = filepath.Abs(dir); err == nil {
+		dir, err = filepath.EvalSymlinks(dir)
+	}
+	if err == nil {
+		err = os.RemoveAll(path)
+	}
+	if err == nil {
+		err = os.MkdirAll(filepath.Join(path, "over"), 0o755)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("make a place for copies of %s: %w", dir, err)
+	}
+	r := &Rooms{path: path, root: dir, inside: "."}
+	if repo, err := Open(ctx, dir); err == nil && r.headed(ctx, repo) {
+		r.repo = repo
+		if err := r.changes(ctx, dir); err != nil {
+			return nil, fmt.Errorf("list the sources of %s: %w", dir, err)
+		}
+	} else if r.laid, err = folderFiles(dir); err != nil {
+		return nil, fmt.Errorf("list the sources of %s: %w", dir, err)
+	}
+	for _, glob := range carry {
+		found, _ := declared(os.DirFS(r.root), filepath.ToSlash(filepath.Join(r.inside, glob))) // what cannot be listed is not there
+		r.laid = append(r.laid, found...)
+	}
+	slices.Sort(r.laid)
+	r.laid = slices.Compact(r.laid)
+	r.laid = slices.DeleteFunc(r.laid, func(name string) bool { return name == "" || gitOwn(name) || r.own(name) })
+	if len(r.laid) > maxSources {
+		return nil, tooManyFiles(dir)
+	}
+	return r, copyAll(r.root, r.kept(), r.laid)
+}
+
+// headed tells whether there is a commit to begin from.
+func (r *Rooms) headed(ctx context.Context, repo *Repository) bool {
+	_, err := repo.Commit(ctx, "HEAD")
+	return err == nil
+}
+
+// own tells whether a file is pawl's, and no source.
+func (r *Rooms) own(name string) bool {
+	rel, err := filepath.Rel(r.inside, name)
+	return err == nil && (rel == ".pawl" || strings.HasPrefix(rel, ".pawl"+string(filepath.Separator)))
+}
+
+func (r *Rooms) kept() string { return filepath.Join(r.path, "over") }
+
+// changes finds how the working tree differs from its commit.
+func (r *Rooms) changes(ctx context.Context, dir string) (err error) {
+	if r.root, err = filepath.EvalSymlinks(r.repo.Root); err != nil {
+		return err
+	}
+	if r.inside, err = filepath.Rel(r.root, dir); err != nil {
+		return err
+	}
+	changed, err := git(ctx, r.root, "diff", "--name-only", "--no-ext-diff", "-z", "HEAD")
+	if err != nil {
+		return err
+	}
+	others, err := git(ctx, r.root, "ls-files", "-z", "--others", "--exclude-standard")
+	if err != nil {
+		return err
+	}
+	for _, name := range slices.Concat(strings.Split(changed, "\x00"), strings.Split(others, "\x00")) {
+		if name == "" {
+			continue
+		}
+		info, err := os.Lstat(filepath.Join(r.root, name))
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			r.gone = append(r.gone, name)
+		case err != nil:
+			return err
+		case !info.IsDir(): // a submodule is as its commit says
+			r.laid = append(r.laid, name)
+		}
+	}
+	return nil
+}
+
+// Room makes a copy.
+func (r *Rooms) Room(ctx context.Context) (_ *Room, err error) {
+	room := &Room{of: r}
+	if r.repo != nil {
+		if room.tree, err = r.repo.Checkout(ctx, "HEAD"); err != nil {
+			return nil, err
+		}
+		room.root = room.tree.Dir
+	} else if room.root, err = os.MkdirTemp(r.path, "room-"); err != nil {
+		return nil, fmt.Errorf("make a copy of the sources: %w", err)
+	}
+	room.Dir = filepath.Join(room.root, r.inside)
+	for _, name := range r.gone {
+		if failed := os.Remove(filepath.Join(room.root, name)); failed != nil && !errors.Is(failed, fs.ErrNotExist) {
+			err = failed
+		}
+	}
+	if err == nil {
+		err = copyAll(r.kept(), room.root, r.laid)
+	}
+	if err == nil {
+		err = os.MkdirAll(room.Dir, 0o755) // git knows no empty folders
+	}
+	if err == nil {
+		room.made, err = room.states()
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("make a copy of the sources: %w", err), room.Remove(ctx))
+	}
+	return room, nil
+}
+
+// Clean makes a room what it was: an object of the last build would otherwise end in the next.
+func (r *Room) Clean(ctx context.Context) error {
+	now, err := r.states()
+	if err != nil {
+		return fmt.Errorf("clean %s: %w", r.root, err)
+	}
+	over := map[string]bool{}
+	for _, name := range r.of.laid {
+		over[name] = true
+	}
+	var tracked, laid []string
+	for _, name := range slices.Sorted(maps.Keys(r.made)) {
+		switch state, there := now[name]; {
+		case there && state == r.made[name]:
+		case over[name]:
+			laid = append(laid, name)
+		default:
+			tracked = append(tracked, name)
+		}
+	}
+	for name := range now {
+		if _, ours := r.made[name]; !ours {
+			if err := os.Remove(filepath.Join(r.root, name)); err != nil {
+				return fmt.Errorf("clean %s: %w", r.root, err)
+			}
+		}
+	}
+	if len(tracked) > 0 {
+		if _, err := git(ctx, r.root, append([]string{"checkout", "-q", "HEAD", "--"}, tracked...)...); err != nil {
+			return fmt.Errorf("clean %s: %w", r.root, err)
+		}
+	}
+	if err := copyAll(r.of.kept(), r.root, laid); err != nil {
+		return fmt.Errorf("clean %s: %w", r.root, err)
+	}
+	if len(tracked)+len(laid) > 0 {
+		if r.made, err = r.states(); err != nil {
+			return fmt.Errorf("clean %s: %w", r.root, err)
+		}
+	}
+	return nil
+}
+
+// Remove deletes a room.
+func (r *Room) Remove(ctx context.Context) error {
+	if r.tree != nil {
+		return r.tree.Remove(ctx)
+	}
+	return os.RemoveAll(r.root)
+}
+
+// Remove deletes what the rooms were made from.
+func (r *Rooms) Remove() error { return os.RemoveAll(r.path) }
+
+// states lists the files of a room.
+func (r *Room) states() (map[string]fileState, error) {
+	list := map[string]fileState{}
+	err := filepath.WalkDir(r.root, func(path string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case e.Name() == ".git" && e.IsDir():
+			return fs.SkipDir
+		case e.IsDir() || e.Name() == ".git":
+			return nil
+		}
+		info, err := e.Info()
+		if err != nil {
+			return err
+		}
+		name, err := filepath.Rel(r.root, path)
+		list[name] = fileState{info.Mode(), info.Size(), info.ModTime().UnixNano()}
+		return err
+	})
+	return list, err
+}
+
+// copyAll copies files and links with their folders, in the place of what is there.
+func copyAll(from, to string, names []string) error {
+	source, err := os.OpenRoot(from)
+	if err != nil {
+		return err
+	}
+	defer source.Close()
+	target, err := os.OpenRoot(to)
+	if err != nil {
+		return err
+	}
+	defer target.Close()
+	for _, name := range names {
+		if err := target.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			return err
+		}
+		if err := target.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		if _, err := copyEntry(source, target, name, 1<<62); err != nil {
+			return err
+		}
+	}
+	return nil
+}
