@@ -18,6 +18,7 @@ var derived = []profile.Quantity{
 	{Name: "next_shared_bytes", Unit: "byte", About: "shared memory of a block that leaves room for one more, with the largest carve-out"},
 	{Name: "tail_pct", Unit: "%", About: "share of the last wave's room that stays empty, of all waves"},
 	{Name: "busiest_pct", Unit: "%", About: "the busier one of SM and memory"},
+	{Name: "slack_pct", Unit: "%", About: "share of the time in which SMs have work and no unit is at its peak"},
 }
 
 // Derived lists the quantities that rules may use beside those of a profile.
@@ -69,7 +70,13 @@ func derive(v values, arch *gpu.Arch) {
 	sm, smKnown := v.get("sm_pct")
 	memory, memoryKnown := v.get("memory_pct")
 	if smKnown && memoryKnown {
-		v["busiest_pct"] = max(sm, memory)
+		busiest := max(sm, memory)
+		v["busiest_pct"] = busiest
+		working, ok := v.get("sm_active_pct")
+		if !ok {
+			working = 100
+		}
+		v["slack_pct"] = max(0, working-busiest)
 	}
 	if arch != nil && known {
 		nextBlock(v, *arch, int(min(blocks, 1e6)))

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"sync"
 
 	"github.com/goatnote-inc/pawl/gpu"
 	"github.com/goatnote-inc/pawl/internal/profile"
@@ -20,14 +21,20 @@ type RuleSet struct {
 	tree  *tree
 }
 
-// Rules are the ones that pawl comes with.
+// Rules are the ones that pawl comes with. What is added to them stays with the caller.
 func Rules() *RuleSet {
+	own := *builtin()
+	own.rules = slices.Clone(own.rules)
+	return &own
+}
+
+var builtin = sync.OnceValue(func() *RuleSet {
 	rs, err := load()
 	if err != nil {
 		panic("diagnose: " + err.Error()) // they are part of the program, and tested
 	}
 	return rs
-}
+})
 
 func load() (*RuleSet, error) {
 	text, err := embedded.ReadFile("tree.yaml")

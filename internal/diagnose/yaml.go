@@ -23,6 +23,9 @@ type reader struct {
 	errs RuleErrors
 }
 
+// colonHint is for the a ? b : c of an expression.
+const colonHint = "put text with a colon in quotes"
+
 var yamlLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?(?s:(.*))$`)
 
 // parse reads the text of a file; nil where there is nothing to look at further.
@@ -38,14 +41,17 @@ func (r *reader) parse(data []byte) *yaml.Node {
 	}
 	var doc yaml.Node
 	if err := yaml.Unmarshal(data, &doc); err != nil {
-		msg := err.Error()
+		msg, hint := err.Error(), ""
 		if m := yamlLine.FindStringSubmatch(msg); m != nil {
 			msg = m[2]
 			if line, err := strconv.Atoi(m[1]); err == nil {
 				start.line = line
 			}
 		}
-		r.errs.add(start, "", "not YAML: %s", msg)
+		if strings.Contains(msg, "mapping values are not allowed") {
+			hint = colonHint
+		}
+		r.errs.add(start, hint, "not YAML: %s", msg)
 		return nil
 	}
 	if len(doc.Content) == 0 {
@@ -108,7 +114,7 @@ func (r *reader) text(n *yaml.Node, what string) string {
 	if n.Kind != yaml.ScalarNode || strings.TrimSpace(n.Value) == "" {
 		hint := ""
 		if n.Kind == yaml.MappingNode {
-			hint = `put it in quotes: a colon makes a mapping`
+			hint = colonHint
 		}
 		r.fail(n, hint, "%s: want text", what)
 		return ""
