@@ -81,7 +81,7 @@ func TestReferenceTables(t *testing.T) {
 		reflect.TypeFor[policyDoc](), reflect.TypeFor[caseLimitsDoc](), reflect.TypeFor[baselineDoc](),
 		reflect.TypeFor[argumentDoc](), reflect.TypeFor[launchDoc](), reflect.TypeFor[checkDoc](), reflect.TypeFor[fuzzDoc](), reflect.TypeFor[toleranceDoc](),
 		reflect.TypeFor[tuneDoc](), reflect.TypeFor[tunableDoc](), reflect.TypeFor[occupancyDoc](),
-		reflect.TypeFor[gatesDoc](), reflect.TypeFor[preflightDoc](), reflect.TypeFor[claimsDoc](),
+		reflect.TypeFor[gatesDoc](), reflect.TypeFor[preflightDoc](), reflect.TypeFor[claimsDoc](), reflect.TypeFor[profileDoc](),
 	} {
 		docs[at.Name()] = at
 	}

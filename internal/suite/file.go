@@ -138,6 +138,7 @@ type benchmarkDoc struct {
 	Check           checkDoc                         `key:"check" doc:"What a right result is, and where to look for wrong ones."`
 	Preflight       preflightDoc                     `key:"preflight" doc:"What is known of the kernel before it runs, and what is asked of it."`
 	Claims          claimsDoc                        `key:"claims" doc:"What the kernel is said to reach. A claim that the hardware rules out stops pawl preflight."`
+	Profile         profileDoc                       `key:"profile" doc:"What a profiler looks at, and how much it collects."`
 	Tune            *tuneDoc                         `key:"tune" doc:"What may be tried out to make it faster, for pawl tune."`
 	Gate            *bool                            `key:"gate" doc:"Whether its cases may fail a change."`
 	Implementations []text                           `key:"implementations" example:"[candidate, sdpa]" doc:"Implementations to measure. Without it all of the suite. The candidate is always there."`
@@ -163,6 +164,12 @@ type preflightDoc struct {
 	Dynamic formula `key:"dynamic" example:"2 * 64 * D * sizeof(dtype)" doc:"Dynamic shared memory of a block in bytes. Without it that of launch."`
 	Threads formula `key:"threads" example:"128" doc:"Threads of a block, for occupancy. Without it those of launch, or what the kernel is compiled for at most."`
 	gatesDoc
+}
+
+type profileDoc struct {
+	Kernel text       `key:"kernel" example:"^attention" doc:"Which kernels of a run count: a regular expression over their names, without arguments. Without it all of them. ${NAME} stands for a parameter."`
+	NVTX   text       `key:"nvtx" example:"attention" doc:"NVTX range that marks what counts, for a harness that cannot say it itself: a name that is pushed and popped, or an expression as ncu takes it."`
+	Set    profileSet `key:"set" example:"cheap" doc:"How much ncu collects: full is everything, in some forty runs of the kernel; cheap is what a diagnosis needs most, in a few."`
 }
 
 type claimsDoc struct {

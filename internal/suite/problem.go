@@ -180,6 +180,7 @@ func (r *resolver) problem(e *entry[benchmarkDoc], b *Benchmark) {
 	r.checkArguments(e, names)
 	r.checkLaunch(e, names)
 	r.checkPreflight(e, names)
+	r.checkProfile(e, names)
 	check := r.check(e, b, b.Configs[0].Params.names()) // what is right does not depend on how it is computed
 	if r.found > before {
 		return
@@ -201,6 +202,7 @@ func (r *resolver) problem(e *entry[benchmarkDoc], b *Benchmark) {
 			r.misfit(bad, c.Name, seen)
 		}
 		r.misfitsOfPreflight(e, c, seen)
+		r.misfitOfProfile(e, c, seen)
 	}
 }
 

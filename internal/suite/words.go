@@ -27,6 +27,7 @@ type (
 	cover       string
 	repeats     string
 	spills      string
+	profileSet  string
 )
 
 const auto = "auto"
@@ -41,10 +42,11 @@ func (policyRule) words() []string  { return []string{"paired", "classic"} }
 func (keeping) words() []string     { return []string{"none", "file", "branch"} }
 func (confinement) words() []string { return []string{auto, "always", "never"} }
 
-func (trust) words() []string   { return []string{"trusted", "checked", "self-timed"} }
-func (cover) words() []string   { return []string{"full", "pairwise"} }
-func (repeats) words() []string { return []string{"bitwise", "bounded", "no"} }
-func (spills) words() []string  { return []string{auto, "allow", "warn", "stop"} }
+func (trust) words() []string      { return []string{"trusted", "checked", "self-timed"} }
+func (cover) words() []string      { return []string{"full", "pairwise"} }
+func (repeats) words() []string    { return []string{"bitwise", "bounded", "no"} }
+func (profileSet) words() []string { return []string{"full", "cheap"} }
+func (spills) words() []string     { return []string{auto, "allow", "warn", "stop"} }
 func (valueType) words() []string {
 	return []string{"i32", "i64", "i16", "i8", "u8", "bool", "f32", "f64"}
 }

@@ -1,0 +1,43 @@
+package suite
+
+import (
+	"regexp"
+	"slices"
+)
+
+// Profile says what a profiler is to look at. What the suite does not say is empty.
+type Profile struct {
+	Kernel string // regular expression over the names of kernels
+	NVTX   string // range that marks what counts
+	Set    string // "full" or "cheap"
+}
+
+// Profile is what a profiler is to look at for a config.
+func (b Benchmark) Profile(p Params) Profile {
+	if b.doc == nil {
+		return Profile{}
+	}
+	d := b.doc.Profile
+	return Profile{Kernel: fill(d.Kernel.string, orNone(p)), NVTX: fill(d.NVTX.string, orNone(p)), Set: string(d.Set)}
+}
+
+func (r *resolver) checkProfile(e *entry[benchmarkDoc], params []string) {
+	d := e.value.Profile
+	for _, t := range places([]text{d.Kernel, d.NVTX}) {
+		if !slices.Contains(params, t.param) {
+			r.addAt(t.at.inside(t.char), didYouMean(t.param, params), "${%s} is not a parameter of benchmark %q", t.param, e.name)
+		}
+	}
+}
+
+// misfitOfProfile finds a regular expression that is none once its places are filled.
+func (r *resolver) misfitOfProfile(e *entry[benchmarkDoc], c Config, seen map[*node]bool) {
+	d := e.value.Profile.Kernel
+	if d.string == "" || seen[d.at] {
+		return
+	}
+	if _, err := regexp.Compile(fill(d.string, orNone(c.Params))); err != nil {
+		seen[d.at] = true
+		r.add(d.at, "a name as it is matches itself; special characters need a \\ before them", "kernel of config %s: %v", c.Name, err)
+	}
+}
