@@ -235,7 +235,7 @@ func cut(s string, columns []span) []string {
 				return cutWords(s, len(columns))
 			}
 		}
-		cells[i] = strings.TrimSpace(s[min(c.from, len(s)):to])
+		cells[i] = strings.TrimSpace(strings.ToValidUTF8(s[min(c.from, len(s)):to], "\ufffd"))
 	}
 	return cells
 }
@@ -245,8 +245,8 @@ func cutWords(s string, n int) []string {
 	cells := make([]string, n)
 	for i := n - 1; i >= 1 && len(words) > 1; i-- {
 		last := words[len(words)-1]
-		if _, _, number := parseNumber(last); i == 1 && (number || len(words) < 3) {
-			break // no unit
+		if i == 1 && !isName(words[0]) {
+			break // of the words of a label nobody knows which is a unit
 		}
 		cells[i], words = last, words[:len(words)-1]
 	}

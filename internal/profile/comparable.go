@@ -1,0 +1,61 @@
+package profile
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Comparable refuses two profiles whose values do not mean the same, and says why: of
+// different tools, of releases that name things alike and count them differently, taken
+// with settings that change what is counted, or on different GPUs. What a profile does
+// not tell (a page without the release of its tool) cannot be held against it.
+func Comparable(a, b *Profile) error {
+	if a.Tool.Name != b.Tool.Name {
+		return fmt.Errorf("the profiles are of %s and of %s, which count differently: profile both with one tool", a.Tool.Name, b.Tool.Name)
+	}
+	if x, y := major(a.Tool.Version), major(b.Tool.Version); x != "" && y != "" && x != y {
+		return fmt.Errorf("the profiles are of %s %s and %s: metrics change their meaning between such releases, so profile both with one of them", a.Tool.Name, a.Tool.Version, b.Tool.Version)
+	}
+	for _, name := range decisive {
+		x, known := a.Tool.setting(name)
+		if y, ok := b.Tool.setting(name); ok && known && x != y {
+			return fmt.Errorf("the profiles were taken with %s %s and %s: profile both alike", name, x, y)
+		}
+	}
+	if x, y := a.chips(), b.chips(); len(x) > 0 && len(y) > 0 && !slices.Equal(x, y) {
+		return fmt.Errorf("the profiles are of GPUs with compute capability %s and %s: a difference would be that of the GPUs", strings.Join(x, ", "), strings.Join(y, ", "))
+	}
+	return nil
+}
+
+// decisive are the settings that change what is counted. Others choose what is looked
+// at (sections, the number of launches), and leave the values as they are.
+var decisive = []string{"clock_control", "cache_control", "clocks", "cache", "replay_mode", "pipeline_boost_state", "cache_sim", "branch_sim"}
+
+func (t Tool) setting(name string) (string, bool) {
+	for _, s := range t.Settings {
+		if s.Name == name {
+			return s.Value, true
+		}
+	}
+	return "", false
+}
+
+// major is what a version begins with: 2024 of 2024.1.1.0.
+func major(version string) string {
+	first, _, _ := strings.Cut(version, ".")
+	return first
+}
+
+// chips are the compute capabilities of a profile's launches.
+func (p *Profile) chips() []string {
+	var list []string
+	for _, l := range p.Launches {
+		if l.CC != "" && !slices.Contains(list, l.CC) {
+			list = append(list, l.CC)
+		}
+	}
+	slices.Sort(list)
+	return list
+}
