@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"strings"
+
+	"github.com/goatnote-inc/pawl/internal/profile"
 )
 
 // Difference is what changed between two profiles of one case, and which of the
@@ -56,6 +58,11 @@ const (
 // Compare says what changed from one side of a case to the other. Profiles that cannot
 // be compared are an error that says why.
 func Compare(before, after Seen) (*Difference, error) {
+	if before.Profile != nil && after.Profile != nil {
+		if err := profile.Comparable(before.Profile, after.Profile); err != nil {
+			return nil, fmt.Errorf("compare two profiles: %w", err)
+		}
+	}
 	known, err := allCauses()
 	if err != nil {
 		return nil, err
@@ -63,6 +70,9 @@ func Compare(before, after Seen) (*Difference, error) {
 	a, b := look(before), look(after)
 	d := &Difference{Identical: identical(a, b), Changes: changes(a.values, b.values)}
 	d.Before, d.After, d.Timer = times(before, after)
+	if d.Timer != measured && isTime(a.traced) && isTime(b.traced) {
+		d.Before, d.After = a.traced, b.traced
+	}
 	change := math.Log(d.After / d.Before)
 	if d.Timer == "" {
 		change = hostChange(a.values, b.values) // NaN where there is nothing to count in either
@@ -121,6 +131,9 @@ func unchanged(d *Difference) string {
 // tell makes the one sentence: by how much, why, and what to try.
 func (d *Difference) tell(change float64) string {
 	var b strings.Builder
+	if d.Timer == "" {
+		b.WriteString("by the counts of instructions and misses ")
+	}
 	b.WriteString(howMuch(change))
 	if d.Timer != "" {
 		fmt.Fprintf(&b, " (%s, was %s)", inWords(d.After, "ns"), inWords(d.Before, "ns"))

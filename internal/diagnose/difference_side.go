@@ -13,15 +13,15 @@ import (
 // codeQuantities are what the machine code tells, beside what a run told. They count
 // instructions in the code, not in the run.
 var codeQuantities = []profile.Quantity{
-	{Name: "load_width", Unit: "bytes", About: "mean width of a thread's global loads"},
-	{Name: "store_width", Unit: "bytes", About: "mean width of a thread's global stores"},
+	{Name: "load_width", Unit: "bytes", About: "width of a thread's global loads"},
+	{Name: "store_width", Unit: "bytes", About: "width of a thread's global stores"},
 	{Name: "tensor_code", About: "tensor core instructions in the code"},
 	{Name: "fp64_code", About: "FP64 instructions in the code"},
 	{Name: "barrier_code", About: "barriers in the code"},
 	{Name: "atomic_code", About: "atomic operations in the code"},
 	{Name: "local_code", About: "loads and stores of local memory in the code"},
 	{Name: "spill_bytes", Unit: "bytes", About: "bytes that the compiler spills"},
-	{Name: "vector_width", Unit: "bytes", About: "mean width of the host's floating-point instructions"},
+	{Name: "vector_width", Unit: "bytes", About: "width of the host's floating-point instructions in loops"},
 	{Name: "code_size", About: "instructions in the code"},
 }
 
@@ -29,12 +29,16 @@ var codeQuantities = []profile.Quantity{
 type side struct {
 	values  values
 	digests map[string]string // by function and architecture
+	traced  float64           // nanoseconds of all launches, where the tool saw them all; else 0
 }
 
 func look(s Seen) side {
 	x := side{values: s.values(), digests: map[string]string{}}
 	if s.Profile == nil {
 		return x
+	}
+	if launches, ns := traced(s.Profile.Launches); launches > 0 {
+		x.values["launches"], x.traced = launches, ns
 	}
 	var mix measure.Mix
 	for _, f := range functionsOf(s) {
@@ -53,6 +57,26 @@ func look(s Seen) side {
 		}
 	}
 	return x
+}
+
+// traced counts the launches of a trace and adds up their times. A tool that looks at
+// one launch in depth does not say how many there are. A trace has each launch, and with
+// it how many there are of its kernel; a summary has that number and their mean time.
+func traced(launches []profile.Launch) (count, ns float64) {
+	each := map[string]int{}
+	for _, l := range launches {
+		each[l.Kernel]++
+	}
+	for _, l := range launches {
+		f := l.Facts()
+		n, ok := f["launches"]
+		if !ok || !isTime(n) {
+			return 0, 0
+		}
+		n /= float64(each[l.Kernel])
+		count, ns = count+n, ns+n*f["time_ns"]
+	}
+	return count, ns
 }
 
 // functionsOf are those of the launch; all of them where none has its name, as for a
@@ -112,20 +136,29 @@ func countCode(v values, m measure.Mix) {
 	}
 }
 
-// setWidth is the mean over the instructions of some classes.
+// setWidth is the width by which some classes move or compute most of their bytes. A
+// mean would speak of the narrow loop for the rest of a row as much as of the wide one.
 func (v values) setWidth(name string, m measure.Mix, classes ...string) {
-	all, looped, allBytes, loopedBytes := 0, 0, 0, 0
+	all, looped := map[int]int{}, map[int]int{}
 	for _, c := range m.Counts {
 		if c.Bytes > 0 && slices.Contains(classes, c.Class) {
-			all, allBytes = all+c.Count, allBytes+c.Count*c.Bytes
-			looped, loopedBytes = looped+c.InLoops, loopedBytes+c.InLoops*c.Bytes
+			all[c.Bytes] += c.Count * c.Bytes
+			if c.InLoops > 0 {
+				looped[c.Bytes] += c.InLoops * c.Bytes
+			}
 		}
 	}
-	switch {
-	case looped > 0:
-		v[name] = float64(loopedBytes) / float64(looped)
-	case all > 0:
-		v[name] = float64(allBytes) / float64(all)
+	if len(looped) > 0 {
+		all = looped
+	}
+	most, width := 0, 0
+	for w, bytes := range all {
+		if bytes > most || bytes == most && w > width {
+			most, width = bytes, w
+		}
+	}
+	if width > 0 {
+		v[name] = float64(width)
 	}
 }
 

@@ -1,0 +1,84 @@
+package codeid_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/goatnote-inc/pawl/internal/build/codeid"
+	"github.com/goatnote-inc/pawl/internal/build/cuda"
+	"github.com/goatnote-inc/pawl/internal/diagnose"
+	"github.com/goatnote-inc/pawl/internal/profile"
+)
+
+const scale = `extern "C" __global__ void scale(const TYPE *__restrict__ in, TYPE *out, int n) {
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+    TYPE v = in[i];
+    BODY
+    out[i] = v;
+  }
+}
+`
+
+// compiled is what is known of a kernel that was compiled here and run nowhere.
+func compiled(t *testing.T, text string, ns float64) diagnose.Seen {
+	t.Helper()
+	nvcc, err := exec.LookPath("nvcc")
+	if err != nil {
+		t.Skip("there is no nvcc here")
+	}
+	dir := t.TempDir()
+	source, cubin := filepath.Join(dir, "k.cu"), filepath.Join(dir, "k.cubin")
+	if err := os.WriteFile(source, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	log, err := exec.CommandContext(t.Context(), nvcc, "-arch=sm_89", "-Xptxas", "-v", "-cubin", source, "-o", cubin).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, log)
+	}
+	functions, err := codeid.Mixes(t.Context(), []string{cubin}, []string{"scale"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	kernels, err := cuda.Inspect(t.Context(), []string{cubin}, string(log))
+	if err != nil {
+		t.Fatal(err)
+	}
+	launch := profile.Launch{Kernel: "scale", CC: "8.9"}
+	return diagnose.Seen{Launch: launch, Profile: &profile.Profile{
+		Tool: profile.Tool{Name: "ncu"}, Subject: profile.Subject{Nanoseconds: ns}, Launches: []profile.Launch{launch},
+		Code: profile.Code{Kernels: kernels, Functions: functions},
+	}}
+}
+
+// From the source to the sentence, through nvcc and cuobjdump: what the compiler made
+// of two versions of a kernel is the first thing to be said of them.
+func TestLoadsOfRealKernelsAreToldApart(t *testing.T) {
+	wide := compiled(t, strings.NewReplacer("TYPE", "float4", "BODY", "v.x *= 2; v.y *= 2; v.z *= 2; v.w *= 2;").Replace(scale), 100e3)
+	narrow := compiled(t, strings.NewReplacer("TYPE", "float", "BODY", "v *= 2;").Replace(scale), 130e3)
+	for _, c := range []struct {
+		before, after diagnose.Seen
+		want          string
+	}{
+		{wide, narrow, "30 % slower (130 us, was 100 us): loads are 4 bytes wide, were 16"},
+		{narrow, wide, "23 % less time (100 us, was 130 us): loads are 16 bytes wide, were 4"},
+	} {
+		d, err := diagnose.Compare(c.before, c.after)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasPrefix(d.Sentence, c.want) || d.Identical || len(d.Causes) == 0 || d.Causes[0].Name != "narrow-loads" {
+			t.Errorf("%s\n%+v", d.Sentence, d.Causes)
+		}
+	}
+	again := compiled(t, "// a comment\n"+strings.NewReplacer("TYPE", "float", "BODY", "v *= 2;").Replace(scale), 150e3)
+	d, err := diagnose.Compare(narrow, again)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !d.Identical || !strings.Contains(d.Sentence, "the machine code is identical: look at clocks, data or the machine") {
+		t.Errorf("%s", d.Sentence)
+	}
+}
