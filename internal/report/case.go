@@ -28,6 +28,7 @@ type Case struct {
 	Numbers  Numbers  // the sides beside each other
 	Evidence []Fact
 	History  []Point
+	Why      *Reason // what its profiles say; nil where nobody looked
 
 	key     string         // its name in the record
 	facts   *ratchet.Facts // nil where nothing could be compared

@@ -28,6 +28,7 @@ type Input struct {
 	Links   []Link
 	Next    []Step             // what else to do, after what the verdicts ask for
 	History map[string][]Point // of a case, by its name
+	Whys    []Why              // what profiles say of cases
 	Now     time.Time          // when the report is made; none is shown if it is zero
 }
 
@@ -69,6 +70,7 @@ type Document struct {
 	Facts    []Fact
 	Stages   []Stage // those before measuring that are not green
 	Sections []Section
+	Whys     []Reason // why cases are as they are, in their order
 	Next     []Step
 	Warnings []string
 	Links    []Link
@@ -77,6 +79,7 @@ type Document struct {
 
 	run    *measure.Run
 	result *ratchet.Result
+	whys   []Why   // as they were given
 	limit  float64 // what the policy calls slower
 	draw   *drawer
 }
@@ -86,7 +89,7 @@ type Fact struct{ Label, Text string }
 
 // NewDocument arranges what there is to say.
 func NewDocument(in Input) *Document {
-	d := &Document{Paths: in.Paths, run: in.Run, result: in.Result, draw: newDrawer(in)}
+	d := &Document{Paths: in.Paths, run: in.Run, result: in.Result, whys: in.Whys, draw: newDrawer(in)}
 	for _, l := range in.Links {
 		d.Links = append(d.Links, Link{plain(l.Title, nameLength), l.URL})
 	}
@@ -112,6 +115,7 @@ func NewDocument(in Input) *Document {
 			d.Sections[i].Cases[c].ID = id
 		}
 	}
+	d.reasons(in.Whys)
 	d.Next = next(d, in.Forgets)
 	for _, step := range in.Next {
 		d.Next = append(d.Next, Step{plain(step.Text, sentenceLength), plain(step.Command, sentenceLength)})

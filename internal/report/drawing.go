@@ -77,6 +77,7 @@ type word struct {
 	anchor anchor
 	angle  float64 // degrees, clockwise
 	halo   bool    // keeps lines behind it from crossing it
+	large  float64 // its size where it is neither em nor emSmall: in pictures only, a page has headings
 }
 
 // anchor is the part of a text that its place is about.
@@ -131,10 +132,14 @@ func (d *drawing) arrow(t tone, from, to point, clear float64) {
 }
 
 func (w word) size() float64 {
-	if w.small {
+	switch {
+	case w.large > 0:
+		return w.large
+	case w.small:
 		return emSmall
+	default:
+		return em
 	}
-	return em
 }
 
 func (w word) face() faceKind {
@@ -206,7 +211,7 @@ func shortened(kind faceKind, size float64, text string, most float64) string {
 func lines(kind faceKind, size float64, text string, most float64, atMost int) []string {
 	var list []string
 	current := ""
-	words := strings.Fields(text)
+	words := unbroken(text)
 	for i, w := range words {
 		next := w
 		if current != "" {
@@ -223,6 +228,19 @@ func lines(kind faceKind, size float64, text string, most float64, atMost int) [
 	}
 	if current != "" {
 		list = append(list, shortened(kind, size, current, most))
+	}
+	return list
+}
+
+// unbroken are the words of a text; a number stays with its percent sign.
+func unbroken(text string) []string {
+	var list []string
+	for w := range strings.FieldsSeq(text) {
+		if n := len(list); n > 0 && strings.HasPrefix(w, "%") {
+			list[n-1] += " " + w
+		} else {
+			list = append(list, w)
+		}
 	}
 	return list
 }

@@ -54,6 +54,7 @@ type pageView struct {
 	Counts       []countView
 	Sections     []sectionView
 	Links        []Link
+	Elsewhere    []*whyView
 }
 
 type countView struct {
@@ -75,6 +76,27 @@ type caseView struct {
 	Open    bool // the first thing a reader looks for
 	Mini    template.HTML
 	Figures []figureView
+	Why     *whyView
+}
+
+// whyView is what profiles say of a case, with its figures.
+type whyView struct {
+	Reason
+	Figures []figureView
+}
+
+func newWhyView(r *Reason) *whyView {
+	if r == nil {
+		return nil
+	}
+	v := &whyView{Reason: *r}
+	if r.Stalls != nil {
+		v.Figures = append(v.Figures, figureView{r.Stalls.draw(drawn).html(), r.Stalls.Describe()})
+	}
+	if r.Roofline != nil {
+		v.Figures = append(v.Figures, figureView{r.Roofline.draw(drawn, 250).html(), r.Roofline.Describe()})
+	}
+	return v
 }
 
 type figureView struct {
@@ -98,6 +120,9 @@ func newPageView(d *Document) pageView {
 		if href(l.URL) != "" {
 			v.Links = append(v.Links, l)
 		}
+	}
+	for _, r := range d.Elsewhere() {
+		v.Elsewhere = append(v.Elsewhere, newWhyView(&r))
 	}
 	for i, s := range d.Sections {
 		section := sectionView{Section: s, Axis: newEffectAxis(s, d.limit)}
@@ -124,6 +149,7 @@ func newCaseView(c Case, f *Figure, class Class, axis effectAxis, brief bool) ca
 		c.Numbers.Rows = c.Numbers.Rows[:min(len(c.Numbers.Rows), 4)]
 	}
 	v := caseView{Case: c, Text: strings.ToLower(c.Name + " " + string(class) + " " + string(c.Verdict)), Watched: c.Verdict != "" && !c.Gate}
+	v.Why = newWhyView(c.Why)
 	if c.Effect != nil {
 		v.Mini = axis.effect(*c.Effect)
 	}

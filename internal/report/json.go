@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/diagnose"
 	"github.com/goatnote-inc/pawl/measure"
 	"github.com/goatnote-inc/pawl/ratchet"
 )
@@ -55,13 +56,23 @@ type sideDocument struct {
 // ratchet.Result reads it too.
 type verdictDocument struct {
 	ratchet.Result
-	Run   string  `json:"run,omitempty"` // the record's ID
-	Title string  `json:"title"`
-	About []about `json:"about,omitempty"`
-	Paths Paths   `json:"paths"`
-	Links []about `json:"links,omitempty"`
-	Made  string  `json:"made,omitempty"`
-	Next  []Step  `json:"next,omitempty"`
+	Run   string        `json:"run,omitempty"` // the record's ID
+	Title string        `json:"title"`
+	About []about       `json:"about,omitempty"`
+	Paths Paths         `json:"paths"`
+	Links []about       `json:"links,omitempty"`
+	Made  string        `json:"made,omitempty"`
+	Next  []Step        `json:"next,omitempty"`
+	Whys  []whyDocument `json:"whys,omitempty"`
+}
+
+// whyDocument is why a case is as it is, with all that the diagnosis says.
+type whyDocument struct {
+	Case       string               `json:"case"`
+	Sentence   string               `json:"sentence"`
+	Difference *diagnose.Difference `json:"difference,omitempty"`
+	Diagnosis  *diagnose.Diagnosis  `json:"diagnosis,omitempty"`
+	Files      []string             `json:"files,omitempty"`
 }
 
 type about struct {
@@ -87,6 +98,9 @@ func VerdictJSON(w io.Writer, d *Document) error {
 	}
 	for _, l := range d.Links {
 		doc.Links = append(doc.Links, about{l.Title, l.URL})
+	}
+	for _, w := range d.whys {
+		doc.Whys = append(doc.Whys, whyDocument{w.Case, w.sentence(), w.Difference, w.Diagnosis, w.Files})
 	}
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")

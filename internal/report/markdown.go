@@ -71,6 +71,7 @@ func (m *markdown) head() string {
 	if m.Sentence != "" {
 		fmt.Fprintf(&b, "%s\n\n", line(m.Sentence))
 	}
+	b.WriteString(m.whyLines())
 	fmt.Fprintf(&b, "%s\n", line(m.Title))
 	for _, f := range m.Facts {
 		text := escape(plain(f.Text, lineLength))
@@ -90,6 +91,7 @@ func (m *markdown) head() string {
 		}
 		b.WriteString("\n")
 	}
+	b.WriteString(m.whys())
 	return b.String()
 }
 

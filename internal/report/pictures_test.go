@@ -2,8 +2,11 @@ package report_test
 
 import (
 	"bytes"
+	"encoding/base64"
 	"fmt"
 	"image/png"
+	"maps"
+	"strings"
 	"testing"
 
 	"github.com/goatnote-inc/pawl/gpu"
@@ -11,6 +14,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/profile"
 	"github.com/goatnote-inc/pawl/internal/report"
 	"github.com/goatnote-inc/pawl/measure"
+	"github.com/goatnote-inc/pawl/ratchet"
 )
 
 // roofRun is a suite of kernels of all kinds on an L4: some on the roof, some far below.
@@ -69,32 +73,136 @@ func seen(ns float64, facts profile.Facts) *diagnose.Seen {
 	return &diagnose.Seen{Profile: p, Launch: p.Launches[0], Facts: facts, Card: &card}
 }
 
+// why is a case whose loads lost their order: neighbouring threads no longer read
+// neighbouring addresses, so that DRAM moves more bytes and warps wait longer for them.
 func why() report.Why {
+	before := profile.Facts{
+		"flops": 8.6e8, "dram_bytes": 2.2e7, "registers": 96, "occupancy_pct": 48, "dram_pct": 23.5, "sm_clock_hz": 795e6, "load_bytes_per_sector": 32,
+		"stall_long_scoreboard": 3.1, "stall_barrier": 1.2, "stall_selected": 1, "stall_wait": 2.4, "stall_not_selected": 1.9,
+		"stall_mio_throttle": 1.1, "stall_short_scoreboard": 0.8, "stall_math_pipe_throttle": 0.5, "stall_no_instruction": 0.2, "stall_lg_throttle": 0.1,
+	}
+	after := maps.Clone(before)
+	maps.Copy(after, profile.Facts{
+		"dram_bytes": 5.9e7, "occupancy_pct": 48.2, "dram_pct": 53, "load_bytes_per_sector": 12,
+		"stall_long_scoreboard": 5.4, "stall_barrier": 1.3, "stall_not_selected": 1.5, "stall_math_pipe_throttle": 0.4, "stall_lg_throttle": 0.5,
+	})
+	return report.Why{Case: "attention/B32_H8_S512_D64", Before: seen(312e3, before), After: seen(371e3, after)}
+}
+
+// explained is a case with all that can be said of it.
+func explained() report.Why {
+	w := why()
+	w.Verdict, w.Change = ratchet.Regression, "18.9 % slower"
+	w.Difference = &diagnose.Difference{
+		Before: 312e3, After: 371e3, Timer: "measured",
+		Sentence: "Loads from global memory use 12 of the 32 bytes of a sector, used 32 before: DRAM traffic rose from 22 to 59 MB, " +
+			"and the wait for it from 3.1 to 5.4 cycles an instruction. Let neighbouring threads read neighbouring addresses first.",
+		Causes: []diagnose.Cause{{
+			Name: "access-pattern", Title: "Loads lost their order", Sentence: "Loads fetch sectors that they use in part.", Explains: at(0.9),
+			Chain: []diagnose.Change{
+				{Quantity: "load_bytes_per_sector", About: "bytes that loads use of a sector of 32", Before: at(32), After: at(12)},
+				{Quantity: "dram_bytes", About: "bytes between L2 and device memory", Unit: "byte", Before: at(2.2e7), After: at(5.9e7)},
+				{Quantity: "dram_pct", About: "device memory throughput, of its peak", Unit: "%", Before: at(23.5), After: at(53)},
+				{Quantity: "stall_long_scoreboard", About: "wait for data from memory, cycles an instruction", Before: at(3.1), After: at(5.4)},
+			},
+			Fixes: []diagnose.Fix{{
+				Do:      "Let neighbouring threads read neighbouring addresses: threadIdx.x belongs to the last index.",
+				Example: "// was: tile[ty][tx] = k[tx * stride + ty];\ntile[ty][tx] = k[ty * stride + tx];",
+				Watch:   "bank conflicts where columns of the tile are read: pad its rows by one element.", Gain: 0.16,
+			}},
+		}, {
+			Name: "queue", Title: "Loads queue", Sentence: "The queue of loads was full for 0.5 cycles an instruction, 0.1 before.", Explains: at(0.17), Symptom: true,
+			Chain: []diagnose.Change{{Quantity: "stall_lg_throttle", About: "wait for the queue of loads, cycles an instruction", Before: at(0.1), After: at(0.5)}},
+		}},
+		Changes: []diagnose.Change{{Quantity: "occupancy_pct", About: "achieved occupancy", Unit: "%", Before: at(48), After: at(48.2)}},
+	}
+	w.Diagnosis = &diagnose.Diagnosis{
+		Kernel: "attention_fwd", Bottleneck: diagnose.Latency,
+		Sentence: "It waits for memory: 5.4 of 14.6 cycles an instruction, while loads use 12 of the 32 bytes of a sector.",
+		Lines:    []string{"Neither DRAM (53.0 %) nor arithmetic is busy: warps wait.", "Loads use 12 of the 32 bytes of a sector."},
+		Findings: []diagnose.Finding{{
+			Rule: "uncoalesced", Title: "Loads use part of what they fetch", Class: diagnose.Memory, Sentence: "Loads use 12 of 32 bytes.",
+			Evidence: []diagnose.Evidence{
+				{Quantity: "load_bytes_per_sector", About: "bytes that loads use of a sector of 32", Value: 12, Limit: 25.6, Compare: "<"},
+				{Quantity: "dram_pct", About: "device memory throughput, of its peak", Value: 53, Unit: "%", Limit: 60, Compare: "<"},
+			},
+			Fixes: []diagnose.Fix{{Do: "Read tiles through shared memory, so that the order of the loads is free.", Watch: "the barrier behind the loads"}},
+		}},
+	}
+	w.Before.Profile.Subject.Commit = "77ab01c9e2d4f6a8b0c1"
+	w.Files = []string{"results/nsight/attention_B32_H8_S512_D64.ncu-rep", "results/nsight/attention_B32_H8_S512_D64.png"}
+	return w
+}
+
+// explainedRun is a run in which that case got slower.
+func explainedRun() *measure.Run {
+	return newMaker(8, 100).run(
+		madeCase{name: "attention/B32_H8_S512_D64", us: 312, effect: 0.19, spread: 0.004},
+		madeCase{name: "attention/B16_H8_S1024_D64", us: 521, effect: -0.145, spread: 0.004},
+		madeCase{name: "attention/B4_H16_S448_D64", us: 96, effect: 0.003, spread: 0.003},
+	)
+}
+
+// alone is a case of which only the candidate was profiled.
+func alone() report.Why {
+	w := explained()
+	w.Before, w.Difference, w.Verdict, w.Change = nil, nil, "", ""
+	return w
+}
+
+// onHost is a case of a host kernel: no warps, no device memory.
+func onHost() report.Why {
+	side := func(commit string, facts profile.Facts) *diagnose.Seen {
+		p := &profile.Profile{
+			Tool:     profile.Tool{Name: "callgrind", Version: "3.24.0", Settings: []profile.Setting{{Name: "cache", Value: "32 KiB, 8-way"}}},
+			Subject:  profile.Subject{Case: "matmul/N256", Commit: commit, Device: gpu.Identity{Kind: gpu.CPU, Name: "Example CPU"}, Nanoseconds: 2e6},
+			Launches: []profile.Launch{{Kernel: "matmul"}},
+		}
+		return &diagnose.Seen{Profile: p, Launch: p.Launches[0], Facts: facts}
+	}
 	return report.Why{
-		Case: "attention/B32_H8_S512_D64",
-		Before: seen(312e3, profile.Facts{
-			"flops": 8.6e8, "dram_bytes": 2.2e7, "registers": 96, "occupancy_pct": 48, "dram_pct": 38.2, "sm_clock_hz": 795e6,
-			"warp_latency": 12.4, "stall_long_scoreboard": 3.1, "stall_barrier": 1.2, "stall_selected": 1, "stall_wait": 2.4, "stall_not_selected": 1.9,
-			"stall_mio_throttle": 1.1, "stall_short_scoreboard": 0.8, "stall_math_pipe_throttle": 0.5, "stall_no_instruction": 0.2, "stall_lg_throttle": 0.1,
-		}),
-		After: seen(371e3, profile.Facts{
-			"flops": 8.6e8, "dram_bytes": 5.9e7, "registers": 168, "occupancy_pct": 16.4, "dram_pct": 71.4, "sm_clock_hz": 795e6,
-			"warp_latency": 21.9, "stall_long_scoreboard": 11.8, "stall_barrier": 3.2, "stall_selected": 1, "stall_wait": 2.5, "stall_not_selected": 0.4,
-			"stall_mio_throttle": 1.0, "stall_short_scoreboard": 0.9, "stall_math_pipe_throttle": 0.3, "stall_no_instruction": 0.4, "stall_lg_throttle": 0.3,
-		}),
+		Case: "matmul/N256", Verdict: ratchet.Regression, Change: "2.31x slower",
+		Before: side("77ab01c9e2d4f6a8b0c1", profile.Facts{"host_instructions": 2.1e7, "host_l1_miss_pct": 1.2}),
+		After:  side("3f2a9c41d07be5a8f6c2", profile.Facts{"host_instructions": 8.4e7, "host_l1_miss_pct": 12.9}),
+		Difference: &diagnose.Difference{
+			Before: 2e6, After: 4.62e6, Timer: "measured",
+			Sentence: "The inner loop walks down a column of B: of its reads 12.9 % miss L1, were 1.2 %. Swap the two inner loops.",
+			Causes: []diagnose.Cause{{
+				Name: "stride", Chain: []diagnose.Change{{Quantity: "host_l1_miss_pct", About: "reads that miss L1", Unit: "%", Before: at(1.2), After: at(12.9)}},
+				Fixes: []diagnose.Fix{{Do: "Swap the two inner loops, so that the innermost walks along a row.", Example: "for (k = 0; k < n; k++)\n  for (j = 0; j < n; j++)\n    c[i*n+j] += a[i*n+k] * b[k*n+j];"}},
+			}},
+			Changes: []diagnose.Change{{Quantity: "host_instructions", About: "instructions of the host", Before: at(2.1e7), After: at(8.4e7)}},
+		},
 	}
 }
+
+func at(v float64) *float64 { return &v }
 
 // TestWhyScreenshots makes the pictures of docs/explanation/pictures.md.
 func TestWhyScreenshots(t *testing.T) {
 	if *screenshots == "" {
 		t.Skip("-screenshots FOLDER writes them")
 	}
+	chromium := openBrowser(t)
+	for name, width := range map[string]int{"why-page": 1100, "why-phone": 360} {
+		chromium.open(render(t, "html", withWhys(explained())), width, map[int]string{1100: "light", 360: "dark"}[width])
+		chromium.call("Emulation.setDeviceMetricsOverride", map[string]any{"width": width, "height": 1900, "deviceScaleFactor": 1, "mobile": false})
+		chromium.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))") // what was out of sight is drawn
+		data, _ := chromium.call("Page.captureScreenshot", map[string]any{"format": "png"})["data"].(string)
+		picture, err := png.Decode(base64.NewDecoder(base64.StdEncoding, strings.NewReader(data)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		keep(t, name, picture)
+	}
 	w := why()
 	for name, write := range map[string]func(*bytes.Buffer) error{
 		"roofline-case":  func(b *bytes.Buffer) error { return report.RooflinePNG(b, report.RooflineOf([]report.Why{w})) },
 		"roofline-few":   func(b *bytes.Buffer) error { return report.RooflinePNG(b, report.RooflineOfRun(roofRun(6), all)) },
 		"roofline-suite": func(b *bytes.Buffer) error { return report.RooflinePNG(b, report.RooflineOfRun(roofRun(30), all)) },
+		"onepager":       func(b *bytes.Buffer) error { return report.OnePager(b, explained()) },
+		"onepager-alone": func(b *bytes.Buffer) error { return report.OnePager(b, alone()) },
+		"onepager-host":  func(b *bytes.Buffer) error { return report.OnePager(b, onHost()) },
 		"stalls":         func(b *bytes.Buffer) error { return report.StallsPNG(b, report.StallsOf(w.Before, w.After)) },
 	} {
 		var b bytes.Buffer

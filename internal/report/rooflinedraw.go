@@ -174,7 +174,11 @@ func (p *roofPlot) axes() {
 		p.write(toneSoft, point{p.plot.x - 5, y + 3.2}, word{text: si(v, ""), small: true, anchor: atEnd})
 	}
 	p.line(toneSoft, 1, point{p.plot.x, p.plot.y}, point{p.plot.x, bottom}, point{right, bottom})
-	p.write(toneSoft, point{right, bottom + 26}, word{text: "operations for each byte of DRAM (FLOP/byte)", small: true, anchor: atEnd})
+	title := "operations for each byte of DRAM (FLOP/byte)"
+	if p.width < 420 { // beside the sides there is no more room
+		title = "FLOP/byte of DRAM"
+	}
+	p.write(toneSoft, point{right, bottom + 26}, word{text: title, small: true, anchor: atEnd})
 	p.write(toneSoft, point{p.plot.x + 5, p.plot.y + 9}, word{text: "FLOP/s", small: true, halo: true})
 	p.room.block(rect{p.plot.x, p.plot.y, 42, 13})
 	if len(p.Arrows) > 0 {

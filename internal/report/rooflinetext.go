@@ -88,7 +88,7 @@ func share(v float64) string {
 func si(v float64, unit string) string {
 	prefixes := []string{"", "k", "M", "G", "T", "P", "E"}
 	i := 0
-	for v >= 999.5 && i < len(prefixes)-1 {
+	for math.Abs(v) >= 999.5 && i < len(prefixes)-1 {
 		v /= 1000
 		i++
 	}

@@ -62,9 +62,9 @@ func (s *Stalls) legend(d *drawing, y float64) float64 {
 		if s.Total[i] == 0 {
 			continue
 		}
-		text := cycles(s.Total[i]) + " cycles in all"
+		text := cycles(s.Total[i]) + " in all"
 		if s.both() {
-			text = s.Sides[i] + ": " + text
+			text = s.Sides[i] + ", " + text
 		}
 		w := word{text: text, small: true}
 		d.bar(t, x, y, 9, 8)

@@ -45,6 +45,9 @@ type terminal struct {
 func (t *terminal) head(d *Document) {
 	fmt.Fprintf(&t.b, "%s %s\n", t.paint(d.Verdict, strings.ToUpper(d.Outcome)+":"), t.style.Bold(d.Headline))
 	t.wrap("", d.Sentence)
+	for _, f := range d.WhyLines() {
+		t.wrap("", f.Label+": "+f.Text)
+	}
 	if d.Suite != "" && !strings.Contains(d.Sentence, d.Suite) {
 		t.wrap("", d.Suite)
 	}
@@ -127,6 +130,9 @@ func (t *terminal) sentences(d *Document) {
 			for _, note := range c.Notes {
 				t.wrap("  ", note)
 			}
+			if c.Why != nil {
+				t.why(*c.Why)
+			}
 			if t.explain {
 				t.evidence(c)
 			}
@@ -134,21 +140,46 @@ func (t *terminal) sentences(d *Document) {
 	}
 }
 
-// evidence is what a verdict rests on, for those who ask.
-func (t *terminal) evidence(c Case) {
-	indented := func(g *grid) {
-		var b strings.Builder
-		_ = g.write(&b, t.style) // a Builder does not fail
-		for line := range strings.Lines(b.String()) {
-			t.b.WriteString("  " + line)
+// why is the cause, where it does not stand above, and what to try. Explain adds what
+// it rests on.
+func (t *terminal) why(r Reason) {
+	if r.ID > whysInHead {
+		t.wrap("  ", r.Sentence)
+	}
+	if len(r.Fixes) > 0 {
+		t.wrap("  ", "try first: "+r.Fixes[0].Do)
+	}
+	if !t.explain {
+		return
+	}
+	if len(r.Rows) > 0 {
+		t.indented(&grid{right: []bool{false, true, true}, rows: append([][]string{r.Head}, r.Rows...)})
+	}
+	if len(r.Fixes) > 0 {
+		for _, l := range r.Fixes[0].Example {
+			t.b.WriteString("    " + l + "\n")
 		}
 	}
+	t.wrap("  ", r.About)
+}
+
+// indented writes a table below the name of a case.
+func (t *terminal) indented(g *grid) {
+	var b strings.Builder
+	_ = g.write(&b, t.style) // a Builder does not fail
+	for line := range strings.Lines(b.String()) {
+		t.b.WriteString("  " + line)
+	}
+}
+
+// evidence is what a verdict rests on, for those who ask.
+func (t *terminal) evidence(c Case) {
 	if len(c.Numbers.Rows) > 0 {
 		right := make([]bool, len(c.Numbers.Head))
 		for i := range right {
 			right[i] = i > 0
 		}
-		indented(&grid{right: right, rows: append([][]string{c.Numbers.Head}, c.Numbers.Rows...)})
+		t.indented(&grid{right: right, rows: append([][]string{c.Numbers.Head}, c.Numbers.Rows...)})
 	}
 	for _, f := range c.Evidence {
 		t.wrap("  ", f.Label+": "+f.Text)

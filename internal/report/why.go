@@ -1,13 +1,192 @@
 package report
 
 import (
+	"cmp"
+	"fmt"
+	"strings"
+
 	"github.com/goatnote-inc/pawl/internal/diagnose"
+	"github.com/goatnote-inc/pawl/internal/profile"
+	"github.com/goatnote-inc/pawl/ratchet"
 )
 
-// Why is what profiles say of a case.
+// Why is what profiles say of a case. All but Case may be left out.
 type Why struct {
 	Case          string
 	Before, After *diagnose.Seen // the base and the candidate; Before is nil where only one was looked at
 	Diagnosis     *diagnose.Diagnosis
-	Files         []string
+	Difference    *diagnose.Difference
+	Files         []string // what was kept, as a reader of the report can open it
+
+	// Verdict and Change are what the judge says of the case: "regression", "6.0 %
+	// slower". A document fills them in from its own.
+	Verdict ratchet.Verdict
+	Change  string
+}
+
+// Reason is what a report says of a Why. Text in it is plain; examples keep their lines.
+type Reason struct {
+	ID       int // from 1, in the order of the document
+	Case     string
+	Verdict  ratchet.Verdict
+	Change   string
+	Sentence string
+	Lines    []string // what else an expert would say first
+	Head     []string // of Rows
+	Rows     [][]string
+	Causes   []string // the further ones, each in a sentence
+	Fixes    []Remedy // the most promising first
+	Stalls   *Stalls
+	Roofline *Roofline // nil where the case cannot be placed in one
+	About    string    // the device, the tool and how it was set up
+	Files    []string
+}
+
+// Remedy is a fix as it is shown.
+type Remedy struct {
+	Do, Watch string
+	Gain      string   // "may save 30 % of the time"; empty where nobody can tell
+	Example   []string // lines of code
+}
+
+// What a report has room for.
+const (
+	rowsShown    = 12
+	fixesShown   = 4
+	causesShown  = 4
+	exampleLines = 14
+	exampleWidth = 100
+	filesShown   = 8
+)
+
+// reason arranges what there is to say of a case.
+func (w Why) reason() Reason {
+	r := Reason{
+		Case: plain(w.Case, nameLength), Verdict: w.Verdict, Change: plain(w.Change, nameLength),
+		Stalls: StallsOf(w.Before, w.After), About: w.about(),
+	}
+	r.Sentence = w.sentence()
+	if d := w.Diagnosis; d != nil {
+		for _, text := range d.Lines {
+			if text = plain(text, sentenceLength); text != r.Sentence && len(r.Lines) < 3 {
+				r.Lines = append(r.Lines, text)
+			}
+		}
+	}
+	r.Head, r.Rows = w.table()
+	r.Fixes = w.remedies()
+	if d := w.Difference; d != nil && len(d.Causes) > 1 {
+		for _, c := range d.Causes[1:min(len(d.Causes), causesShown+1)] {
+			r.Causes = append(r.Causes, plain(cmp.Or(c.Sentence, c.Title), sentenceLength))
+		}
+	}
+	if roof := RooflineOf([]Why{w}); len(roof.Points) > 0 {
+		r.Roofline = roof
+	}
+	for _, f := range w.Files[:min(len(w.Files), filesShown)] {
+		r.Files = append(r.Files, plain(f, nameLength))
+	}
+	return r
+}
+
+// sentence is the one that stands at the top: what changed, or what is, where there is
+// nothing to compare with.
+func (w Why) sentence() string {
+	text := ""
+	if w.Difference != nil {
+		text = w.Difference.Sentence
+	}
+	if w.Diagnosis != nil {
+		text = cmp.Or(text, w.Diagnosis.Sentence)
+	}
+	return plain(text, sentenceLength)
+}
+
+// remedies are those of the change, then those of what the profile shows anyway.
+func (w Why) remedies() []Remedy {
+	var list []Remedy
+	seen := map[string]bool{}
+	add := func(fixes []diagnose.Fix) {
+		for _, f := range fixes {
+			do := plain(f.Do, sentenceLength)
+			if do == "" || seen[do] || len(list) == fixesShown {
+				continue
+			}
+			seen[do] = true
+			r := Remedy{Do: do, Watch: plain(f.Watch, sentenceLength), Example: exampleOf(f.Example)}
+			if f.Gain >= 0.01 && f.Gain <= 1 {
+				r.Gain = fmt.Sprintf("may save %.0f %% of the time", 100*f.Gain)
+			}
+			list = append(list, r)
+		}
+	}
+	if w.Difference != nil {
+		for _, c := range w.Difference.Causes {
+			add(c.Fixes)
+		}
+	}
+	if w.Diagnosis != nil {
+		for _, f := range w.Diagnosis.Findings {
+			if !f.Intended {
+				add(f.Fixes)
+			}
+		}
+	}
+	return list
+}
+
+// exampleOf keeps the lines and the indentation of code, and nothing that is not seen.
+func exampleOf(code string) []string {
+	var list []string
+	for line := range strings.Lines(strings.Trim(code, "\n")) {
+		if len(list) == exampleLines {
+			return append(list, "…")
+		}
+		line = strings.ReplaceAll(strings.TrimRight(line, " \t\r\n"), "\t", "    ")
+		text := strings.TrimLeft(line, " ")
+		indent := min(len(line)-len(text), exampleWidth/2)
+		list = append(list, strings.Repeat(" ", indent)+plain(text, exampleWidth))
+	}
+	return list
+}
+
+// about is what the numbers come from.
+func (w Why) about() string {
+	var parts []string
+	for _, seen := range []*diagnose.Seen{w.After, w.Before} {
+		if seen == nil || seen.Profile == nil {
+			continue
+		}
+		p := seen.Profile
+		parts = append(parts, p.Subject.Device.Name)
+		if p.Subject.Device.Driver != "" {
+			parts = append(parts, "driver "+p.Subject.Device.Driver)
+		}
+		parts = append(parts, strings.TrimSpace(p.Tool.Name+" "+p.Tool.Version), settings(p.Tool))
+		break
+	}
+	if w.Difference != nil && w.Difference.Timer == "measured" {
+		parts = append(parts, "times measured without a profiler")
+	}
+	var said []string
+	for _, text := range parts {
+		if text = plain(text, nameLength); text != "" {
+			said = append(said, text)
+		}
+	}
+	return strings.Join(said, ", ")
+}
+
+// settings says how a tool was set up: clocks first, because all else depends on them.
+func settings(t profile.Tool) string {
+	var list []string
+	for _, s := range t.Settings {
+		text := strings.ReplaceAll(s.Name, "_", " ") + " " + s.Value
+		if s.Name == "clock_control" {
+			list = append([]string{text}, list...)
+		} else if len(list) < 4 {
+			list = append(list, text)
+		}
+	}
+	return strings.Join(list, ", ")
 }

@@ -1,0 +1,100 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+)
+
+// whysShown is how many causes a comment explains; the page has all.
+const whysShown = 5
+
+// whyLines are the causes in one sentence each.
+func (m *markdown) whyLines() string {
+	var b strings.Builder
+	for _, f := range m.WhyLines() {
+		label := "Why"
+		if name, named := strings.CutPrefix(f.Label, "Why "); named {
+			label = "Why " + code(name)
+		}
+		fmt.Fprintf(&b, "**%s:** %s\n\n", label, escape(f.Text))
+	}
+	return b.String()
+}
+
+// whys are what the causes rest on, folded away.
+func (m *markdown) whys() string {
+	var b strings.Builder
+	for i, r := range m.Whys {
+		if i == whysShown {
+			fmt.Fprintf(&b, "Of %d more cases report.html says why.\n\n", len(m.Whys)-i)
+			break
+		}
+		fmt.Fprintf(&b, "<details><summary>Why %s: what changed, and what to try first</summary>\n\n", htmlCode(r.Case))
+		if i >= whysInHead && r.Sentence != "" {
+			fmt.Fprintf(&b, "%s\n\n", line(r.Sentence))
+		}
+		b.WriteString(r.markdown())
+		b.WriteString("</details>\n\n")
+	}
+	return b.String()
+}
+
+// mdRows is how many rows a comment shows of what changed.
+const mdRows = 6
+
+func (r Reason) markdown() string {
+	var b strings.Builder
+	if len(r.Rows) > 0 {
+		b.WriteString(mdRow(escapeAll(r.Head)...) + "| --- | ---: | ---: |\n")
+		for _, row := range r.Rows[:min(len(r.Rows), mdRows)] {
+			b.WriteString(mdRow(escapeAll(row)...))
+		}
+		b.WriteString("\n")
+	}
+	if len(r.Fixes) > 0 {
+		fix := r.Fixes[0]
+		fmt.Fprintf(&b, "**Try first:** %s", escape(fix.Do))
+		if fix.Gain != "" {
+			fmt.Fprintf(&b, " It %s.", fix.Gain)
+		}
+		b.WriteString("\n\n" + fenced(fix.Example))
+		if fix.Watch != "" {
+			fmt.Fprintf(&b, "Watch: %s\n\n", escape(fix.Watch))
+		}
+	}
+	if r.About != "" {
+		fmt.Fprintf(&b, "%s\n\n", line(r.About))
+	}
+	return b.String()
+}
+
+func escapeAll(list []string) []string {
+	out := make([]string, len(list))
+	for i, s := range list {
+		out[i] = escape(s)
+	}
+	return out
+}
+
+// fenced is code in a fence that nothing in it can end.
+func fenced(code []string) string {
+	if len(code) == 0 {
+		return ""
+	}
+	fence := "```"
+	for _, l := range code {
+		for strings.Contains(l, fence) {
+			fence += "`"
+		}
+	}
+	return fence + "cpp\n" + strings.Join(code, "\n") + "\n" + fence + "\n\n"
+}
+
+// htmlCode is a name inside of an HTML element, where Markdown means nothing.
+func htmlCode(name string) string {
+	text := code(name)
+	if strings.HasPrefix(text, "`") {
+		return "<code>" + strings.Trim(text, "`") + "</code>"
+	}
+	return text
+}
