@@ -31,7 +31,7 @@ func Comparable(a, b *Profile) error {
 
 // decisive are the settings that change what is counted. Others choose what is looked
 // at (sections, the number of launches), and leave the values as they are.
-var decisive = []string{"clock_control", "cache_control", "clocks", "cache", "replay_mode", "pipeline_boost_state", "cache_sim", "branch_sim"}
+var decisive = []string{"clock_control", "cache_control", "clocks", "cache", "replay_mode", "pipeline_boost_state", "I1 cache", "D1 cache", "LL cache"}
 
 func (t Tool) setting(name string) (string, bool) {
 	for _, s := range t.Settings {

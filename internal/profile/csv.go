@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode/utf8"
 )
 
 // sheet is a CSV file whose columns are found by name: tools add columns, leave some
@@ -22,7 +23,9 @@ type sheet struct {
 // openSheet finds the header in what a tool printed: the first line with these columns.
 func openSheet(data []byte, want ...string) (*sheet, error) {
 	var before notes
-	data = bytes.ToValidUTF8(data, []byte("\ufffd")) // a record is JSON
+	if !utf8.Valid(data) {
+		data = bytes.ToValidUTF8(data, []byte("\ufffd")) // a record is JSON
+	}
 	for len(data) > 0 {
 		line, rest, _ := bytes.Cut(data, []byte("\n"))
 		if header, ok := headerOf(line, want); ok {

@@ -2,6 +2,7 @@ package profile
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -26,6 +27,40 @@ func (l Launch) Facts() Facts {
 	f.shape(l)
 	f.derive(m)
 	return f
+}
+
+// direct is a quantity that a metric gives as it is, without the work of all the
+// facts: for choosing between many launches.
+func (l Launch) direct(quantity string) (v float64, ok bool) {
+	i := slices.IndexFunc(table(), func(s source) bool { return s.Name == quantity })
+	s := table()[i]
+	best := len(s.metrics)
+	for i := range l.Metrics {
+		m := &l.Metrics[i]
+		names := []string{m.Name}
+		if m.Name == "" {
+			names = named(m.Section, m.Label)
+		}
+		for _, name := range names {
+			rank := slices.Index(s.metrics[:best], name)
+			if rank < 0 || m.Value == nil {
+				continue
+			}
+			if w, fits := convert(*m.Value, m.Unit, s.Unit); fits {
+				v, ok, best = w, true, rank
+			}
+		}
+	}
+	return v, ok
+}
+
+// time is the launch's time, direct where that is possible.
+func (l Launch) time() (float64, bool) {
+	if v, ok := l.direct("time_ns"); ok {
+		return v, true
+	}
+	v, ok := l.Facts()["time_ns"]
+	return v, ok
 }
 
 // shape adds what the launch says of itself where no metric does.

@@ -44,8 +44,8 @@ func (l Launch) merge(other Launch) (Launch, error) {
 	if l.ID != other.ID || l.Kernel != other.Kernel {
 		return Launch{}, fmt.Errorf("the other page has launch %d (%.60s) there: the pages are not of one report", other.ID, other.Kernel)
 	}
-	a, known := l.Facts()["time_ns"]
-	if b, ok := other.Facts()["time_ns"]; ok && known && math.Abs(a-b) > 0.02*max(a, b) {
+	a, known := l.time()
+	if b, ok := other.time(); ok && known && math.Abs(a-b) > 0.02*max(a, b) {
 		return Launch{}, errors.New("the two pages give it different times: they are not of one report")
 	}
 	l.Metrics = slices.Clone(l.Metrics)

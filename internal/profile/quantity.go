@@ -19,8 +19,7 @@ type source struct {
 	metrics []string
 }
 
-// Quantities lists all that there are, in the order in which people read them. A tool
-// of pawl's own may give a metric the name of a quantity.
+// Quantities lists all that there are, in the order in which people read them.
 func Quantities() []Quantity {
 	all := table()
 	list := make([]Quantity, len(all))
@@ -30,11 +29,21 @@ func Quantities() []Quantity {
 	return list
 }
 
-// table is built once: readers of many launches ask for it for each.
+// table is built once: readers of many launches ask for it for each. A quantity's own
+// name is a source of it, unless it is a tool's name for something else: what perf
+// calls cycles are those of the processor.
 var table = sync.OnceValue(func() []source {
 	all := slices.Concat(timeSources, speedSources, memorySources, pipeSources, launchSources, warpSources(), accessSources, workSources, hostSources)
+	taken := map[string]bool{}
+	for _, s := range all {
+		for _, name := range s.metrics {
+			taken[name] = true
+		}
+	}
 	for i, s := range all {
-		all[i].metrics = append([]string{s.Name}, s.metrics...)
+		if !taken[s.Name] {
+			all[i].metrics = append([]string{s.Name}, s.metrics...)
+		}
 	}
 	return all
 })

@@ -1,7 +1,5 @@
 package profile
 
-import "slices"
-
 // Names of metrics differ between GPUs and between releases of ncu; the tables say
 // which of them are the same thing.
 
@@ -171,7 +169,7 @@ var workSources = []source{
 }
 
 // hostSources are named as perf and callgrind name their events.
-var hostSources = slices.Concat([]source{
+var hostSources = []source{
 	from("host_instructions", none, "instructions of the processor", "instructions", "Ir"),
 	from("host_cycles", none, "cycles of the processor", "cycles", "cpu-cycles"),
 	from("host_ipc", none, "instructions per cycle of the processor"),
@@ -184,4 +182,4 @@ var hostSources = slices.Concat([]source{
 	from("host_branches", none, "branches of the processor", "branches", "branch-instructions"),
 	from("host_branch_misses", none, "branches that were predicted wrong", "branch-misses"),
 	from("host_branch_miss_pct", percent, "share of the branches that was predicted wrong"),
-})
+}
