@@ -1,0 +1,115 @@
+package search
+
+import (
+	"math"
+	"math/rand/v2"
+
+	"github.com/goatnote-inc/pawl/internal/tune/space"
+)
+
+// Annealing walks from point to neighbour. It goes uphill with a chance that falls with
+// the difference in log time and with the temperature, which falls over the planned
+// evaluations. Several walks can be out at once: each proposal starts from where the
+// walk stands when it is asked.
+type Annealing struct {
+	space   *space.Space
+	rng     *rand.Rand
+	unseen  *unseen
+	planned int
+	told    int
+	values  map[int]float64 // log of the value; +Inf where it failed
+	at      int             // -1 before the first success
+	stuck   int
+}
+
+// Temperatures in log time: at first a point that is 1.6 times slower is often taken,
+// at last only one within a per cent.
+const (
+	hot  = 0.5
+	cold = 0.01
+)
+
+// NewAnnealing makes one.
+func NewAnnealing(s *space.Space, o Options) *Annealing {
+	return &Annealing{
+		space: s, rng: seeded(o.Seed, 3), unseen: newUnseen(s.Len()),
+		planned: o.evaluations(), values: map[int]float64{}, at: -1,
+	}
+}
+
+// Ask gives unseen neighbours of where the walk stands.
+func (a *Annealing) Ask(n int) []int {
+	var list []int
+	for len(list) < n {
+		p, ok := a.step()
+		if !ok {
+			break
+		}
+		a.unseen.take(p)
+		list = append(list, p)
+	}
+	return list
+}
+
+// step walks over points that are known already until it meets one that is not.
+func (a *Annealing) step() (int, bool) {
+	if a.at < 0 || a.stuck > 3*len(a.space.Parameters()) {
+		a.stuck = 0
+		return a.unseen.draw(a.rng)
+	}
+	for range 100 {
+		next, ok := a.neighbour()
+		if !ok {
+			break
+		}
+		if a.unseen.has(next) {
+			return next, true
+		}
+		if value, known := a.values[next]; known && a.accept(value) {
+			a.at = next
+		}
+	}
+	return a.unseen.draw(a.rng)
+}
+
+// neighbour draws one of the points that differ in one parameter, near ranks as often
+// as far ones.
+func (a *Annealing) neighbour() (int, bool) {
+	near := a.space.Neighbours(a.at)
+	if a.rng.IntN(2) == 0 {
+		near = a.space.Adjacent(a.at)
+	}
+	chosen, seen := 0, 0
+	for p := range near {
+		seen++
+		if a.rng.IntN(seen) == 0 {
+			chosen = p
+		}
+	}
+	return chosen, seen > 0
+}
+
+func (a *Annealing) accept(value float64) bool {
+	by := value - a.values[a.at]
+	done := min(1, float64(a.told)/float64(a.planned))
+	return by <= 0 || a.rng.Float64() < math.Exp(-by/(hot*math.Pow(cold/hot, done)))
+}
+
+// Tell moves the walk, or does not.
+func (a *Annealing) Tell(o Outcome) {
+	a.unseen.take(o.Point)
+	a.told++
+	value := math.Inf(1)
+	if !o.Failed {
+		value = math.Log(o.Value)
+	}
+	a.values[o.Point] = value
+	switch {
+	case o.Failed:
+		a.stuck++
+	case a.at < 0 || a.accept(value):
+		a.at, a.stuck = o.Point, 0
+	default:
+		a.stuck++
+	}
+}
