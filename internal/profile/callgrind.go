@@ -92,6 +92,9 @@ func (c *callgrind) header(name, value string) (err error) {
 		if c.events = strings.Fields(value); len(c.events) > mostEvents {
 			return fmt.Errorf("more than %d events", mostEvents)
 		}
+		for i, event := range c.events {
+			c.events[i] = truncated(event, 100)
+		}
 	case "desc":
 		// The geometry of the simulated caches decides what a miss is.
 		if what, size, ok := strings.Cut(value, ":"); ok && strings.HasSuffix(what, " cache") && len(c.settings) < 8 {

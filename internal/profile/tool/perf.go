@@ -1,0 +1,181 @@
+package tool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/goatnote-inc/pawl/internal/harness"
+	"github.com/goatnote-inc/pawl/internal/profile"
+)
+
+// PerfOptions choose what perf counts.
+type PerfOptions struct {
+	Events []string // none for PerfEvents
+}
+
+// PerfEvents are what rules and differences ask for. They fit the counters of common
+// processors, so that none is scaled; task-clock is no counter and always there.
+func PerfEvents() []string {
+	return []string{
+		"task-clock", "instructions", "cycles", "branches", "branch-misses",
+		"L1-dcache-loads", "L1-dcache-load-misses", "LLC-load-misses",
+	}
+}
+
+const (
+	// perfSpan is about how long the runs that are counted take: long against the
+	// switching of counters, short for a person.
+	perfSpan     = 100 * time.Millisecond
+	perfMostRuns = 1 << 20
+)
+
+// PerfReady tells why perf cannot count instructions here, or nil.
+func PerfReady(ctx context.Context) error {
+	path, err := exec.LookPath("perf")
+	if err != nil {
+		return errors.New("there is no perf here: install it, for example with apt-get install linux-perf")
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, path, "stat", "-x,", "-e", "instructions:u", "--", "true")
+	cmd.Env = append(cmd.Environ(), "LC_ALL=C")
+	out, err := cmd.CombinedOutput() // perf prints its counters on stderr
+	text := string(out)
+	switch {
+	case strings.Contains(text, "<not supported>"):
+		return errors.New("this machine gives no hardware counters (perf says: not supported), as most virtual machines")
+	case err != nil && strings.Contains(text, "perf_event_paranoid"):
+		return errors.New("this user may not read counters: sudo sysctl kernel.perf_event_paranoid=2, in a container --cap-add=PERFMON")
+	case err != nil:
+		return fmt.Errorf("perf does not run here: %w: %.200s", err, strings.Join(strings.Fields(text), " "))
+	}
+	if _, err := profile.ReadPerf(strings.NewReader(text)); err != nil {
+		return err
+	}
+	return nil
+}
+
+// Perf counts what the processor does in one run of a host kernel. It counts twice,
+// over so many runs and over twice as many, and takes the difference: what stands around
+// the runs (laying out arguments, sweeping the cache, talking to the harness) is in both.
+func Perf(ctx context.Context, o PerfOptions, t Target) (Result, error) {
+	const name = "perf"
+	if len(o.Events) == 0 {
+		if err := PerfReady(ctx); err != nil {
+			return Result{}, &Trouble{Tool: name, What: t.what(), Why: err.Error(), Fix: "callgrind counts instructions without counters"}
+		}
+		o.Events = PerfEvents()
+	}
+	run := perfRun{target: t, events: o.Events}
+	first, err := run.count(ctx, 1)
+	if err != nil || t.Plain {
+		return first, err
+	}
+	second, err := run.count(ctx, 2)
+	if err != nil {
+		return Result{}, err
+	}
+	counts := perRun(first.Profile, second.Profile, float64(run.iterations))
+	counts.Tool.Version = perfVersion(ctx)
+	counts.Tool.Settings = []profile.Setting{{Name: "cache", Value: string(t.Cache)}}
+	counts.Launches[0].Kernel = t.Prepare.Benchmark
+	return Result{Profile: counts, Files: second.Files, Notes: counts.Notes}, nil
+}
+
+// perfRun is the counting of one target.
+type perfRun struct {
+	target     Target
+	events     []string
+	iterations int // of the first count; 0 until the warm-up told how long one takes
+}
+
+// count runs the target under perf, with times as many iterations as the first count has.
+func (r *perfRun) count(ctx context.Context, times int) (Result, error) {
+	const name = "perf"
+	t, stem := r.target, filepath.Join(r.target.Dir, r.target.Stem)
+	out := fmt.Sprintf("%s.perf.%d.csv", stem, times)
+	if err := forget(out); err != nil {
+		return Result{}, &Trouble{Tool: name, What: t.what(), Why: err.Error()}
+	}
+	wrap := []string{"perf", "stat", "-x,", "-o", out, "-e", strings.Join(r.events, ",")}
+	how := driving{tool: name, slower: 2, exact: true, env: []string{"LC_ALL=C"}}
+	if !t.Plain {
+		s, err := newSwitch(stem)
+		if err != nil {
+			return Result{}, &Trouble{Tool: name, What: t.what(), Why: err.Error(), Err: err}
+		}
+		defer s.close()
+		wrap = append(wrap, "-D", "-1", "--control", s.option())
+		how.runs = func(ctx context.Context, session *harness.Session) error { return r.runs(ctx, session, s, times) }
+	}
+	if _, err := drive(ctx, t, append(wrap, "--"), how); err != nil {
+		return Result{}, err
+	}
+	p, err := readFile(out, profile.ReadPerf)
+	if err != nil {
+		return Result{}, &Trouble{Tool: name, What: t.what(), Why: err.Error(), Err: err}
+	}
+	return Result{Profile: p, Files: []string{out}}, nil
+}
+
+// runs warms up, then switches the counters on around the runs that count.
+func (r *perfRun) runs(ctx context.Context, session *harness.Session, s *counterSwitch, times int) error {
+	warmup := max(1, r.target.Warmup)
+	began := time.Now()
+	if _, err := session.Profile(ctx, harness.Profile{Iterations: warmup}); err != nil {
+		return err
+	}
+	if r.iterations == 0 {
+		one := max(time.Since(began)/time.Duration(warmup), 100*time.Nanosecond)
+		r.iterations = int(min(max(perfSpan/one, 2), perfMostRuns))
+	}
+	if err := s.say("enable"); err != nil {
+		return err
+	}
+	if _, err := session.Profile(ctx, harness.Profile{Iterations: times * r.iterations}); err != nil {
+		return err
+	}
+	return s.say("disable")
+}
+
+// perRun is what one run counts: the difference of two counts, of which the second has
+// runs more iterations. What is lost in the noise is zero.
+func perRun(first, second *profile.Profile, runs float64) *profile.Profile {
+	before := map[string]float64{}
+	for _, m := range first.Launches[0].Metrics {
+		if m.Value != nil {
+			before[m.Name] = *m.Value
+		}
+	}
+	result := *second
+	l := second.Launches[0]
+	l.Metrics = nil
+	for _, m := range second.Launches[0].Metrics {
+		if m.Value != nil {
+			v := math.Max(0, *m.Value-before[m.Name]) / runs
+			m.Value = &v
+		}
+		l.Metrics = append(l.Metrics, m)
+		if m.Name == "task-clock" && m.Value != nil {
+			ns := *m.Value * 1e6 // perf tells it in milliseconds
+			l.Metrics = append(l.Metrics, profile.Metric{Name: "time_ns", Unit: "ns", Value: &ns})
+		}
+	}
+	result.Launches = []profile.Launch{l}
+	return &result
+}
+
+// perfVersion is what perf says of itself; empty when it says nothing.
+func perfVersion(ctx context.Context) string {
+	out, err := exec.CommandContext(ctx, "perf", "--version").Output()
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(string(out)), "perf version"))
+}

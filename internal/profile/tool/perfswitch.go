@@ -1,0 +1,78 @@
+package tool
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+	"time"
+)
+
+// counterSwitch switches the counters of a perf stat that runs: perf reads commands
+// from one pipe and says in another that it obeyed.
+type counterSwitch struct {
+	commands, answers         *os.File
+	commandsPath, answersPath string
+	read                      *bufio.Reader
+}
+
+// switchPatience is how long perf may take to obey: it does so at once, or is dead.
+const switchPatience = 30 * time.Second
+
+// newSwitch makes the two pipes. Both ends are held open here, so that neither side
+// waits for the other to begin.
+func newSwitch(stem string) (_ *counterSwitch, err error) {
+	s := &counterSwitch{commandsPath: stem + ".perf.commands", answersPath: stem + ".perf.answers"}
+	defer func() {
+		if err != nil {
+			s.close()
+		}
+	}()
+	for path, file := range map[string]**os.File{s.commandsPath: &s.commands, s.answersPath: &s.answers} {
+		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return nil, fmt.Errorf("make a pipe to perf: %w", err)
+		}
+		if err := syscall.Mkfifo(path, 0o600); err != nil {
+			return nil, fmt.Errorf("make a pipe to perf at %s: %w", path, err)
+		}
+		if *file, err = os.OpenFile(path, os.O_RDWR, 0); err != nil {
+			return nil, fmt.Errorf("open a pipe to perf: %w", err)
+		}
+	}
+	s.read = bufio.NewReaderSize(s.answers, 64)
+	return s, nil
+}
+
+// option is how perf is told of the pipes.
+func (s *counterSwitch) option() string { return "fifo:" + s.commandsPath + "," + s.answersPath }
+
+// say gives a command and waits until perf has obeyed.
+func (s *counterSwitch) say(command string) error {
+	deadline := time.Now().Add(switchPatience)
+	if err := errors.Join(s.commands.SetWriteDeadline(deadline), s.answers.SetReadDeadline(deadline)); err != nil {
+		return fmt.Errorf("tell perf to %s its counters: %w", command, err)
+	}
+	if _, err := s.commands.WriteString(command + "\n"); err != nil {
+		return fmt.Errorf("tell perf to %s its counters: %w", command, err)
+	}
+	answer, err := s.read.ReadSlice('\n')
+	if err != nil {
+		return fmt.Errorf("perf did not %s its counters: %w: is it older than 5.10?", command, err)
+	}
+	if string(bytes.Trim(answer, "\x00\n")) != "ack" { // perf sends the end of the string too
+		return fmt.Errorf("perf answers %q to %s", answer, command)
+	}
+	return nil
+}
+
+func (s *counterSwitch) close() {
+	for _, f := range []*os.File{s.commands, s.answers} {
+		if f != nil {
+			_ = f.Close()
+		}
+	}
+	_ = os.Remove(s.commandsPath) // they are of no use to anybody
+	_ = os.Remove(s.answersPath)
+}
