@@ -92,7 +92,8 @@ func parts(v values, ratio func(string) (float64, bool)) {
 	if x, ok := ratio("load_bytes_per_sector"); ok {
 		growth["part_sectors"] = -x
 	} else if x, ok := ratio("load_sectors_per_request"); ok {
-		growth["part_sectors"] = x
+		wider, _ := ratio("load_width") // a wide load touches more sectors, and needs them
+		growth["part_sectors"] = x - wider
 	}
 	if x, ok := ratio("store_bytes_per_sector"); ok {
 		growth["part_sectors"] = max(growth["part_sectors"], -x/2)

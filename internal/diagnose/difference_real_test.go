@@ -113,3 +113,21 @@ func golden(t *testing.T, name, got string) {
 		t.Error(diff)
 	}
 }
+
+// The page of the lab tells the same story.
+func TestLabPageTellsTheStory(t *testing.T) {
+	page, err := os.ReadFile("../../docs/lab/differences.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	story, err := os.ReadFile("testdata/difference/story.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(story)) {
+		version, says, _ := strings.Cut(strings.TrimSpace(line), ": ")
+		if row := "| `" + version + "` | " + says + " |"; !strings.Contains(string(page), row) {
+			t.Errorf("docs/lab/differences.md lacks %s", row)
+		}
+	}
+}

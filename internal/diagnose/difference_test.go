@@ -198,6 +198,29 @@ func TestPairsSmallerAndNoisy(t *testing.T) {
 	}
 }
 
+// costly are the quantities that pawl's cheap set of metrics does not have.
+var costly = []string{
+	"load_bytes_per_sector", "store_bytes_per_sector", "excess_sectors_pct", "global_sectors", "l1_bytes", "l2_bytes", "branch_efficiency_pct",
+	"divergent_branches", "threads_on_per_warp", "pipe_fma_pct", "pipe_fp64_pct", "pipe_max_pct", "flops", "flops_tensor", "flops_fp64", "intensity",
+}
+
+// The cheap set, which a pull request can afford, is enough.
+func TestPairsOfTheCheapSet(t *testing.T) {
+	for name, p := range pairs(t) {
+		t.Run(name, func(t *testing.T) {
+			for _, q := range costly {
+				delete(p.Before.Facts, q)
+				delete(p.After.Facts, q)
+			}
+			for _, d := range []*diagnose.Difference{compare(t, p.side(p.Before), p.side(p.After)), compare(t, p.side(p.After), p.side(p.Before))} {
+				if len(d.Causes) == 0 || d.Causes[0].Name != p.Cause {
+					t.Errorf("%s\n%s", d.Sentence, names(d))
+				}
+			}
+		})
+	}
+}
+
 // isMeasured tells a quantity that a tool counts from what a launch is configured with,
 // which is exact.
 func isMeasured(q string) bool {
