@@ -88,7 +88,7 @@ func (r Reason) roofBlock(width float64) *drawing {
 	plot := r.Roofline.draw(width, 236)
 	d.include(plot, 0, 16)
 	d.height = 16 + plot.height
-	for _, note := range r.Roofline.Notes {
+	for _, note := range r.Roofline.Remarks() {
 		for _, text := range lines(regular, emSmall, drawable(note), width, 2) {
 			d.height += 13
 			d.write(toneSoft, point{0, d.height}, word{text: text, small: true})

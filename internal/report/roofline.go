@@ -50,8 +50,8 @@ func (r *Roofline) Attainable(p RoofPoint) float64 {
 	if len(r.Memory) > 0 {
 		most = r.Memory[0].Value * p.Intensity
 	}
-	if peak := r.peak(p.Under); peak > 0 {
-		most = min(most, peak)
+	if peak := r.peak(p.Under); peak.Value > 0 {
+		most = min(most, peak.Value)
 	}
 	if math.IsInf(most, 1) {
 		return 0
@@ -59,14 +59,16 @@ func (r *Roofline) Attainable(p RoofPoint) float64 {
 	return most
 }
 
-// peak is the ceiling of that name, or else the highest.
-func (r *Roofline) peak(name string) float64 {
-	highest := 0.0
+// peak is the ceiling of that name, or else the highest; none where none is known.
+func (r *Roofline) peak(name string) Ceiling {
+	var highest Ceiling
 	for _, c := range r.Compute {
 		if c.Name == name {
-			return c.Value
+			return c
 		}
-		highest = max(highest, c.Value)
+		if c.Value > highest.Value {
+			highest = c
+		}
 	}
 	return highest
 }
@@ -218,7 +220,39 @@ func (r *Roofline) conclude(left int, why string) {
 		}
 		r.Notes = append(r.Notes, fmt.Sprintf("Not drawn: %s (%s).", Plural(left, "case"), reason))
 	}
+}
+
+// Remarks are the notes of the roofline, and what follows from it as it is now.
+func (r *Roofline) Remarks() []string {
+	list := slices.Clone(r.Notes)
 	if len(r.Points) > 0 && len(r.Memory)+len(r.Compute) == 0 {
-		r.Notes = append(r.Notes, fmt.Sprintf("No ceiling is known of %s: only the points are drawn.", cmp.Or(r.Device, "this device")))
+		list = append(list, fmt.Sprintf("No ceiling is known of %s: only the points are drawn.", cmp.Or(r.Device, "this device")))
 	}
+	return list
+}
+
+// Join adds the cases of another roofline of the same device. Ceilings that both have
+// stay as they are.
+func (r *Roofline) Join(o *Roofline) {
+	r.Device = cmp.Or(r.Device, o.Device)
+	for _, c := range o.Memory {
+		ceiling(&r.Memory, c.Name, c.Value)
+	}
+	for _, c := range o.Compute {
+		ceiling(&r.Compute, c.Name, c.Value)
+	}
+	left := 0
+	for i := 0; i < len(o.Points); {
+		sides, before := o.sidesAt(i), len(r.Points)
+		if r.add(o.Points[i : i+sides]...); len(r.Points) == before {
+			left++
+		}
+		i += sides
+	}
+	for _, note := range o.Notes {
+		if !slices.Contains(r.Notes, note) {
+			r.Notes = append(r.Notes, note)
+		}
+	}
+	r.conclude(left, "there is no more room")
 }

@@ -97,6 +97,10 @@ func TestRooflineOfRun(t *testing.T) {
 	if len(r.Memory)+len(r.Compute) != 0 || !strings.Contains(r.Describe(), "No ceiling is known of Example CPU") {
 		t.Errorf("%s", r.Describe())
 	}
+	r.Memory, r.Compute = []report.Ceiling{{Name: "DRAM", Value: 40e9}}, []report.Ceiling{{Name: "peak", Value: 500e9}}
+	if text := r.Describe(); strings.Contains(text, "No ceiling") || !strings.Contains(text, "limited by peak") {
+		t.Errorf("%s", text)
+	}
 	// Work that nobody declared cannot be placed.
 	for i := range run.Cases[:2] {
 		run.Cases[i].Bytes = 0
@@ -106,6 +110,24 @@ func TestRooflineOfRun(t *testing.T) {
 		t.Errorf("%d points: %s", len(r.Points), r.Describe())
 	}
 	if r = report.RooflineOfRun(roofRun(33), all); len(r.Points) != 60 || !strings.Contains(r.Describe(), "Not drawn: 3 cases (a picture has room for 30") {
+		t.Errorf("%d points: %v", len(r.Points), r.Notes)
+	}
+}
+
+// Two rooflines of one device in one picture: no case is lost, no ceiling moves.
+func TestRooflineJoin(t *testing.T) {
+	r := report.RooflineOfRun(roofRun(10), all)
+	ceilings := fmt.Sprint(r.Memory, r.Compute)
+	r.Join(report.RooflineOf([]report.Why{why()}))
+	if len(r.Points) != 22 || len(r.Arrows) != 11 || r.Arrows[10] != (report.Arrow{From: 20, To: 21}) || fmt.Sprint(r.Memory, r.Compute) != ceilings {
+		t.Errorf("%d points, %v", len(r.Points), r.Arrows)
+	}
+	rows := r.Rows()
+	if last := fmt.Sprint(rows[len(rows)-1]); last != "[attention/B32_H8_S512_D64 candidate 14.6 2.32 TFLOP/s 53 % DRAM]" {
+		t.Errorf("%s", last)
+	}
+	r.Join(report.RooflineOfRun(roofRun(30), all))
+	if len(r.Points) != 60 || !strings.Contains(r.Describe(), "Not drawn: 11 cases") {
 		t.Errorf("%d points: %v", len(r.Points), r.Notes)
 	}
 }

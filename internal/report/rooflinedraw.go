@@ -56,7 +56,7 @@ func (r *Roofline) alone() *drawing {
 	top := 44.0
 	d.include(inner, side, top)
 	y := top + inner.height + 8
-	for _, note := range r.Notes {
+	for _, note := range r.Remarks() {
 		for _, text := range lines(regular, emSmall, note, width-2*side, 3) {
 			y += 13
 			d.write(toneSoft, point{side, y}, word{text: text, small: true})

@@ -41,7 +41,7 @@ func (r *Roofline) Describe() string {
 		parts = append(parts, text+".")
 		i += sides
 	}
-	return strings.Join(append(parts, r.Notes...), " ")
+	return strings.Join(append(parts, r.Remarks()...), " ")
 }
 
 // sidesAt is how many points belong to the case that begins there.
@@ -66,10 +66,23 @@ func (r *Roofline) describePoint(p RoofPoint) string {
 }
 
 func (r *Roofline) limitedBy(p RoofPoint) string {
-	if len(r.Memory) > 0 && (len(r.Compute) == 0 || r.Memory[0].Value*p.Intensity < r.peak(p.Under)) {
+	if len(r.Memory) > 0 && (len(r.Compute) == 0 || r.Memory[0].Value*p.Intensity < r.peak(p.Under).Value) {
 		return r.Memory[0].Name
 	}
-	return cmp.Or(p.Under, "arithmetic")
+	return r.peak(p.Under).Name
+}
+
+// Rows are the points as a table: the first row names the columns.
+func (r *Roofline) Rows() [][]string {
+	rows := [][]string{{"case", "side", "FLOP/byte", "speed", "of the roof", "limited by"}}
+	for _, p := range r.Points {
+		row := []string{p.Name, p.Side, short(p.Intensity), si(p.FlopsPerSecond, "FLOP/s"), "", ""}
+		if most := r.Attainable(p); most > 0 {
+			row[4], row[5] = share(p.FlopsPerSecond/most), r.limitedBy(p)
+		}
+		rows = append(rows, row)
+	}
+	return rows
 }
 
 // share writes how much of something is reached; with more digits where it is little.

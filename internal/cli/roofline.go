@@ -1,0 +1,167 @@
+package cli
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/goatnote-inc/pawl/internal/report"
+	"github.com/goatnote-inc/pawl/measure"
+)
+
+// rooflineFlags are those of pawl roofline.
+type rooflineFlags struct {
+	*globals
+	record    string
+	out       string
+	bandwidth float64 // GB/s
+	peak      float64 // GFLOP/s
+}
+
+func newRoofline(g *globals) *cobra.Command {
+	f := rooflineFlags{globals: g}
+	cmd := &cobra.Command{
+		Use:   "roofline [CASE...]",
+		Short: "A picture of how fast cases are beside how fast the device lets them be",
+		Long: `Draws the cases of a suite into one roofline: how many operations they do in a second
+against how many they do for each byte of DRAM, below the ceilings of the device. Both
+sides of a case are points, and an arrow leads from the base to the candidate.
+
+Where results/nsight has profiles of a case, traffic is what was counted; otherwise it is
+what the suite declares (flops and bytes). Time is the measured one. CASE is a name or a
+glob, as in --case of pawl run.
+
+Ceilings are those that the card is sold with. Of a CPU none is known: --bandwidth and
+--peak give those that you have measured.
+
+Exit code: 0, or 2 if there is nothing to draw.`,
+		Example: `  pawl roofline
+  pawl roofline 'attention/*' -o attention.svg
+  pawl roofline --record results/current.json --bandwidth 38 --peak 95`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(_ *cobra.Command, args []string) error { return f.run(args) },
+	}
+	fl := cmd.Flags()
+	fl.StringVar(&f.record, "record", "", "draw this run record `file`, and no profiles (default: results/current.json)")
+	fl.StringVarP(&f.out, "out", "o", "", "write the picture to this `file`, .png or .svg (default: results/roofline.png)")
+	fl.Float64Var(&f.bandwidth, "bandwidth", 0, "the device's memory bandwidth in `GB/s`, as you measured it")
+	fl.Float64Var(&f.peak, "peak", 0, "the device's peak in `GFLOP/s`, as you measured it")
+	return cmd
+}
+
+func (f *rooflineFlags) run(globs []string) error {
+	out := cmp.Or(f.out, filepath.Join("results", "roofline.png"))
+	write, err := roofWriter(out)
+	if err != nil {
+		return usageError{err}
+	}
+	if f.bandwidth < 0 || f.peak < 0 {
+		return usageError{errors.New("--bandwidth and --peak are speeds: want more than 0")}
+	}
+	roof, used, err := f.gather(globs)
+	if err != nil {
+		return err
+	}
+	if f.bandwidth > 0 {
+		roof.Memory = []report.Ceiling{{Name: "DRAM", Value: f.bandwidth * 1e9}}
+	}
+	if f.peak > 0 {
+		roof.Compute = []report.Ceiling{{Name: "peak", Value: f.peak * 1e9}}
+	}
+	if len(roof.Points) == 0 {
+		return codeError{exitNoAnswer, fmt.Errorf("there is no case to draw in %s\n  %s", strings.Join(used, " and "),
+			"a case needs flops and bytes in the suite, or a profile (pawl profile CASE), and a time")}
+	}
+	var b bytes.Buffer // a picture that cannot be made leaves the old one alone
+	if err := write(&b, roof); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(out), 0o755); err != nil {
+		return fmt.Errorf("write picture: %w", err)
+	}
+	if err := os.WriteFile(out, b.Bytes(), 0o644); err != nil {
+		return fmt.Errorf("write picture: %w", err)
+	}
+	return f.show(roof, used, out)
+}
+
+// roofWriter is how a file of that name is written.
+func roofWriter(path string) (func(io.Writer, *report.Roofline) error, error) {
+	switch strings.ToLower(filepath.Ext(path)) {
+	case ".png":
+		return report.RooflinePNG, nil
+	case ".svg":
+		return report.RooflineSVG, nil
+	default:
+		return nil, fmt.Errorf("%s: its ending does not say what to draw: want .png or .svg", path)
+	}
+}
+
+// gather makes the roofline of what there is, and says what that is.
+func (f *rooflineFlags) gather(globs []string) (*report.Roofline, []string, error) {
+	wanted := wantedCases(globs)
+	record := cmp.Or(f.record, filepath.Join("results", "current.json"))
+	run, err := measure.Load(record)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && f.record == "":
+		run = nil
+	case err != nil:
+		return nil, nil, usageError{err}
+	}
+	var kept keptProfiles
+	if f.record == "" {
+		if kept, err = readProfiles(filepath.Join("results", "nsight"), run, wanted); err != nil {
+			return nil, nil, err
+		}
+	}
+	if run == nil && kept.files == 0 {
+		return nil, nil, usageError{errors.New("there is neither results/current.json nor a profile in results/nsight: pawl run or pawl bench measures, --record names another record")}
+	}
+	roof := &report.Roofline{}
+	var used []string
+	if run != nil {
+		roof = report.RooflineOfRun(run, func(k measure.CaseKey) bool { return wanted(k.Name(), k.Benchmark) && !kept.has(k.Name()) })
+		used = append(used, record)
+	}
+	if kept.files > 0 {
+		roof.Join(report.RooflineOf(kept.whys))
+		used = append(used, fmt.Sprintf("%s in %s", report.Plural(kept.files, "profile"), filepath.Join("results", "nsight")))
+	}
+	roof.Notes = append(roof.Notes, kept.notes...)
+	return roof, used, nil
+}
+
+// wantedCases tells of a case whether one of the globs means it; without any, all are.
+func wantedCases(globs []string) func(name, benchmark string) bool {
+	return func(name, benchmark string) bool {
+		for _, glob := range globs {
+			if measure.MatchCase(glob, name, benchmark) {
+				return true
+			}
+		}
+		return len(globs) == 0
+	}
+}
+
+// show says the same in words, for who does not see the picture.
+func (f *rooflineFlags) show(roof *report.Roofline, used []string, out string) error {
+	var b strings.Builder
+	style := f.style()
+	if err := report.Table(&b, style, []bool{false, false, true, true, true, false}, roof.Rows()); err != nil {
+		return err
+	}
+	for _, note := range roof.Remarks() {
+		b.WriteString(style.Faint("note: "+note) + "\n")
+	}
+	fmt.Fprintf(&b, "made of %s\npicture: %s\n", strings.Join(used, " and "), out)
+	_, err := io.WriteString(f.Out, b.String())
+	return err
+}

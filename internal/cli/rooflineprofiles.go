@@ -1,0 +1,128 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/goatnote-inc/pawl/internal/diagnose"
+	"github.com/goatnote-inc/pawl/internal/profile"
+	"github.com/goatnote-inc/pawl/internal/report"
+	"github.com/goatnote-inc/pawl/measure"
+)
+
+// profilesMost is how many profiles of a folder are read.
+const profilesMost = 500
+
+// keptProfiles is what is known of cases from the profiles in a folder.
+type keptProfiles struct {
+	files int
+	whys  []report.Why // in the order of the names
+	notes []string     // what was left out, and why
+}
+
+func (k *keptProfiles) has(name string) bool {
+	return slices.ContainsFunc(k.whys, func(w report.Why) bool { return w.Case == name })
+}
+
+// note says what could not be used; a few are enough to see what is wrong.
+func (k *keptProfiles) note(err error) {
+	if len(k.notes) < 3 {
+		k.notes = append(k.notes, report.Plain(err.Error()))
+	}
+}
+
+// readProfiles reads the records of profiles in a folder. Those of another commit or
+// another device than the run's are old: they are left out. So is a file that cannot be
+// read: one of them must not hide the others.
+func readProfiles(folder string, run *measure.Run, wanted func(name, benchmark string) bool) (keptProfiles, error) {
+	var kept keptProfiles
+	entries, err := os.ReadDir(folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return kept, nil
+	}
+	if err != nil {
+		return kept, fmt.Errorf("read profiles: %w", err)
+	}
+	old := 0
+	for _, e := range entries {
+		if filepath.Ext(e.Name()) != ".json" || kept.files == profilesMost {
+			continue
+		}
+		p, err := readProfile(filepath.Join(folder, e.Name()))
+		if err != nil {
+			kept.note(err)
+			continue
+		}
+		benchmark, _, _ := strings.Cut(p.Subject.Case, "/")
+		if p.Subject.Case == "" || !wanted(p.Subject.Case, benchmark) {
+			continue
+		}
+		if run != nil && !ofRun(p.Subject, run) {
+			old++
+			continue
+		}
+		if kept.add(p) {
+			kept.files++
+		}
+	}
+	// A tool that counts no traffic places nothing: then the record may.
+	kept.whys = slices.DeleteFunc(kept.whys, func(w report.Why) bool { return len(report.RooflineOf([]report.Why{w}).Points) == 0 })
+	if old > 0 {
+		kept.notes = append(kept.notes, fmt.Sprintf("%s of another commit or device left out", report.Plural(old, "profile")))
+	}
+	return kept, nil
+}
+
+func readProfile(path string) (*profile.Profile, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("read profile: %w", err)
+	}
+	defer file.Close()
+	p, err := profile.ReadJSON(file)
+	if err != nil {
+		return nil, fmt.Errorf("read profile %s: %w", path, err)
+	}
+	return p, nil
+}
+
+// ofRun tells whether a profile is of what the run measured, as far as both know.
+func ofRun(s profile.Subject, run *measure.Run) bool {
+	if s.Device.Name != "" && run.Device.Name != "" && s.Device.Name != run.Device.Name {
+		return false
+	}
+	for _, im := range run.Implementations {
+		if im.Name == s.Side && im.Commit != "" && s.Commit != "" && im.Commit != s.Commit {
+			return false
+		}
+	}
+	return true
+}
+
+// add puts a profile to its case, as the side it is of. References have no place in the
+// picture of a change.
+func (k *keptProfiles) add(p *profile.Profile) bool {
+	seen, err := diagnose.Look(p, nil)
+	if err != nil {
+		k.note(err)
+		return false
+	}
+	at := slices.IndexFunc(k.whys, func(w report.Why) bool { return w.Case == p.Subject.Case })
+	if at < 0 {
+		at, k.whys = len(k.whys), append(k.whys, report.Why{Case: p.Subject.Case})
+	}
+	switch p.Subject.Side {
+	case measure.Base:
+		k.whys[at].Before = &seen
+	case measure.Candidate, "":
+		k.whys[at].After = &seen
+	default:
+		return false
+	}
+	return true
+}
