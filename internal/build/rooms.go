@@ -42,8 +42,9 @@ type fileState struct {
 }
 
 // NewRooms remembers the sources that dir belongs to, in the folder at path, which is made
-// anew. Carry are globs below dir of files that belong to them although git ignores them.
-func NewRooms(ctx context.Context, path, dir string, carry []string) (_ *Rooms, err error) {
+// anew. Carry are globs below dir of files that belong to them although git ignores them;
+// leave are globs and folders of what is no source.
+func NewRooms(ctx context.Context, path, dir string, carry, leave []string) (_ *Rooms, err error) {
 	if dir, err = filepath.Abs(dir); err == nil {
 		dir, err = filepath.EvalSymlinks(dir)
 	}
@@ -65,14 +66,14 @@ func NewRooms(ctx context.Context, path, dir string, carry []string) (_ *Rooms, 
 	} else if r.laid, err = folderFiles(dir); err != nil {
 		return nil, fmt.Errorf("list the sources of %s: %w", dir, err)
 	}
+	r.laid = without(r.laid, r.root, r.inside, leave)
+	r.laid = slices.DeleteFunc(r.laid, func(name string) bool { return name == "" || gitOwn(name) || r.below(name, leave) })
 	for _, glob := range carry {
 		found, _ := declared(os.DirFS(r.root), filepath.ToSlash(filepath.Join(r.inside, glob))) // what cannot be listed is not there
 		r.laid = append(r.laid, found...)
 	}
 	slices.Sort(r.laid)
-	r.laid = slices.Compact(r.laid)
-	r.laid = slices.DeleteFunc(r.laid, func(name string) bool { return name == "" || gitOwn(name) || r.own(name) })
-	if len(r.laid) > maxSources {
+	if r.laid = slices.Compact(r.laid); len(r.laid) > maxSources {
 		return nil, tooManyFiles(dir)
 	}
 	return r, copyAll(r.root, r.kept(), r.laid)
@@ -84,10 +85,12 @@ func (r *Rooms) headed(ctx context.Context, repo *Repository) bool {
 	return err == nil
 }
 
-// own tells whether a file is pawl's, and no source.
-func (r *Rooms) own(name string) bool {
+// below tells whether a file lies in one of the folders, which are told from the suite's.
+func (r *Rooms) below(name string, folders []string) bool {
 	rel, err := filepath.Rel(r.inside, name)
-	return err == nil && (rel == ".pawl" || strings.HasPrefix(rel, ".pawl"+string(filepath.Separator)))
+	return err == nil && slices.ContainsFunc(append([]string{".pawl"}, folders...), func(folder string) bool {
+		return strings.HasPrefix(rel, filepath.Clean(folder)+string(filepath.Separator))
+	})
 }
 
 func (r *Rooms) kept() string { return filepath.Join(r.path, "over") }

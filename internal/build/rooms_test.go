@@ -36,6 +36,8 @@ func TestRooms(t *testing.T) {
 		p.write("suite/k.o", "an object\n")
 		p.write("suite/data.o", "weights\n")
 		p.write("suite/.pawl/corpus/1", "pawl's own\n")
+		p.write("suite/results/current.json", "a result\n")
+		p.write("suite/made.txt", "an output\n")
 		if err := os.Remove(filepath.Join(p.dir, "old.c")); err != nil {
 			t.Fatal(err)
 		}
@@ -47,7 +49,7 @@ func TestRooms(t *testing.T) {
 			want = map[string]string{"k.c": "changed\n", "new.c": "new\n", "k.o": "an object\n", "data.o": "weights\n"}
 		}
 		path := filepath.Join(t.TempDir(), "rooms")
-		rooms, err := NewRooms(t.Context(), path, p.dir, []string{"data.o"})
+		rooms, err := NewRooms(t.Context(), path, p.dir, []string{"data.o"}, []string{"results", "made.txt"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -115,7 +117,7 @@ func same(t *testing.T, what string, want, got map[string]string) {
 // Two rooms build one command with two values, and what the first left is in neither.
 func TestRoomsBuildApart(t *testing.T) {
 	p := newProject(t)
-	rooms, err := NewRooms(t.Context(), filepath.Join(t.TempDir(), "rooms"), p.dir, nil)
+	rooms, err := NewRooms(t.Context(), filepath.Join(t.TempDir(), "rooms"), p.dir, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -122,6 +122,20 @@ func (s *Suite) Tuned(benchmark string, values map[string]any) (*Suite, error) {
 	return resolve(s.root, s.doc, s.listed, &tuning{benchmark, plain}, &problems{files: s.Files})
 }
 
+// TunesBuild tells whether points of a benchmark differ in how an implementation is built,
+// and not only in how it is started or asked.
+func (s *Suite) TunesBuild(implementation string, b Benchmark) bool {
+	side := s.side(implementation)
+	if side == nil || b.Tune == nil {
+		return false
+	}
+	texts := side.Build.texts()
+	for _, e := range side.Build.Env {
+		texts = append(texts, text(e.value))
+	}
+	return slices.ContainsFunc(places(texts), func(t template) bool { return b.Tune.index(t.param) >= 0 })
+}
+
 // Allows tells whether the constraints of a benchmark hold for a config with these values
 // of its tunables. With false comes the constraint that does not.
 func (b Benchmark) Allows(p Params, values map[string]any) (bool, string) {

@@ -72,6 +72,9 @@ func TestTuned(t *testing.T) {
 			t.Errorf("%v: a tuned suite has the digest of the suite", tt.values)
 		}
 	}
+	if !s.TunesBuild(Candidate, s.Benchmarks[0]) || s.TunesBuild("other", s.Benchmarks[0]) {
+		t.Error("BLOCK stands in the build, and there is no other")
+	}
 	if _, err := s.Tuned("other", nil); err == nil {
 		t.Error("a benchmark that is not there was tuned")
 	}
@@ -141,6 +144,9 @@ func TestTunedDiscovers(t *testing.T) {
 	full, err := s.Fill([]Listed{{Name: "a", Configs: []Config{{Params: Params{{"N", 8.0}}}}}})
 	if err != nil {
 		t.Fatal(err)
+	}
+	if full.TunesBuild(Candidate, full.Benchmarks[0]) {
+		t.Error("there is no build at all")
 	}
 	tuned, err := full.Tuned("a", map[string]any{"B": 8.0})
 	if err != nil {

@@ -149,10 +149,16 @@ func Ranked(list []Evaluation) []Evaluation {
 	return ok
 }
 
-// median is the value of samples.
-func median(samples []float64) float64 { return stats.Median(samples) }
+// Noise is the relative standard error of the value, as far as the samples show it.
+func (e Evaluation) Noise() float64 {
+	if len(e.Samples) < 2 || e.Value <= 0 {
+		return 0
+	}
+	// Of a median, from the median deviation: an outlier says nothing about either.
+	return 1.2533 * 1.4826 * stats.MAD(e.Samples) / math.Sqrt(float64(len(e.Samples))) / e.Value
+}
 
 // Measured fills in what samples say.
 func (e *Evaluation) Measured(samples []float64, lost bool) {
-	e.Status, e.Samples, e.Value, e.Lost = OK, samples, median(samples), lost
+	e.Status, e.Samples, e.Value, e.Lost = OK, samples, stats.Median(samples), lost
 }
