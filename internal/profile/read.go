@@ -34,6 +34,8 @@ var forms = []struct {
 	{"a cuda_gpu_trace of nsys", isNsysTrace, nsysTrace.read},
 	{"a cuda_gpu_kern_sum of nsys", isKernelSum, readKernelSum},
 	{"a text page of ncu", isText, readText},
+	{"a file of callgrind", isCallgrind, readCallgrind},
+	{"the counters of perf stat -x,", isPerf, readPerf},
 }
 
 func formNames() string {
@@ -60,8 +62,9 @@ func (p *Profile) Main() (Launch, bool) {
 	var most float64
 	best := -1
 	for i, l := range p.Launches {
-		f := l.Facts()
-		spent := f["time_ns"] * max(1, f["launches"])
+		spent, _ := l.time()
+		n, _ := l.direct("launches")
+		spent *= max(1, n)
 		if best < 0 || spent > most {
 			best, most = i, spent
 		}
