@@ -87,7 +87,7 @@ func (r *reader) complete(n *yaml.Node, x *Rule) {
 		fires = fires || v.want != silent
 		quiet = quiet || v.want == silent
 	}
-	if len(x.tests) > 0 && !(fires && quiet) {
+	if len(x.tests) > 0 && (!fires || !quiet) {
 		r.fail(n, "", "the tests of a rule have one in which it speaks and one in which it is silent")
 	}
 }
