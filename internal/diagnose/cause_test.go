@@ -123,3 +123,30 @@ func facts(v values) profile.Facts {
 	}
 	return f
 }
+
+func TestBaseName(t *testing.T) {
+	for name, want := range map[string]string{
+		"kernel": "kernel", "void attention<64>(float const*)": "attention", "ns::k<float, (int)4>(float const*)": "k",
+		"(anonymous namespace)::k(const float *, int)": "k", "matmul'2": "matmul", "matmul.constprop.0": "matmul", "sinf@plt": "sinf",
+		"float *ns::find(int)": "find", "": "", "(": "(",
+	} {
+		if got := baseName(name); got != want {
+			t.Errorf("%q is %q, want %q", name, got, want)
+		}
+	}
+}
+
+// What was measured and what the profiler saw may disagree.
+func TestProfilerSeesNoChange(t *testing.T) {
+	side := func(ns, profiled float64) Seen {
+		return Seen{Profile: &profile.Profile{Subject: profile.Subject{Nanoseconds: ns}}, Facts: profile.Facts{"time_ns": profiled, "registers": 32}}
+	}
+	d, err := Compare(side(100, 90), side(130, 90.5))
+	if err != nil || !strings.HasPrefix(d.Sentence, "30 % slower (130 ns, was 100 ns): under the profiler both take the same time") {
+		t.Errorf("%v %+v", err, d)
+	}
+	d, err = Compare(side(100, 90), side(130, 120))
+	if err != nil || !strings.Contains(d.Sentence, "nothing that this profile measures explains it") {
+		t.Errorf("%v %+v", err, d)
+	}
+}

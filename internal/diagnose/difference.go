@@ -81,19 +81,29 @@ func Compare(before, after Seen) (*Difference, error) {
 	if d.Timer == measured {
 		same = sameMeasured
 	}
+	profiled := math.Log(after.Facts["time_ns"] / before.Facts["time_ns"])
 	switch {
 	case math.IsNaN(change):
 		d.Sentence = "Neither side has a time, so no change can be explained; what moved is listed."
 	case math.Abs(change) < same:
 		d.Sentence = sentence(unchanged(d))
 	case change > 0:
-		d.Causes = explain(known, a.values, b.values, change, d.Identical, slower)
-		d.Sentence = d.tell(change)
+		d.Causes = explain(known, a.values, b.values, accounted(change, profiled), d.Identical, slower)
+		d.Sentence = d.tell(change, profiled)
 	default:
-		d.Causes = explain(known, b.values, a.values, -change, d.Identical, faster)
-		d.Sentence = d.tell(change)
+		d.Causes = explain(known, b.values, a.values, accounted(-change, -profiled), d.Identical, faster)
+		d.Sentence = d.tell(change, profiled)
 	}
 	return d, nil
+}
+
+// accounted is the change that the factors of a profile make up: that of the time under
+// the profiler, whose clocks and caches are its own, where it went the same way.
+func accounted(change, profiled float64) float64 {
+	if profiled > sameProfiled && !math.IsInf(profiled, 1) {
+		return profiled
+	}
+	return change
 }
 
 // times are those of both sides by the same timer; none where there is no such.
@@ -129,7 +139,7 @@ func unchanged(d *Difference) string {
 }
 
 // tell makes the one sentence: by how much, why, and what to try.
-func (d *Difference) tell(change float64) string {
+func (d *Difference) tell(change, profiled float64) string {
 	var b strings.Builder
 	if d.Timer == "" {
 		b.WriteString("by the counts of instructions and misses ")
@@ -141,6 +151,9 @@ func (d *Difference) tell(change float64) string {
 	switch {
 	case len(d.Causes) == 0 && d.Identical:
 		b.WriteString(": the machine code is identical: look at clocks, data or the machine")
+		return sentence(b.String())
+	case len(d.Causes) == 0 && math.Abs(profiled) < sameProfiled:
+		b.WriteString(": under the profiler both take the same time: look at clocks, at what is between the launches, and at what else the machine does")
 		return sentence(b.String())
 	case len(d.Causes) == 0:
 		b.WriteString(": nothing that this profile measures explains it; profile both sides with the full set of metrics")

@@ -82,30 +82,37 @@ func traced(launches []profile.Launch) (count, ns float64) {
 // functionsOf are those of the launch; all of them where none has its name, as for a
 // kernel that the compiler made part of its caller.
 func functionsOf(s Seen) []profile.Function {
-	all := slices.DeleteFunc(slices.Clone(s.Profile.Code.Functions), func(f profile.Function) bool { return !ofArch(f.Arch, s.Launch.CC) })
-	own := slices.DeleteFunc(slices.Clone(all), func(f profile.Function) bool { return baseName(f.Kernel) != baseName(s.Launch.Kernel) })
+	var all, own []profile.Function
+	for _, f := range s.Profile.Code.Functions {
+		if !ofArch(f.Arch, s.Launch.CC) {
+			continue
+		}
+		all = append(all, f)
+		if baseName(f.Kernel) == baseName(s.Launch.Kernel) {
+			own = append(own, f)
+		}
+	}
 	if len(own) > 0 {
 		return own
 	}
 	return all
 }
 
-// ofArch tells whether code is for a GPU; one that is not named is any.
+// ofArch tells whether code is for the GPU of a launch; a launch that does not name one
+// may be of any, or of the host.
 func ofArch(arch, cc string) bool {
-	return cc == "" || !strings.HasPrefix(arch, "sm_") || strings.TrimRight(strings.TrimPrefix(arch, "sm_"), "af") == strings.ReplaceAll(cc, ".", "")
+	return cc == "" || strings.TrimRight(strings.TrimPrefix(arch, "sm_"), "af") == strings.ReplaceAll(cc, ".", "")
 }
 
-// baseName is a function's name without result type, template arguments, parameters
-// and what tools put behind it.
+// baseName is a function's name without result type, namespace, template arguments,
+// parameters and what compilers and tools put behind it.
 func baseName(name string) string {
-	name = strings.TrimPrefix(name, "void ")
-	if i := strings.IndexAny(name, "<(@'"); i > 0 {
+	name = strings.ReplaceAll(name, "(anonymous namespace)::", "")
+	if i := strings.IndexAny(name, "<(@'."); i > 0 {
 		name = name[:i]
 	}
-	if i := strings.LastIndexAny(strings.TrimSpace(name), " :"); i >= 0 {
-		name = strings.TrimSpace(name)[i+1:]
-	}
-	return strings.TrimSpace(name)
+	name = strings.TrimSpace(name)
+	return name[strings.LastIndexAny(name, " :*&")+1:]
 }
 
 // countCode adds what the mix tells. Where there are loops, what is outside of them
