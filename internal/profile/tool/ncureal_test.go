@@ -128,6 +128,9 @@ func TestRealNcuChoosesMetricsForAChip(t *testing.T) {
 					t.Errorf("%s: %s is chosen: %v", chip, m, has)
 				}
 			}
+			if capability != "8.9" { // one is enough here: each question takes a while
+				continue
+			}
 			// Any chip of a compute capability stands for all of them.
 			for _, other := range wanted {
 				if said, err := p.metrics(t.Context(), other); err == nil && !slices.Equal(said, names) {

@@ -23,6 +23,8 @@ type Target struct {
 	// counts where every tool can find it. Without it a tool goes by names and counts.
 	Exact bool
 
+	Runtime string // as the harness names it in its welcome: CUDA 12.4, OpenCL 3.0; empty when it has not been met
+
 	Kernel string // regular expression of the kernel's name; empty for every kernel of the run
 	NVTX   string // range to look at, for a harness that marks one; empty for none
 	Device gpu.Identity
