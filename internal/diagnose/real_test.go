@@ -154,3 +154,26 @@ func TestRealReportsAgreeWithTheTool(t *testing.T) {
 		}
 	}
 }
+
+// What ncu estimates has a place among pawl's rules, and a stall reason only one: its
+// text alone tells which it is.
+func TestToolsFindingsHaveTheirRule(t *testing.T) {
+	rs := Rules()
+	for _, r := range realReports(t) {
+		for _, theirs := range r.seen.Launch.Rules {
+			var ids []string
+			for _, x := range rs.All() {
+				if slices.ContainsFunc(x.tool, func(t toolRule) bool { return t.is(theirs) }) {
+					ids = append(ids, x.ID)
+				}
+			}
+			global := theirs.Speedup != nil && theirs.Scope == "global"
+			switch {
+			case strings.HasPrefix(theirs.ID, "CPIStall") && theirs.Kind != "INF" && len(ids) != 1:
+				t.Errorf("%s: %s (%.80s) is %v, want one rule", r.name, theirs.ID, theirs.Text, ids)
+			case global && len(ids) == 0 && !strings.Contains(theirs.Text, "L2 Slice"):
+				t.Errorf("%s: %s (%.80s) has no rule", r.name, theirs.ID, theirs.Text)
+			}
+		}
+	}
+}
