@@ -71,12 +71,16 @@ func TestReadRefuses(t *testing.T) {
 func TestRunCounts(t *testing.T) {
 	rec := read(t, small)
 	trace := replay.Run(rec, search.NewExhaustive(rec.Space), replay.Plan{Evaluations: 10}, 1)
+	told := func(p int) search.Outcome {
+		row := rec.Rows[p]
+		return search.Outcome{Point: p, Value: row.Time, Failed: row.Failed(), Cost: row.Cost}
+	}
 	want := replay.Trace{
-		{Point: 0, Spent: 1.5, Best: 0, Fraction: 0.25},
-		{Point: 1, Spent: 2.5, Best: 1, Fraction: 0.5},
-		{Point: 2, Spent: 3, Best: 1, Fraction: 0.5},
-		{Point: 3, Spent: 5, Best: 3, Fraction: 1},
-		{Point: 4, Spent: 8, Best: 3, Fraction: 1},
+		{Outcome: told(0), Spent: 1.5, Best: 0, Fraction: 0.25},
+		{Outcome: told(1), Spent: 2.5, Best: 1, Fraction: 0.5},
+		{Outcome: told(2), Spent: 3, Best: 1, Fraction: 0.5},
+		{Outcome: told(3), Spent: 5, Best: 3, Fraction: 1},
+		{Outcome: told(4), Spent: 8, Best: 3, Fraction: 1},
 	}
 	if diff := cmp.Diff(want, trace); diff != "" {
 		t.Errorf("trace (-want +got):\n%s", diff)

@@ -12,13 +12,14 @@ type Plan struct {
 	Evaluations int
 	// Seconds ends the search when so much was spent by the recorded costs; 0 is no end.
 	Seconds float64
-	// Noisy draws one of the raw times where otherwise the median is told.
+	// Noisy draws one of the raw times where otherwise the median is told, and lets the
+	// best of the search race for the final choice.
 	Noisy bool
 }
 
 // Step is the state of a search after an evaluation.
 type Step struct {
-	Point    int
+	Outcome  search.Outcome
 	Spent    float64 // seconds so far
 	Best     int     // the point it would choose now; -1 while nothing worked
 	Fraction float64 // optimum over the recorded median time of Best; 0 while nothing worked
@@ -48,35 +49,57 @@ func (t Trace) After(seconds float64) float64 {
 	return last
 }
 
-// Run lets a strategy search a recording.
+// Outcomes is what the strategy was told: a source for a warm start elsewhere.
+func (t Trace) Outcomes() []search.Outcome {
+	list := make([]search.Outcome, len(t))
+	for i, s := range t {
+		list[i] = s.Outcome
+	}
+	return list
+}
+
+// Run lets a strategy search a recording. All chance in it comes from the seed and the
+// strategy.
 func Run(rec *Recording, s search.Strategy, plan Plan, seed uint64) Trace {
-	rng := rand.New(rand.NewPCG(seed, 0x5eed))
+	rng := noise(seed)
 	var trace Trace
-	now := Step{Best: -1}
-	least := math.Inf(1)
-	visited := make(map[int]bool, plan.Evaluations)
+	now, least := Step{Best: -1}, math.Inf(1)
 	for len(trace) < plan.Evaluations && (plan.Seconds == 0 || now.Spent < plan.Seconds) {
-		asked := s.Ask(1)
+		asked := s.Ask(1) // never a point twice: that is the contract of a strategy
 		if len(asked) == 0 {
 			break
 		}
-		point := asked[0]
-		o := rec.outcome(point, plan.Noisy, rng)
+		o := rec.evaluate(asked[0], plan.Noisy, rng)
 		if !o.Failed && o.Value < least {
-			least, now.Best, now.Fraction = o.Value, point, rec.Optimum/rec.Rows[point].Time
+			least, now.Best, now.Fraction = o.Value, o.Point, rec.fraction(o.Point)
 		}
-		if !visited[point] {
-			visited[point] = true
-			now.Point = point
-			now.Spent += o.Cost
-			trace = append(trace, now)
-		}
+		now.Outcome = o
+		now.Spent += o.Cost
+		trace = append(trace, now)
 		s.Tell(o)
 	}
 	return trace
 }
 
-func (r *Recording) outcome(point int, noisy bool, rng *rand.Rand) search.Outcome {
+// Choose lets the best of a search race, with raw times drawn one by one, and gives the
+// point that is chosen in the end; -1 when nothing worked.
+func Choose(rec *Recording, t Trace, seed uint64) int {
+	rng := noise(seed + 1<<32)
+	race := search.NewRace(t.Outcomes())
+	for p, ok := race.Next(); ok; p, ok = race.Next() {
+		race.Tell(p, rec.evaluate(p, true, rng).Value)
+	}
+	if p, ok := race.Winner(); ok {
+		return p
+	}
+	return -1
+}
+
+func noise(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0x5eed)) }
+
+func (r *Recording) fraction(point int) float64 { return r.Optimum / r.Rows[point].Time }
+
+func (r *Recording) evaluate(point int, noisy bool, rng *rand.Rand) search.Outcome {
 	row := r.Rows[point]
 	o := search.Outcome{Point: point, Value: row.Time, Failed: row.Failed(), Cost: row.Cost}
 	if noisy && len(row.Times) > 0 {

@@ -1,32 +1,48 @@
 package search
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
-// fitted is a kernel with what the data say of it.
-type fitted struct {
-	logs  []float64 // of the weights, as newKernel takes them, and of the noise
-	score float64
+// fitter looks for the weights under which values are most likely.
+type fitter struct {
+	axes   []axis
+	usual  weights
+	spread []float64
+	points [][]uint16
+	y      []float64
+	level  []float64 // 1 where the level of the values is not known, 0 where it is 0
+
+	factor  []float64 // scratch: the factor of the covariance, a row a point
+	z, o    []float64 // scratch: values and levels against the factor
+	scratch [][]float64
 }
 
-// fit looks for the weights under which the values are most likely, from a start, by
-// going along one weight at a time with shrinking steps.
-func fit(axes []feature, points [][]uint16, y []float64, start []float64, rounds int) fitted {
-	if len(points) > int(*FitMax) {
-		points, y = points[len(points)-int(*FitMax):], y[len(y)-int(*FitMax):]
+func newFitter(axes []axis, usual weights, spread []float64, points [][]uint16, y, level []float64) *fitter {
+	n := len(y)
+	return &fitter{
+		axes: axes, usual: usual, spread: spread, points: points, y: y, level: level,
+		factor: make([]float64, n*n), z: make([]float64, n), o: make([]float64, n),
 	}
-	best := fitted{logs: append([]float64(nil), start...)}
-	best.score = likelihood(axes, points, y, best.logs)
+}
+
+// fit goes from a start along one weight at a time, with steps that shrink when no
+// weight moved.
+func (f *fitter) fit(start weights, rounds int) weights {
+	best, w := slices.Clone(start), slices.Clone(start)
+	score := f.likelihood(best)
 	step := 1.0
 	for range rounds {
 		moved := false
-		for i := range best.logs {
+		for i := range best {
 			for _, by := range []float64{step, -step} {
-				logs := append([]float64(nil), best.logs...)
-				logs[i] += by
-				if s := likelihood(axes, points, y, logs); s > best.score+1e-6 {
-					best, moved = fitted{logs, s}, true
+				w[i] = best[i] + by
+				if s := f.likelihood(w); s > score+1e-6 {
+					score, best[i], moved = s, w[i], true
 					break
 				}
+				w[i] = best[i]
 			}
 		}
 		if !moved {
@@ -36,53 +52,33 @@ func fit(axes []feature, points [][]uint16, y []float64, start []float64, rounds
 	return best
 }
 
-// likelihood is the logarithm of the marginal likelihood with the mean and the
-// variance of the process profiled out, plus what is believed of weights beforehand.
-func likelihood(axes []feature, points [][]uint16, y []float64, logs []float64) float64 {
-	d := len(logs) - 1
-	prior := 0.0
-	for i := range axes {
-		if axes[i].apart {
-			prior += square((logs[i] - *priorApart) / *sdApart)
-		} else {
-			prior += square((logs[i] - *priorRank) / *sdRank)
-		}
-	}
-	prior += square((logs[d]-*priorNoise)/2) + square((logs[d-1]-*priorC) / *sdC)
-	g := gp{k: newKernel(axes, logs), noise: math.Exp(logs[d])}
+// likelihood is the logarithm of the marginal likelihood, with the level and the
+// variance of the process profiled out, less how unusual the weights are.
+func (f *fitter) likelihood(w weights) float64 {
+	n := len(f.y)
+	k, noise := newKernel(f.axes, w), w.noise()
 	logDet := 0.0
-	for _, p := range points {
-		row := g.add(p)
-		logDet += math.Log(row[len(row)-1])
+	var oo, oz, zz float64
+	for i := range n {
+		row := f.factor[i*n : i*n+i+1]
+		f.scratch = k.of(f.points[i], f.scratch)
+		for j := range i {
+			other := f.factor[j*n : j*n+j+1]
+			row[j] = (common(f.scratch, f.points[j]) - dot(row[:j], other[:j])) / other[j]
+		}
+		d := math.Sqrt(max(1+noise-dot(row[:i], row[:i]), 1e-8))
+		row[i] = d
+		logDet += math.Log(d)
+		f.o[i] = (f.level[i] - dot(row[:i], f.o[:i])) / d
+		f.z[i] = (f.y[i] - dot(row[:i], f.z[:i])) / d
+		oo += f.o[i] * f.o[i]
+		oz += f.o[i] * f.z[i]
+		zz += f.z[i] * f.z[i]
 	}
-	_, variance := g.level(y)
-	n := float64(len(y))
-	return -n/2*math.Log(variance) - logDet - prior/2
+	variance := max((zz-oz*oz/max(oo, 1e-12))/float64(n), 1e-12)
+	odd := 0.0
+	for i, x := range w {
+		odd += square((x - f.usual[i]) / f.spread[i])
+	}
+	return -float64(n)/2*math.Log(variance) - logDet - odd/2
 }
-
-// level is the mean of the process and its variance, as the values have it.
-func (g *gp) level(y []float64) (mean, variance float64) {
-	ones := make([]float64, len(y))
-	for i := range ones {
-		ones[i] = 1
-	}
-	o, z := g.whiten(ones), g.whiten(y)
-	mean = dot(o, z) / dot(o, o)
-	sum := 0.0
-	for i := range z {
-		sum += square(z[i] - mean*o[i])
-	}
-	return mean, max(sum/float64(len(y)), 1e-12)
-}
-
-var (
-	priorRank  = knob("priorRank", 0.7)
-	priorApart = knob("priorApart", -2)
-	sdRank     = knob("sdRank", 2)
-	sdApart    = knob("sdApart", 1.5)
-	priorC     = knob("priorC", 1)
-	sdC        = knob("sdC", 1)
-	priorNoise = knob("priorNoise", -6)
-)
-
-func square(x float64) float64 { return x * x }

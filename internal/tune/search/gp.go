@@ -2,51 +2,62 @@ package search
 
 import "math"
 
-// gp is a Gaussian process over the points of a space that grows by one point at a
-// time. The Cholesky factor of its covariance is kept, and the rows of candidates
-// against it, so that one more point costs one column and not a new factorisation.
+// gp is a Gaussian process that grows by one point at a time: the Cholesky factor of
+// its covariance is kept, and one more point is one more row of it.
 type gp struct {
 	k      kernel
 	noise  float64 // variance of the observations over that of the process
 	points [][]uint16
-	l      [][]float64 // rows of the factor
+	rows   [][]float64 // of the factor
+
+	scratch [][]float64
 }
 
-// add appends a point and gives the new row of the factor.
+// add appends a point and gives its row of the factor.
 func (g *gp) add(point []uint16) []float64 {
 	n := len(g.points)
-	row := make([]float64, n+1)
-	for j, p := range g.points {
-		row[j] = g.k.at(point, p)
-	}
-	diagonal := 1 + g.noise - g.solveRow(row[:n])
-	row[n] = math.Sqrt(max(diagonal, 1e-8))
+	row, explained := g.row(point, n+1)
+	row = append(row, math.Sqrt(max(1+g.noise-explained, 1e-8)))
 	g.points = append(g.points, point)
-	g.l = append(g.l, row)
+	g.rows = append(g.rows, row)
 	return row
 }
 
-// solveRow turns covariances with the points into the row of the factor, in place,
-// and gives its squared length: what the points explain of the variance.
-func (g *gp) solveRow(row []float64) float64 {
-	sum := 0.0
-	for j := range row {
-		lj := g.l[j]
-		x := (row[j] - dot(row[:j], lj[:j])) / lj[j]
+// row gives the covariances of a point with all others against the factor, and what
+// they explain of its variance.
+func (g *gp) row(point []uint16, capacity int) (row []float64, explained float64) {
+	g.scratch = g.k.of(point, g.scratch)
+	row = make([]float64, len(g.points), max(capacity, len(g.points)))
+	for j, p := range g.points {
+		lj := g.rows[j]
+		x := (common(g.scratch, p) - dot(row[:j], lj[:j])) / lj[j]
 		row[j] = x
-		sum += x * x
+		explained += x * x
 	}
-	return sum
+	return row, explained
 }
 
 // whiten solves L z = y.
 func (g *gp) whiten(y []float64) []float64 {
 	z := make([]float64, len(y))
 	for j := range y {
-		lj := g.l[j]
+		lj := g.rows[j]
 		z[j] = (y[j] - dot(z[:j], lj[:j])) / lj[j]
 	}
 	return z
+}
+
+// unwhiten solves L' a = z: the weights with which covariances predict.
+func (g *gp) unwhiten(z []float64) []float64 {
+	a := append([]float64(nil), z...)
+	for j := len(a) - 1; j >= 0; j-- {
+		lj := g.rows[j]
+		a[j] /= lj[j]
+		for i := range j {
+			a[i] -= a[j] * lj[i]
+		}
+	}
+	return a
 }
 
 func dot(a, b []float64) float64 {

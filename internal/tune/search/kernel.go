@@ -1,119 +1,91 @@
 package search
 
-import (
-	"math"
-	"math/bits"
+import "math"
 
-	"github.com/goatnote-inc/pawl/internal/tune/space"
+// weights are the logarithms of what a kernel is made of, in this order: for every axis
+// one for each of its features and one for being different at all; how much axes act
+// together; and the noise.
+type weights []float64
+
+// What kernels usually have, and how far they are from it: the fit starts here and is
+// held back to here while there are few points.
+var (
+	usualNear     = knob("near", 0.7)
+	usualApart    = knob("apart", -2)
+	usualTogether = knob("together", -1)
+	usualNoise    = knob("noise", -6)
+
+	spreadNear     = knob("sdNear", 2)
+	spreadApart    = knob("sdApart", 1.5)
+	spreadTogether = knob("sdTogether", 1)
+	spreadNoise    = knob("sdNoise", 2)
 )
 
-// kernel says how much the values at two points have in common: less with every rank
-// between them, by a weight for each parameter, and less again for every parameter in
-// which they differ at all, because neighbouring values (96 and 128 threads) can be
-// worlds apart on a GPU.
+// usual gives the weights before anything is known, and how sure that is.
+func usual(axes []axis) (w weights, spread []float64) {
+	for _, a := range axes {
+		for range a.squares {
+			w, spread = append(w, *usualNear), append(spread, *spreadNear)
+		}
+		w, spread = append(w, *usualApart), append(spread, *spreadApart)
+	}
+	return append(w, *usualTogether, *usualNoise), append(spread, *spreadTogether, *spreadNoise)
+}
+
+func (w weights) noise() float64 { return math.Exp(w[len(w)-1]) }
+
+// kernel says how much the values at two points have in common. It is a product over
+// the axes of one plus something that falls with the distance: multiplied out that is
+// every axis alone, every pair of axes, and so on. With few points what each parameter
+// does alone is most of what can be known.
 type kernel struct {
-	axes  []int       // the parameters that have a choice
-	rank  [][]float64 // weighted squared distance, by axis, a row a value
-	width []int       // values of the axis
+	width  []int
+	tables [][]float64 // one an axis, a row a value
 }
 
-// feature is one way in which the values of a parameter are near or far.
-type feature struct {
-	parameter int
-	width     int
-	square    []float64 // squared distance before it is weighted, a row a value
-	apart     bool
-}
-
-func featuresOf(s *space.Space) []feature {
-	var list []feature
-	for i, p := range s.Parameters() {
-		n := len(p.Values)
-		if n < 2 {
-			continue
-		}
-		rank := make([]float64, n)
-		two := make([]float64, n)
-		pow2 := true
-		for x := range n {
-			rank[x] = float64(x)
-			v, ok := p.Number(x)
-			if ok && v >= 1 && v == math.Floor(v) && v < 1<<40 {
-				two[x] = float64(bits.TrailingZeros64(uint64(v)))
-				pow2 = pow2 && (x == 0 || two[x] == two[x-1]+1)
-			} else {
-				pow2 = true
-				break
+func newKernel(axes []axis, w weights) kernel {
+	k := kernel{width: make([]int, len(axes)), tables: make([][]float64, len(axes))}
+	together := math.Exp(w[len(w)-2])
+	next := 0
+	for i, a := range axes {
+		table := make([]float64, a.width*a.width)
+		for _, s := range a.squares {
+			by := 5 * math.Exp(w[next])
+			next++
+			for j, d := range s {
+				table[j] += by * d
 			}
 		}
-		if p.Ordered() {
-			list = append(list, newFeature(i, rank))
-			if !pow2 && *useTwo > 0 && n > 2 {
-				list = append(list, newFeature(i, two))
-			}
-		}
-		f := feature{parameter: i, width: n, apart: true}
-		list = append(list, f)
-	}
-	return list
-}
-
-var useTwo = knob("two", 1)
-
-func newFeature(parameter int, at []float64) feature {
-	n := len(at)
-	f := feature{parameter: parameter, width: n, square: make([]float64, n*n)}
-	most := 1e-9
-	for _, x := range at {
-		for _, y := range at {
-			most = max(most, math.Abs(x-y))
-		}
-	}
-	for x := range n {
-		for y := range n {
-			f.square[x*n+y] = square((at[x] - at[y]) / most)
-		}
-	}
-	return f
-}
-
-// newKernel takes the logarithm of the weight of every feature.
-func newKernel(features []feature, logs []float64) kernel {
-	k := kernel{}
-	c := math.Exp(logs[len(features)])
-	for i := 0; i < len(features); {
-		f := features[i]
-		near := make([]float64, f.width*f.width)
-		apart := 0.0
-		for ; i < len(features) && features[i].parameter == f.parameter; i++ {
-			w := math.Exp(logs[i])
-			if features[i].apart {
-				apart = w
+		apart := math.Exp(w[next])
+		next++
+		for j, d := range table {
+			if j/a.width == j%a.width {
+				table[j] = 1
 				continue
 			}
-			for j, d := range features[i].square {
-				near[j] += w * d
-			}
+			r := math.Sqrt(d)
+			matern := (1 + r + d/3) * math.Exp(-r-apart)
+			table[j] = (1 + together*matern) / (1 + together)
 		}
-		for j, d := range near {
-			if j/f.width == j%f.width {
-				near[j] = 1
-				continue
-			}
-			r := math.Sqrt(5 * d)
-			near[j] = (1 + c*(1+r+r*r/3)*math.Exp(-r-apart)) / (1 + c)
-		}
-		k.axes = append(k.axes, f.parameter)
-		k.width = append(k.width, f.width)
-		k.rank = append(k.rank, near)
+		k.width[i], k.tables[i] = a.width, table
 	}
 	return k
 }
 
-func (k *kernel) at(a, b []uint16) float64 {
+// of prepares the kernel for one point against many.
+func (k *kernel) of(a []uint16, scratch [][]float64) [][]float64 {
+	scratch = scratch[:0]
+	for i, v := range a {
+		w := k.width[i]
+		scratch = append(scratch, k.tables[i][int(v)*w:int(v)*w+w])
+	}
+	return scratch
+}
+
+func common(rows [][]float64, b []uint16) float64 {
 	p := 1.0
-	for i, axis := range k.axes {
-		p *= k.rank[i][int(a[axis])*k.width[i]+int(b[axis])]
+	for i, v := range b {
+		p *= rows[i][v]
 	}
 	return p
 }

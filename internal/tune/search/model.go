@@ -9,40 +9,45 @@ import (
 	"github.com/goatnote-inc/pawl/internal/tune/space"
 )
 
-// Source is for a warm start.
-type Source struct{}
-
-// Tunables of development.
 var (
-	Initial   = knob("Initial", 10)
-	FitMax    = knob("FitMax", 100)
-	PoolMax   = knob("PoolMax", 2500)
-	Refit     = knob("Refit", 1.25)
-	FitRounds = knob("FitRounds", 3)
-	FailMode  = knob("FailMode", 0)
-	Init      = knob("Init", 1)
+	initial  = knob("initial", 10)
+	refit    = knob("refit", 1.25)
+	fitMax   = knob("fitMax", 60)
+	fitSteps = knob("fitSteps", 3)
+	failMode = knob("failMode", 0)
+	jitter   = knob("jitter", 0)
 )
 
-// Model searches by a Gaussian process.
+// Model searches with a Gaussian process over the logarithm of the time. It evaluates
+// where the improvement expected is largest, weighed with the chance that the point
+// works at all and, when seconds count, with what the evaluation will cost.
 type Model struct {
 	space  *space.Space
-	axes   []feature
+	axes   []axis
 	rng    *rand.Rand
 	unseen *unseen
+	byCost bool
 
-	order   []int // points in the order they were asked
-	place   map[int]int
-	y       []float64 // log of the value; fantasised while there is none
-	state   []state
-	best    float64
+	known  []known // in the order of the process: the source first, then as asked
+	source int     // how many of them are of the source
+	place  map[int]int
+	best   float64 // logarithm of the least value
+
+	usual   weights
+	spread  []float64
+	weights weights
 	nextFit int
-	logs    []float64
+	gp      gp
+	pool    pool
+}
 
-	g     gp
-	cand  []int
-	rows  [][]float64 // L^-1 k of the candidates
-	vars  []float64   // explained variance
-	inits []int
+// known is a point that was evaluated, or is being evaluated.
+type known struct {
+	point int
+	code  []uint16 // the values on the axes
+	state state
+	y     float64 // logarithm of the value where it worked
+	cost  float64 // logarithm of the seconds; NaN where not known
 }
 
 type state uint8
@@ -55,272 +60,163 @@ const (
 
 // NewModel makes one.
 func NewModel(s *space.Space, o Options) *Model {
-	m := &Model{space: s, axes: featuresOf(s), rng: seeded(o.Seed, 2), unseen: newUnseen(s.Len()), place: map[int]int{}, best: math.Inf(1), nextFit: 0}
-	for _, f := range m.axes {
-		if f.apart {
-			m.logs = append(m.logs, *priorApart)
-		} else {
-			m.logs = append(m.logs, *priorRank)
-		}
+	m := &Model{
+		space: s, axes: axesOf(s), rng: seeded(o.Seed, 2), unseen: newUnseen(s.Len()), byCost: o.ByCost,
+		place: map[int]int{}, best: math.Inf(1),
 	}
-	m.logs = append(m.logs, *priorC, *priorNoise)
+	if o.Source != nil {
+		m.warm(o.Source)
+	}
+	m.usual, m.spread = usual(m.axes)
+	m.weights = m.usual
 	return m
 }
 
-// Ask gives the points with the largest expected improvement.
+// Ask gives the most promising points. Each one that is out counts as evaluated with
+// what is expected of it, so that the next goes elsewhere.
 func (m *Model) Ask(n int) []int {
 	var list []int
 	for len(list) < n && m.unseen.n > 0 {
 		p := m.next()
 		m.unseen.take(p)
-		m.enter(p, pending)
+		m.enter(p)
 		list = append(list, p)
 	}
 	return list
 }
 
-func (m *Model) enter(p int, s state) {
-	m.place[p] = len(m.order)
-	m.order = append(m.order, p)
-	m.y = append(m.y, math.NaN())
-	m.state = append(m.state, s)
+func (m *Model) next() int {
+	if len(m.known)-m.source < m.design() || math.IsInf(m.best, 1) && m.source == 0 {
+		return m.spreadOut()
+	}
+	m.learn()
+	return m.promising()
 }
 
-// Tell learns.
+// Tell learns an outcome.
 func (m *Model) Tell(o Outcome) {
 	m.unseen.take(o.Point)
 	if _, ok := m.place[o.Point]; !ok {
-		m.enter(o.Point, pending)
+		m.enter(o.Point)
 	}
-	at := m.place[o.Point]
-	if o.Failed {
-		m.state[at] = failed
+	k := &m.known[m.place[o.Point]]
+	if o.Cost > 0 {
+		k.cost = math.Log(o.Cost)
+	}
+	if o.Failed || !(o.Value > 0) {
+		k.state = failed
 		return
 	}
-	m.state[at] = worked
-	m.y[at] = math.Log(o.Value)
-	m.best = min(m.best, m.y[at])
-}
-
-func (m *Model) next() int {
-	if len(m.order) < int(*Initial) || math.IsInf(m.best, 1) {
-		if *Init == 0 {
-			p, _ := m.unseen.draw(m.rng)
-			return p
-		}
-		return m.spread()
+	k.state, k.y = worked, math.Log(o.Value)
+	if k.y < m.best {
+		m.best = k.y
+		m.near(o.Point)
 	}
-	m.update()
-	return m.propose()
 }
 
-// spread picks of some random points the one farthest from all so far.
-func (m *Model) spread() int {
-	best, far := -1, -1.0
+func (m *Model) enter(p int) {
+	m.place[p] = len(m.known)
+	m.known = append(m.known, known{point: p, code: m.code(p), y: math.NaN(), cost: math.NaN()})
+}
+
+// code gives the values of a point on the axes; the last axis of a warm start is the
+// device.
+func (m *Model) code(p int) []uint16 {
+	code := make([]uint16, len(m.axes))
+	point := m.space.Point(p)
+	for i, a := range m.axes {
+		if a.parameter >= 0 {
+			code[i] = point[a.parameter]
+		}
+	}
+	return code
+}
+
+// design is how many points are spread out before the process is asked.
+func (m *Model) design() int {
+	if m.source > 0 {
+		return 0
+	}
+	return int(*initial)
+}
+
+// spreadOut takes of some random points the one farthest from all that were taken.
+func (m *Model) spreadOut() int {
+	best, far := 0, math.Inf(-1)
+	k := newKernel(m.axes, m.usual)
+	var scratch [][]float64
 	for range 50 {
 		p, _ := m.unseen.draw(m.rng)
-		d := math.Inf(1)
-		for _, q := range m.order {
-			d = min(d, m.distance(p, q))
+		near := 0.0
+		scratch = k.of(m.code(p), scratch)
+		for _, q := range m.known {
+			near = max(near, common(scratch, q.code))
 		}
-		if d > far {
-			best, far = p, d
+		if -near > far {
+			best, far = p, -near
 		}
 	}
 	return best
 }
 
-func (m *Model) distance(p, q int) float64 {
-	a, b := m.space.Point(p), m.space.Point(q)
-	sum := 0.0
-	for _, x := range m.axes {
-		if x.apart {
-			if a[x.parameter] != b[x.parameter] {
-				sum += 0.3
-			}
-			continue
-		}
-		sum += math.Sqrt(x.square[int(a[x.parameter])*x.width+int(b[x.parameter])])
-	}
-	return sum
-}
-
-func (m *Model) update() {
-	if len(m.order) >= m.nextFit {
-		m.refit()
-		m.nextFit = max(len(m.order)+1, int(float64(len(m.order))**Refit))
-		return
-	}
-	for i := len(m.g.points); i < len(m.order); i++ {
-		p := m.space.Point(m.order[i])
-		row := m.g.add(p)
-		n := len(row) - 1
-		for c, at := range m.cand {
-			r := m.rows[c]
-			x := (m.g.k.at(m.space.Point(at), p) - dot(r[:n], row[:n])) / row[n]
-			m.rows[c] = append(r, x)
-			m.vars[c] += x * x
-		}
-	}
-}
-
-func (m *Model) refit() {
-	var pts [][]uint16
-	var y []float64
-	for i, p := range m.order {
-		if m.state[i] == worked {
-			pts = append(pts, m.space.Point(p))
-			y = append(y, m.y[i])
-		}
-	}
-	if len(pts) >= 3 {
-		m.logs = fit(m.axes, pts, y, m.logs, int(*FitRounds)).logs
-	}
-	d := len(m.logs) - 1
-	m.g = gp{k: newKernel(m.axes, m.logs), noise: math.Exp(m.logs[d])}
-	for _, p := range m.order {
-		m.g.add(m.space.Point(p))
-	}
-	m.pool()
-	m.rows = make([][]float64, len(m.cand))
-	m.vars = make([]float64, len(m.cand))
-	n := len(m.order)
-	for c, at := range m.cand {
-		r := make([]float64, n, n+n/2+8)
-		q := m.space.Point(at)
-		for j, p := range m.g.points {
-			r[j] = m.g.k.at(q, p)
-		}
-		m.vars[c] = m.g.solveRow(r)
-		m.rows[c] = r
-	}
-}
-
-func (m *Model) pool() {
-	m.cand = m.cand[:0]
-	if m.unseen.n <= int(*PoolMax) {
-		for _, p := range m.unseen.list[:m.unseen.n] {
-			m.cand = append(m.cand, int(p))
+// learn brings the process up to what is known: one row more for every point, and now
+// and then new weights, for which everything is done again.
+func (m *Model) learn() {
+	n := len(m.known)
+	if n < m.nextFit {
+		for i := len(m.gp.points); i < n; i++ {
+			m.pool.grow(&m.gp, m.gp.add(m.known[i].code))
 		}
 		return
 	}
-	seen := map[int]bool{}
-	for _, at := range m.top(5) {
-		for p := range m.space.Neighbours(at) {
-			if m.unseen.has(p) && !seen[p] {
-				seen[p] = true
-				m.cand = append(m.cand, p)
-			}
+	m.nextFit = max(n+1, int(float64(n)**refit))
+	if points, y, level := m.training(); len(y) >= 4 {
+		m.weights = newFitter(m.axes, m.usual, m.spread, points, y, level).fit(m.weights, int(*fitSteps))
+	}
+	w := slices.Clone(m.weights)
+	if *jitter > 0 {
+		for i := range w {
+			w[i] += *jitter * m.rng.NormFloat64()
 		}
 	}
-	for len(m.cand) < int(*PoolMax) {
-		p, _ := m.unseen.draw(m.rng)
-		if !seen[p] {
-			seen[p] = true
-			m.cand = append(m.cand, p)
-		}
+	m.gp = gp{k: newKernel(m.axes, w), noise: w.noise()}
+	for _, k := range m.known {
+		m.gp.add(k.code)
 	}
+	m.fill()
 }
 
-// top lists the best points so far.
-func (m *Model) top(n int) []int {
+// training chooses what the weights are fitted to: everything that worked, or, when
+// that is too much, the best third and of the others every so many-th.
+func (m *Model) training() (points [][]uint16, y, level []float64) {
 	var list []int
-	for i, s := range m.state {
-		if s == worked {
+	for i, k := range m.known {
+		if k.state == worked {
 			list = append(list, i)
 		}
 	}
-	slices.SortFunc(list, func(a, b int) int { return cmp.Compare(m.y[a], m.y[b]) })
-	list = list[:min(n, len(list))]
-	for i, at := range list {
-		list[i] = m.order[at]
+	if most := int(*fitMax); len(list) > most {
+		slices.SortStableFunc(list, func(a, b int) int { return cmp.Compare(m.known[a].y, m.known[b].y) })
+		few := most / 3
+		rest, others := list[few:], most-few
+		some := slices.Clone(list[:few])
+		for i := range others {
+			some = append(some, rest[i*len(rest)/others])
+		}
+		list = some
 	}
-	return list
+	for _, i := range list {
+		points = append(points, m.known[i].code)
+		y = append(y, m.known[i].y)
+		level = append(level, m.level(i))
+	}
+	return points, y, level
 }
 
-// values fills in what is not known with what is predicted.
-func (m *Model) values() []float64 {
-	y := append([]float64(nil), m.y...)
-	worst := math.Inf(-1)
-	var mean float64
-	n := 0
-	for i, s := range m.state {
-		if s == worked {
-			worst = max(worst, y[i])
-			mean += y[i]
-			n++
-		}
+// level is 1 for points of this device: the source comes with its own level taken off.
+func (m *Model) level(i int) float64 {
+	if i < m.source {
+		return 0
 	}
-	mean /= float64(n)
-	// Gauss-Seidel-like: sequentially predict from those before.
-	z := make([]float64, len(y))
-	for i := range y {
-		li := m.g.l[i]
-		e := dot(z[:i], li[:i])
-		if m.state[i] != worked {
-			y[i] = mean + e
-			if m.state[i] == failed && *FailMode == 1 {
-				y[i] = worst
-			}
-			if m.state[i] == failed && *FailMode == 2 {
-				y[i] = mean + max(e, 0)
-			}
-		}
-		z[i] = (y[i] - mean - e) / li[i]
-	}
-	return y
-}
-
-func (m *Model) propose() int {
-	y := m.values()
-	mean, variance := m.g.level(y)
-	for i := range y {
-		y[i] -= mean
-	}
-	z := m.g.whiten(y)
-	labels := make([]float64, len(y))
-	fails := 0
-	for i, s := range m.state {
-		labels[i] = 1
-		if s == failed {
-			labels[i] = -1
-			fails++
-		}
-	}
-	prior := 1 - 2*(float64(fails)+0.5)/(float64(len(y))+1)
-	for i := range labels {
-		labels[i] -= prior
-	}
-	zf := m.g.whiten(labels)
-	sd := math.Sqrt(variance)
-	best, most := -1, math.Inf(-1)
-	for c, p := range m.cand {
-		if !m.unseen.has(p) {
-			continue
-		}
-		r := m.rows[c]
-		mu := mean + dot(r, z)
-		s := sd * math.Sqrt(max(1-m.vars[c], 1e-9))
-		e := logEI((m.best-mu)/s) + math.Log(s)
-		if fails > 0 {
-			f := prior + dot(r, zf)
-			e += math.Log(max(0.5*math.Erfc(-f/0.7/math.Sqrt2), 1e-3))
-		}
-		if e > most {
-			best, most = c, e
-		}
-	}
-	if best < 0 {
-		p, _ := m.unseen.draw(m.rng)
-		return p
-	}
-	return m.cand[best]
-}
-
-// logEI is the logarithm of the expected improvement of a standard normal.
-func logEI(u float64) float64 {
-	if u > -6 {
-		return math.Log(u*0.5*math.Erfc(-u/math.Sqrt2) + math.Exp(-u*u/2)/math.Sqrt(2*math.Pi) + 1e-300)
-	}
-	return -u*u/2 - math.Log(math.Sqrt(2*math.Pi)) - 2*math.Log(-u)
+	return 1
 }

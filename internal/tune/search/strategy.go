@@ -33,6 +33,8 @@ type Options struct {
 	Seed uint64
 	// Evaluations is how many are planned, for strategies with a schedule; 0 is 200.
 	Evaluations int
+	// ByCost makes a strategy that can weigh what an evaluation gains with what it costs.
+	ByCost bool
 	// Source are outcomes on another device with the same parameters: a warm start.
 	Source *Source
 }
@@ -49,6 +51,7 @@ var strategies = map[string]func(*space.Space, Options) Strategy{
 	"random":     func(s *space.Space, o Options) Strategy { return NewRandom(s, o) },
 	"annealing":  func(s *space.Space, o Options) Strategy { return NewAnnealing(s, o) },
 	"genetic":    func(s *space.Space, o Options) Strategy { return NewGenetic(s, o) },
+	"auto":       func(s *space.Space, o Options) Strategy { return NewAuto(s, o) },
 	"model":      func(s *space.Space, o Options) Strategy { return NewModel(s, o) },
 }
 

@@ -1,0 +1,146 @@
+package search
+
+import "math"
+
+var local = knob("local", 0)
+
+// promising gives the candidate with the largest expected improvement.
+func (m *Model) promising() int {
+	y, mean, variance := m.values()
+	for i := range y {
+		y[i] -= mean * m.level(i)
+	}
+	z, sd := m.gp.whiten(y), math.Sqrt(variance)
+	works := m.works()
+	cost := m.costs()
+	target := m.best
+	if math.IsInf(target, 1) { // nothing of this device yet: better than its level
+		target = mean
+	}
+	var only map[int]bool
+	if *local > 0 && (len(m.known)-m.source)%int(*local) == 0 {
+		only = map[int]bool{}
+		for _, t := range m.top(1) {
+			m.near(t)
+			for q := range m.space.Neighbours(t) {
+				if m.unseen.has(q) {
+					only[q] = true
+				}
+			}
+		}
+	}
+	best, most := -1, math.Inf(-1)
+	for c, p := range m.pool.points {
+		if !m.unseen.has(p) || len(only) > 0 && !only[p] {
+			continue
+		}
+		row := m.pool.rows[c]
+		s := sd * math.Sqrt(max(1-m.pool.explained[c], 1e-9))
+		score := logImprovement((target-mean-dot(row, z))/s) + math.Log(s)
+		if score <= most { // the rest makes it only smaller
+			continue
+		}
+		if score += works(row) - cost(row); score > most {
+			best, most = p, score
+		}
+	}
+	if best < 0 {
+		best, _ = m.unseen.draw(m.rng)
+	}
+	return best
+}
+
+// values gives the logarithms of all values, and the level and the variance of the
+// process. A point that has no value counts with what those before it predict.
+func (m *Model) values() (y []float64, mean, variance float64) {
+	n := len(m.known)
+	y = make([]float64, n)
+	sum, count := 0.0, 0
+	for i, k := range m.known {
+		if k.state == worked && i >= m.source {
+			sum += k.y
+			count++
+		}
+	}
+	guess := sum / max(float64(count), 1)
+	z, o := make([]float64, n), make([]float64, n)
+	for i, k := range m.known {
+		row, level := m.gp.rows[i], m.level(i)
+		y[i] = k.y
+		if k.state != worked {
+			expected := dot(z[:i], row[:i]) + guess*(level-dot(o[:i], row[:i]))
+			y[i] = expected
+			_ = failMode
+		}
+		o[i] = (level - dot(o[:i], row[:i])) / row[i]
+		z[i] = (y[i] - dot(z[:i], row[:i])) / row[i]
+	}
+	oo := dot(o, o)
+	if oo > 0 {
+		mean = dot(o, z) / oo
+	}
+	for i := range z {
+		variance += square(z[i] - mean*o[i])
+	}
+	return y, mean, max(variance/float64(n), 1e-12)
+}
+
+// works gives the logarithm of the chance that a candidate works, by a process of its
+// own over what worked and what failed.
+func (m *Model) works() func(row []float64) float64 {
+	labels := make([]float64, len(m.known))
+	fails := 0
+	for i, k := range m.known {
+		labels[i] = 1
+		if k.state == failed {
+			labels[i] = -1
+			fails++
+		}
+	}
+	if fails == 0 {
+		return func([]float64) float64 { return 0 }
+	}
+	usual := 1 - 2*(float64(fails)+0.5)/(float64(len(labels))+1)
+	for i := range labels {
+		labels[i] -= usual
+	}
+	z := m.gp.whiten(labels)
+	const sure = 0.7
+	return func(row []float64) float64 {
+		return math.Log(max(0.5*math.Erfc(-(usual+dot(row, z))/(sure*math.Sqrt2)), 1e-3))
+	}
+}
+
+// costs gives the logarithm of what evaluating a candidate is expected to cost, against
+// the cheapest so far.
+func (m *Model) costs() func(row []float64) float64 {
+	mean, least, n := 0.0, math.Inf(1), 0
+	for _, k := range m.known[m.source:] {
+		if !math.IsNaN(k.cost) {
+			mean += k.cost
+			least = min(least, k.cost)
+			n++
+		}
+	}
+	if !m.byCost || n == 0 {
+		return func([]float64) float64 { return 0 }
+	}
+	mean /= float64(n)
+	c := make([]float64, len(m.known))
+	for i, k := range m.known[m.source:] {
+		if !math.IsNaN(k.cost) {
+			c[m.source+i] = k.cost - mean
+		}
+	}
+	z := m.gp.whiten(c)
+	return func(row []float64) float64 { return max(mean+dot(row, z)-least, 0) }
+}
+
+// logImprovement is the logarithm of the expected improvement of a standard normal
+// variable that stands u above what is known.
+func logImprovement(u float64) float64 {
+	if u > -6 {
+		return math.Log(u*0.5*math.Erfc(-u/math.Sqrt2) + math.Exp(-u*u/2)/math.Sqrt(2*math.Pi))
+	}
+	return -u*u/2 - math.Log(math.Sqrt(2*math.Pi)) - 2*math.Log(-u) // its tail
+}

@@ -1,0 +1,156 @@
+package search
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// Race chooses among the best of a search by measuring them again: the least of many
+// noisy values is rarely of the best point. Every entrant is measured once a lap; those
+// that are clearly behind drop out.
+type Race struct {
+	entrants []entrant
+	lap      []int // points still to be measured in this lap
+	laps     int
+}
+
+type entrant struct {
+	point  int
+	values []float64 // logarithms
+	out    bool
+}
+
+const (
+	raceEntrants = 24
+	raceWithin   = 0.15 // of the best value, in log time: noise that hides a winner
+	raceLeast    = 5    // laps before anybody drops out
+	raceMost     = 25   // laps
+)
+
+// NewRace takes what a search was told.
+func NewRace(told []Outcome) *Race {
+	values := map[int][]float64{}
+	var points []int
+	for _, o := range told {
+		if o.Failed || !(o.Value > 0) {
+			continue
+		}
+		if values[o.Point] == nil {
+			points = append(points, o.Point)
+		}
+		values[o.Point] = append(values[o.Point], math.Log(o.Value))
+	}
+	least := func(p int) float64 { return slices.Min(values[p]) }
+	slices.SortStableFunc(points, func(a, b int) int { return cmp.Compare(least(a), least(b)) })
+	r := &Race{}
+	for _, p := range points[:min(len(points), raceEntrants)] {
+		if least(p)-least(points[0]) <= raceWithin {
+			// What the search saw is not used: it is why the point is here.
+			r.entrants = append(r.entrants, entrant{point: p})
+		}
+	}
+	return r
+}
+
+// Next gives the next point to measure; false when the race is over.
+func (r *Race) Next() (int, bool) {
+	if len(r.lap) == 0 && !r.newLap() {
+		return 0, false
+	}
+	p := r.lap[0]
+	r.lap = r.lap[1:]
+	return p, true
+}
+
+func (r *Race) newLap() bool {
+	r.drop()
+	var list []int
+	for _, e := range r.entrants {
+		if !e.out {
+			list = append(list, e.point)
+		}
+	}
+	if r.laps == raceMost || len(list) < 2 {
+		return false
+	}
+	r.laps++
+	r.lap = list
+	return true
+}
+
+// Tell hands over a value of a point that Next gave.
+func (r *Race) Tell(point int, value float64) {
+	for i := range r.entrants {
+		if e := &r.entrants[i]; e.point == point && value > 0 {
+			e.values = append(e.values, math.Log(value))
+		}
+	}
+}
+
+// drop takes those out whose median is behind the leader's by more than both of them
+// scatter.
+func (r *Race) drop() {
+	if r.laps < raceLeast {
+		return
+	}
+	lead := r.leader()
+	if lead < 0 {
+		return
+	}
+	first, scatter := middle(r.entrants[lead].values)
+	for i := range r.entrants {
+		e := &r.entrants[i]
+		if i == lead || e.out {
+			continue
+		}
+		if len(e.values) == 0 {
+			e.out = true
+			continue
+		}
+		own, wide := middle(e.values)
+		error := 3 * math.Hypot(scatter, wide) / math.Sqrt(float64(r.laps))
+		e.out = own-first > error+1e-4
+	}
+}
+
+func (r *Race) leader() int {
+	best, least := -1, math.Inf(1)
+	for i, e := range r.entrants {
+		if len(e.values) == 0 || e.out {
+			continue
+		}
+		if m, _ := middle(e.values); m < least {
+			best, least = i, m
+		}
+	}
+	return best
+}
+
+// Winner is the point with the least median; false when nobody took part.
+func (r *Race) Winner() (int, bool) {
+	if at := r.leader(); at >= 0 {
+		return r.entrants[at].point, true
+	}
+	if len(r.entrants) > 0 {
+		return r.entrants[0].point, true
+	}
+	return 0, false
+}
+
+// middle is the median and the scatter around it: the median distance, scaled to a
+// standard deviation.
+func middle(values []float64) (median, scatter float64) {
+	median = medianOf(values)
+	far := make([]float64, len(values))
+	for i, v := range values {
+		far[i] = math.Abs(v - median)
+	}
+	return median, 1.4826 * medianOf(far)
+}
+
+func medianOf(values []float64) float64 {
+	s := slices.Sorted(slices.Values(values))
+	n := len(s)
+	return (s[(n-1)/2] + s[n/2]) / 2
+}
