@@ -34,9 +34,11 @@ type causeFile struct {
 	Explains  []string `yaml:"explains"`  // the first that can be computed
 	Slower    []string `yaml:"slower"`    // the first of which all values are known
 	Faster    []string `yaml:"faster"`
-	Chain     []string `yaml:"chain"`
-	Symptoms  []string `yaml:"symptoms"` // causes that follow from this one
-	Fixes     []struct {
+	// Chain are quantities, each with the way in which it moves where the cause is at
+	// work: "registers up", "occupancy_pct down", or no word for any way.
+	Chain    []string `yaml:"chain"`
+	Symptoms []string `yaml:"symptoms"` // causes that follow from this one
+	Fixes    []struct {
 		Do      string `yaml:"do"`
 		Example string `yaml:"example"`
 		Watch   string `yaml:"watch"`
@@ -116,9 +118,10 @@ func readCause(data []byte) (*cause, error) {
 			c.says[way] = append(c.says[way], t)
 		}
 	}
-	for _, name := range c.Chain {
-		if _, known := units["slow_"+name]; !known {
-			return nil, fmt.Errorf("chain: there is no quantity %q", name)
+	for _, step := range c.Chain {
+		name, way, _ := strings.Cut(step, " ")
+		if _, known := units["slow_"+name]; !known || way != "" && way != "up" && way != "down" {
+			return nil, fmt.Errorf("chain: %q is no quantity with up, down or nothing", step)
 		}
 	}
 	return c, nil
@@ -236,20 +239,32 @@ func (c *cause) candidate(v, before, after values, way direction) (candidate, bo
 	if x.Sentence == "" {
 		x.Sentence = sentence(c.Title)
 	}
-	for _, name := range c.Chain {
-		if q, ok := comparedQuantity(name); ok {
-			step := changeOf(q, before, after)
-			if step.Before != nil && step.After != nil && moved(*step.Before, *step.After, step.Unit) > 0.01 {
-				x.Chain = append(x.Chain, step)
-			}
-		}
-	}
+	x.Chain = c.chain(v, before, after)
 	if way == slower {
 		for _, f := range c.Fixes {
 			x.Fixes = append(x.Fixes, Fix{Do: f.Do, Example: f.Example, Watch: f.Watch})
 		}
 	}
 	return x, true
+}
+
+// chain are the steps that can be seen: a quantity that did not move, or that moved the
+// other way, followed from something else.
+func (c *cause) chain(v, before, after values) []Change {
+	var steps []Change
+	for _, step := range c.Chain {
+		name, way, _ := strings.Cut(step, " ")
+		q, known := comparedQuantity(name)
+		fast, there := v.get("fast_" + name)
+		slow, also := v.get("slow_" + name)
+		switch {
+		case !known || !there || !also || moved(fast, slow, q.Unit) <= 0.01:
+		case way == "up" && slow < fast, way == "down" && slow > fast:
+		default:
+			steps = append(steps, changeOf(q, before, after))
+		}
+	}
+	return steps
 }
 
 var comparedByName = sync.OnceValue(func() map[string]profile.Quantity {

@@ -45,6 +45,23 @@ type Change struct {
 	After    *float64 `json:"after,omitempty"`
 }
 
+// String says a change in words: "registers of a thread 96 to 128".
+func (c Change) String() string {
+	if c.Before == nil || c.After == nil {
+		return c.About
+	}
+	return c.About + " " + inWords(*c.Before, c.Unit) + " to " + inWords(*c.After, c.Unit)
+}
+
+// Steps is the chain of a cause in words, each step following from the one before.
+func (c Cause) Steps() string {
+	steps := make([]string, len(c.Chain))
+	for i, change := range c.Chain {
+		steps[i] = change.String()
+	}
+	return strings.Join(steps, ", so ")
+}
+
 // measured is the timer of times that were taken without a profiler.
 const measured = "measured"
 

@@ -48,7 +48,7 @@ type pairSide struct {
 	}
 }
 
-func pairs(t *testing.T) map[string]pair {
+func pairs(t testing.TB) map[string]pair {
 	t.Helper()
 	files, err := filepath.Glob("testdata/pairs/*.yaml")
 	if err != nil || len(files) < 12 {
@@ -125,6 +125,35 @@ func TestPairs(t *testing.T) {
 			t.Log(faster.Sentence)
 		})
 	}
+}
+
+// What people read of the pairs, and that the page of the lab shows it.
+func TestPairsInWords(t *testing.T) {
+	all := pairs(t)
+	page, err := os.ReadFile("../../docs/lab/differences.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		p := all[name]
+		d := compare(t, p.side(p.Before), p.side(p.After))
+		fmt.Fprintf(&b, "%s: %s\n  %s\n", name, p.About, d.Sentence)
+		for _, c := range d.Causes {
+			fmt.Fprintf(&b, "  - %s", c.Name)
+			if c.Explains != nil {
+				fmt.Fprintf(&b, ", %.0f %%", 100**c.Explains)
+			}
+			if c.Symptom {
+				b.WriteString(", a symptom")
+			}
+			fmt.Fprintf(&b, ": %s\n", c.Steps())
+		}
+		if row := "| " + p.About + " | " + d.Sentence + " |"; !strings.Contains(string(page), row) {
+			t.Errorf("docs/lab/differences.md lacks %s", row)
+		}
+	}
+	golden(t, "pairs.txt", b.String())
 }
 
 func names(d *diagnose.Difference) string {
