@@ -1,6 +1,9 @@
 package tool
 
-import "strings"
+import (
+	"strings"
+	"unicode"
+)
 
 // complaint is what a tool prints when it cannot do its work, in our words.
 type complaint struct {
@@ -83,9 +86,19 @@ func marked(printed, mark string) []string {
 			continue
 		}
 		seen[text] = true
-		list = append(list, text[:min(len(text), 300)])
+		list = append(list, printable(text))
 	}
 	return list
+}
+
+// printable keeps a message from doing anything to a terminal, and bounds it.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return -1
+		}
+		return r
+	}, text[:min(len(text), 300)])
 }
 
 // mostMarked bounds how many messages of one kind are looked at.

@@ -34,6 +34,7 @@ func TestExplained(t *testing.T) {
 		{"==WARNING== No kernels were profiled.", "no kernel ran that fits", "profile.kernel"},
 		{"Importer error status: The importer binary and its dependencies were not found.", "host part is missing", "nsight-systems-target"},
 		{"SKIPPED: x.sqlite does not contain GPU trace data.", "no kernel", "this GPU"},
+		{"==ERROR== \x1b[31mRed\x07 and \xff broken.", "[31mRed and \ufffd broken.", ""},
 		{"==ERROR== Something of next year.\n==ERROR== And more.", "Something of next year.", ""},
 	} {
 		why, fix, found := explained(test.printed)
