@@ -131,3 +131,15 @@ func TestLabPageTellsTheStory(t *testing.T) {
 		}
 	}
 }
+
+// Two launches of one kernel in one report: nothing is made up.
+func TestRealNoiseHasNoCause(t *testing.T) {
+	for _, name := range []string{"CudaCode_gemm_reps_naive", "CudaCode_gemm_reps_global_mem_coalesce"} {
+		first, second := seen(t, name), seen(t, name)
+		first.Launch, second.Launch = first.Profile.Launches[0], first.Profile.Launches[1]
+		first.Facts, second.Facts = first.Launch.Facts(), second.Launch.Facts()
+		if d := compare(t, first, second); len(d.Causes) > 0 || !strings.HasPrefix(d.Sentence, "No change to speak of") {
+			t.Errorf("%s: %s", name, d.Sentence)
+		}
+	}
+}

@@ -82,3 +82,29 @@ func TestLoadsOfRealKernelsAreToldApart(t *testing.T) {
 		t.Errorf("%s", d.Sentence)
 	}
 }
+
+// A bound on registers that is too tight, through ptxas: the spills are named.
+func TestSpillsOfRealKernelsAreTold(t *testing.T) {
+	text := `extern "C" __global__ void scale(const float *p, float *out, int n) {
+  float a[64], s = 0;
+#pragma unroll
+  for (int i = 0; i < 64; i++) a[i] = p[i * n + threadIdx.x];
+  for (int k = 0; k < n; k++) {
+#pragma unroll
+    for (int i = 0; i < 64; i++) a[i] = a[i] * a[(i + 7) % 64] + p[k];
+  }
+#pragma unroll
+  for (int i = 0; i < 64; i++) s += a[i];
+  out[threadIdx.x] = s;
+}
+`
+	bound := strings.Replace(text, "void scale", "void __launch_bounds__(1024, 2) scale", 1)
+	d, err := diagnose.Compare(compiled(t, text, 100e3), compiled(t, bound, 180e3))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(d.Causes) == 0 || d.Causes[0].Name != "spills" || !strings.Contains(d.Sentence, "the compiler spills") || !strings.Contains(d.Sentence, "was 0 bytes") {
+		t.Errorf("%s\n%+v", d.Sentence, d.Causes)
+	}
+	t.Log(d.Sentence, "\n", d.Causes[0].Steps())
+}
