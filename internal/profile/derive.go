@@ -25,7 +25,7 @@ func (f Facts) put(name string, v float64, ok bool) {
 }
 
 // ratio sets a quantity to scale times one over the other of two that are there.
-func (f Facts) ratio(name string, over, under string, scale float64) {
+func (f Facts) ratio(name, over, under string, scale float64) {
 	a, ok := f[over]
 	b, known := f[under]
 	f.put(name, scale*a/b, ok && known && b > 0)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"strings"
 )
 
 // Read reads a profile of any form that pawl knows; it tells them apart by their
@@ -18,7 +19,7 @@ func Read(r io.Reader) (*Profile, error) {
 			return form.read(data)
 		}
 	}
-	return nil, errors.New("reading a profile: it is none of " + formNames() + "; a report (.ncu-rep) is read by ncu --import")
+	return nil, errors.New("reading a profile: it is none of: " + formNames() + ". A report (.ncu-rep) is read by ncu --import")
 }
 
 // forms are tried in this order.
@@ -39,18 +40,11 @@ var forms = []struct {
 }
 
 func formNames() string {
-	names := ""
+	names := make([]string, len(forms))
 	for i, form := range forms {
-		switch {
-		case i == 0:
-		case i == len(forms)-1:
-			names += " or "
-		default:
-			names += ", "
-		}
-		names += form.name
+		names[i] = form.name
 	}
-	return names
+	return strings.Join(names, ", ")
 }
 
 func isJSON(data []byte) bool {

@@ -2,6 +2,7 @@ package profile_test
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -157,7 +158,7 @@ func quoted(cells []string) string {
 
 func (s shape) raw(d device) string {
 	header, row := s.ids(d)
-	units := make([]string, len(header))
+	units := slices.Repeat([]string{""}, len(header))
 	for _, c := range cellsOf(s, d) {
 		value, unit := s.print(d.facts[c.quantity], c.kind, 6, s.plain)
 		header, units, row = append(header, c.name), append(units, unit), append(row, value)

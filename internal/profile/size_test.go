@@ -3,6 +3,7 @@ package profile_test
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -24,7 +25,7 @@ func bigReport() (raw, details []byte) {
 	cells := cellsOf(s, d)
 	var r, e bytes.Buffer
 	header, ids := s.ids(d)
-	units := make([]string, len(header))
+	units := slices.Repeat([]string{""}, len(header))
 	for i := 0; len(header) < bigColumns; i++ {
 		name, unit := fmt.Sprintf("unit%d__some_metric_of_the_device_%d.avg.pct_of_peak_sustained_elapsed", i%7, i), "%"
 		if i < len(cells) {
