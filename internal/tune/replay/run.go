@@ -85,11 +85,11 @@ func Run(rec *Recording, s search.Strategy, plan Plan, seed uint64) Trace {
 // point that is chosen in the end; -1 when nothing worked.
 func Choose(rec *Recording, t Trace, seed uint64) int {
 	rng := noise(seed + 1<<32)
-	race := search.NewRace(t.Outcomes())
-	for p, ok := race.Next(); ok; p, ok = race.Next() {
-		race.Tell(p, rec.evaluate(p, true, rng).Value)
+	runoff := search.NewRunoff(t.Outcomes())
+	for p, ok := runoff.Next(); ok; p, ok = runoff.Next() {
+		runoff.Tell(p, rec.evaluate(p, true, rng).Value)
 	}
-	if p, ok := race.Winner(); ok {
+	if p, ok := runoff.Winner(); ok {
 		return p
 	}
 	return -1

@@ -9,6 +9,9 @@ import (
 // MaxPoints is the largest space that is held as a whole.
 const MaxPoints = 4_000_000
 
+// sampled is how many points stand for a space that cannot be held.
+const sampled = 200_000
+
 // maxTries bounds the rejections before one point of an uncountable space.
 const maxTries = 2_000_000
 
@@ -78,7 +81,7 @@ func (p *Problem) reject(rng *rand.Rand) ([]uint16, error) {
 	return nil, fmt.Errorf("tuning space: %d random points, and none satisfies the constraints: give the parameters fewer values", maxTries)
 }
 
-// Space holds every point, or, when there are more than most, so many drawn uniformly.
+// Space holds every point, or, when there are more than most, some drawn uniformly.
 func (p *Problem) Space(most int, rng *rand.Rand) (*Space, error) {
 	most = min(most, MaxPoints)
 	total, err := p.Count()
@@ -88,7 +91,7 @@ func (p *Problem) Space(most int, rng *rand.Rand) (*Space, error) {
 	if err != nil && !errors.Is(err, ErrTooLarge) {
 		return nil, err
 	}
-	return p.part(most, rng)
+	return p.part(min(most, sampled), rng)
 }
 
 func (p *Problem) whole(total int) (*Space, error) {

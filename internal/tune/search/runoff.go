@@ -6,10 +6,10 @@ import (
 	"slices"
 )
 
-// Race chooses among the best of a search by measuring them again: the least of many
+// Runoff chooses among the best of a search by measuring them again: the least of many
 // noisy values is rarely of the best point. Every entrant is measured once a lap; those
 // that are clearly behind drop out.
-type Race struct {
+type Runoff struct {
 	entrants []entrant
 	lap      []int // points still to be measured in this lap
 	laps     int
@@ -22,14 +22,14 @@ type entrant struct {
 }
 
 const (
-	raceEntrants = 24
-	raceWithin   = 0.15 // of the best value, in log time: noise that hides a winner
-	raceLeast    = 5    // laps before anybody drops out
-	raceMost     = 25   // laps
+	runoffEntrants = 24
+	runoffWithin   = 0.15 // of the best value, in log time: noise that hides a winner
+	runoffLeast    = 5    // laps before anybody drops out
+	runoffMost     = 25   // laps
 )
 
-// NewRace takes what a search was told.
-func NewRace(told []Outcome) *Race {
+// NewRunoff takes what a search was told.
+func NewRunoff(told []Outcome) *Runoff {
 	values := map[int][]float64{}
 	var points []int
 	for _, o := range told {
@@ -43,9 +43,9 @@ func NewRace(told []Outcome) *Race {
 	}
 	least := func(p int) float64 { return slices.Min(values[p]) }
 	slices.SortStableFunc(points, func(a, b int) int { return cmp.Compare(least(a), least(b)) })
-	r := &Race{}
-	for _, p := range points[:min(len(points), raceEntrants)] {
-		if least(p)-least(points[0]) <= raceWithin {
+	r := &Runoff{}
+	for _, p := range points[:min(len(points), runoffEntrants)] {
+		if least(p)-least(points[0]) <= runoffWithin {
 			// What the search saw is not used: it is why the point is here.
 			r.entrants = append(r.entrants, entrant{point: p})
 		}
@@ -53,8 +53,8 @@ func NewRace(told []Outcome) *Race {
 	return r
 }
 
-// Next gives the next point to measure; false when the race is over.
-func (r *Race) Next() (int, bool) {
+// Next gives the next point to measure; false when it is over.
+func (r *Runoff) Next() (int, bool) {
 	if len(r.lap) == 0 && !r.newLap() {
 		return 0, false
 	}
@@ -63,7 +63,7 @@ func (r *Race) Next() (int, bool) {
 	return p, true
 }
 
-func (r *Race) newLap() bool {
+func (r *Runoff) newLap() bool {
 	r.drop()
 	var list []int
 	for _, e := range r.entrants {
@@ -71,7 +71,7 @@ func (r *Race) newLap() bool {
 			list = append(list, e.point)
 		}
 	}
-	if r.laps == raceMost || len(list) < 2 {
+	if r.laps == runoffMost || len(list) < 2 {
 		return false
 	}
 	r.laps++
@@ -80,7 +80,7 @@ func (r *Race) newLap() bool {
 }
 
 // Tell hands over a value of a point that Next gave.
-func (r *Race) Tell(point int, value float64) {
+func (r *Runoff) Tell(point int, value float64) {
 	for i := range r.entrants {
 		if e := &r.entrants[i]; e.point == point && value > 0 {
 			e.values = append(e.values, math.Log(value))
@@ -90,8 +90,8 @@ func (r *Race) Tell(point int, value float64) {
 
 // drop takes those out whose median is behind the leader's by more than both of them
 // scatter.
-func (r *Race) drop() {
-	if r.laps < raceLeast {
+func (r *Runoff) drop() {
+	if r.laps < runoffLeast {
 		return
 	}
 	lead := r.leader()
@@ -114,7 +114,7 @@ func (r *Race) drop() {
 	}
 }
 
-func (r *Race) leader() int {
+func (r *Runoff) leader() int {
 	best, least := -1, math.Inf(1)
 	for i, e := range r.entrants {
 		if len(e.values) == 0 || e.out {
@@ -128,7 +128,7 @@ func (r *Race) leader() int {
 }
 
 // Winner is the point with the least median; false when nobody took part.
-func (r *Race) Winner() (int, bool) {
+func (r *Runoff) Winner() (int, bool) {
 	if at := r.leader(); at >= 0 {
 		return r.entrants[at].point, true
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 // The lowest of many noisy values is not of the best point; a race finds it.
-func TestRaceFindsTheBest(t *testing.T) {
+func TestRunoffFindsTheBest(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 9))
 	lucky, right := 0, 0
 	const repeats = 200
@@ -30,11 +30,11 @@ func TestRaceFindsTheBest(t *testing.T) {
 				first = p
 			}
 		}
-		race := search.NewRace(told)
-		for p, ok := race.Next(); ok; p, ok = race.Next() {
-			race.Tell(p, draw(p))
+		runoff := search.NewRunoff(told)
+		for p, ok := runoff.Next(); ok; p, ok = runoff.Next() {
+			runoff.Tell(p, draw(p))
 		}
-		winner, ok := race.Winner()
+		winner, ok := runoff.Winner()
 		if !ok {
 			t.Fatal("no winner")
 		}
@@ -51,15 +51,15 @@ func TestRaceFindsTheBest(t *testing.T) {
 	}
 }
 
-func TestRaceOfNobody(t *testing.T) {
-	race := search.NewRace([]search.Outcome{{Point: 1, Failed: true}})
-	if _, ok := race.Next(); ok {
+func TestRunoffOfNobody(t *testing.T) {
+	runoff := search.NewRunoff([]search.Outcome{{Point: 1, Failed: true}})
+	if _, ok := runoff.Next(); ok {
 		t.Error("somebody runs")
 	}
-	if _, ok := race.Winner(); ok {
+	if _, ok := runoff.Winner(); ok {
 		t.Error("somebody won")
 	}
-	one := search.NewRace([]search.Outcome{{Point: 4, Value: 2}})
+	one := search.NewRunoff([]search.Outcome{{Point: 4, Value: 2}})
 	if p, ok := one.Winner(); !ok || p != 4 {
 		t.Errorf("winner %d %v", p, ok)
 	}
