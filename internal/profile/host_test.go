@@ -139,8 +139,10 @@ func FuzzReadPerf(f *testing.F) {
 }
 
 func TestHammerHostReaders(t *testing.T) {
-	hammer.Run(t, [][]byte{hostFile(t, "callgrind.out")}, func(t testing.TB, b []byte) { readAnything(t, b, profile.ReadCallgrind) })
-	hammer.Run(t, [][]byte{hostFile(t, "perf.csv"), hostFile(t, "perf_hybrid.csv")}, func(t testing.TB, b []byte) { readAnything(t, b, profile.ReadPerf) })
+	callgrind := func(t testing.TB, b []byte) { t.Helper(); readAnything(t, b, profile.ReadCallgrind) }
+	perf := func(t testing.TB, b []byte) { t.Helper(); readAnything(t, b, profile.ReadPerf) }
+	hammer.Run(t, [][]byte{hostFile(t, "callgrind.out")}, callgrind)
+	hammer.Run(t, [][]byte{hostFile(t, "perf.csv"), hostFile(t, "perf_hybrid.csv")}, perf)
 }
 
 // readAnything: whatever a tool left, reading it ends; what comes through has one

@@ -50,7 +50,7 @@ func Callgrind(ctx context.Context, t Target) (Result, error) {
 	if !t.Plain {
 		wrap = append(wrap, "--toggle-collect=pawl_profiled*") // a compiler may add to the name
 	}
-	_, err := drive(ctx, t, wrap, driving{tool: name, slower: callgrindSlower, exact: true})
+	err := drive(ctx, t, wrap, driving{tool: name, slower: callgrindSlower, exact: true})
 	if why := valgrindComplaint(stem + ".valgrind.*"); why != "" {
 		return Result{}, &Trouble{
 			Tool: name, What: t.what(), Why: why, Err: err,
@@ -114,7 +114,7 @@ var (
 func valgrindComplaint(pattern string) string {
 	files, _ := filepath.Glob(pattern) // it fails only on a bad pattern
 	for _, file := range files {
-		text := readSome(file, 1<<20)
+		text := readSome(file, 64<<10)
 		found := unknownInstruction.FindStringSubmatch(text)
 		if found == nil {
 			continue

@@ -26,69 +26,68 @@ type driving struct {
 
 // drive starts a target behind the words of wrap (valgrind --tool=...) and has it run
 // what counts: greeting, preparation and warm-up come first. A plain command just runs.
-// It returns the launches that the harness itself tells of.
-func drive(ctx context.Context, t Target, wrap []string, how driving) ([]harness.LaunchTimes, error) {
+func drive(ctx context.Context, t Target, wrap []string, how driving) error {
 	if t.Timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, t.Timeout, fmt.Errorf("it took longer than %v", t.Timeout))
 		defer cancel()
 	}
 	c := wrapped(t.Command, wrap, how)
-	launches, err := driveCommand(ctx, t, c, how)
+	err := driveCommand(ctx, t, c, how)
 	if err == nil {
-		return launches, nil
+		return nil
 	}
 	if trouble, ok := errors.AsType[*Trouble](err); ok {
-		return nil, trouble
+		return trouble
 	}
-	return nil, &Trouble{
+	return &Trouble{
 		Tool: how.tool, What: t.what(), Why: err.Error(),
 		Fix: "by hand, without the tool: cd " + quote(t.Command.Dir) + " && " + t.Command.Line, Err: err,
 	}
 }
 
-func driveCommand(ctx context.Context, t Target, c harness.Command, how driving) ([]harness.LaunchTimes, error) {
+func driveCommand(ctx context.Context, t Target, c harness.Command, how driving) error {
 	if t.Plain {
 		_, err := harness.Output(ctx, c)
-		return nil, err
+		return err
 	}
 	s, err := harness.Start(ctx, c, t.Hello)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer s.Kill()
 	if how.exact && !s.Welcome.Has(harness.FeatureProfile) {
-		return nil, &Trouble{
+		return &Trouble{
 			Tool: how.tool, What: t.what(), Why: fmt.Sprintf("its harness (%s) does not mark the runs that count", s.Welcome.SDK),
 			Fix: "update the SDK in it: pawl sdk writes the present one; one of your own answers the request profile of the harness protocol",
 		}
 	}
 	if _, err := s.Prepare(ctx, t.Prepare); err != nil {
-		return nil, err
+		return err
 	}
-	var launches []harness.LaunchTimes
 	if how.runs != nil {
 		err = how.runs(ctx, s)
 	} else {
-		launches, err = runsThatCount(ctx, s, t.Warmup, max(1, how.iterations))
+		err = runsThatCount(ctx, s, t.Warmup, max(1, how.iterations))
 	}
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return launches, s.Bye(ctx)
+	return s.Bye(ctx)
 }
 
 // runsThatCount asks for the warm-up and then for what counts. A harness that cannot
 // mark it runs it all the same: a tool may know it by its name and by counting.
-func runsThatCount(ctx context.Context, s *harness.Session, warmup, iterations int) ([]harness.LaunchTimes, error) {
+func runsThatCount(ctx context.Context, s *harness.Session, warmup, iterations int) error {
 	switch {
 	case s.Welcome.Has(harness.FeatureProfile):
-		return s.Profile(ctx, harness.Profile{Iterations: iterations, Warmup: warmup})
+		_, err := s.Profile(ctx, harness.Profile{Iterations: iterations, Warmup: warmup})
+		return err
 	case s.Welcome.Has(harness.FeatureRun):
-		return nil, s.Run(ctx, harness.Run{Iterations: warmup + iterations})
+		return s.Run(ctx, harness.Run{Iterations: warmup + iterations})
 	default:
 		_, err := s.Measure(ctx, "what counts", harness.Measure{Samples: warmup + iterations})
-		return nil, err
+		return err
 	}
 }
 
@@ -101,12 +100,11 @@ func wrapped(c harness.Command, wrap []string, how driving) harness.Command {
 		}
 		c.Line = strings.Join(words, " ") + " sh -c " + quote(c.Line)
 	}
-	slower := time.Duration(max(1, how.slower))
 	if c.Silence <= 0 {
 		c.Silence = time.Minute
 	}
-	c.Silence *= slower
-	c.Limit *= slower
+	c.Silence = time.Duration(max(1, how.slower)) * c.Silence
+	c.Limit = time.Duration(max(1, how.slower)) * c.Limit
 	c.Grace = max(c.Grace, time.Minute) // a tool writes its report at the end
 	c.Env = append(append([]string(nil), c.Env...), how.env...)
 	switch {

@@ -39,7 +39,7 @@ func readFile(file string, read func(io.Reader) (*profile.Profile, error)) (*pro
 	return p, nil
 }
 
-// readSome is the beginning of a file for messages; nothing where there is none.
+// readSome is the beginning of a file, for messages; nothing where there is none.
 func readSome(file string, most int64) string {
 	f, err := os.Open(file)
 	if err != nil {

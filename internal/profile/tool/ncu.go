@@ -141,7 +141,7 @@ func (o NcuOptions) collect(ctx context.Context, p program, t Target, set []stri
 	}
 	talk := &limited{most: 1 << 20}
 	wrap := append([]string{p.path}, ncuArgs(p, t, set, report, log)...)
-	_, err = drive(ctx, t, wrap, driving{tool: "ncu", slower: slowerUnderNcu, exact: t.Exact, env: quiet, log: talk})
+	err = drive(ctx, t, wrap, driving{tool: "ncu", slower: slowerUnderNcu, exact: t.Exact, env: quiet, log: talk})
 	said := readSome(log, 1<<20) // where there is none, it complained elsewhere
 	return o.judge(t, said, talk.String(), report, err)
 }

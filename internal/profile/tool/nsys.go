@@ -77,7 +77,7 @@ func (o NsysOptions) run(ctx context.Context, t Target) (Result, error) {
 	}
 	talk := &limited{most: 1 << 20}
 	wrap := append([]string{p.path}, nsysArgs(t, stem)...)
-	_, err = drive(ctx, t, wrap, driving{tool: "nsys", slower: 3, iterations: runs, exact: t.Exact, env: nsysEnv(t), log: talk})
+	err = drive(ctx, t, wrap, driving{tool: "nsys", slower: 3, iterations: runs, exact: t.Exact, env: nsysEnv(t), log: talk})
 	if err != nil {
 		return Result{}, err
 	}

@@ -16,7 +16,7 @@ const openCLRuns = 9
 func OpenCL(ctx context.Context, t Target) (Result, error) {
 	const name = "opencl"
 	var runs [][]harness.LaunchTimes
-	_, err := drive(ctx, t, nil, driving{tool: name, exact: true, runs: func(ctx context.Context, s *harness.Session) error {
+	err := drive(ctx, t, nil, driving{tool: name, exact: true, runs: func(ctx context.Context, s *harness.Session) error {
 		warmup := max(1, t.Warmup)
 		for range openCLRuns { // each finds an idle device
 			launches, err := s.Profile(ctx, harness.Profile{Iterations: 1, Warmup: warmup})

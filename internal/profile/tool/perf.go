@@ -114,7 +114,7 @@ func (r *perfRun) count(ctx context.Context, times int) (Result, error) {
 		wrap = append(wrap, "-D", "-1", "--control", s.option())
 		how.runs = func(ctx context.Context, session *harness.Session) error { return r.runs(ctx, session, s, times) }
 	}
-	if _, err := drive(ctx, t, append(wrap, "--"), how); err != nil {
+	if err := drive(ctx, t, append(wrap, "--"), how); err != nil {
 		return Result{}, err
 	}
 	p, err := readFile(out, profile.ReadPerf)
