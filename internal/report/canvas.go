@@ -39,7 +39,7 @@ const (
 
 func newCanvas(width, height int, paper color.Color) *canvas {
 	c := &canvas{image.NewRGBA(image.Rect(0, 0, width, height)), map[faceKey]font.Face{}}
-	draw.Draw(c, c.Bounds(), image.NewUniform(paper), image.Point{}, draw.Src)
+	draw.Draw(c.RGBA, c.Bounds(), image.NewUniform(paper), image.Point{}, draw.Src)
 	return c
 }
 
@@ -82,7 +82,7 @@ func (c *canvas) write(x, y int, text string, in ink) (int, error) {
 	if in.right {
 		x -= width
 	}
-	d := font.Drawer{Dst: c, Src: image.NewUniform(in.color), Face: face, Dot: fixed.P(x, y)}
+	d := font.Drawer{Dst: c.RGBA, Src: image.NewUniform(in.color), Face: face, Dot: fixed.P(x, y)}
 	d.DrawString(text)
 	return width, nil
 }
@@ -105,7 +105,7 @@ func fitted(face font.Face, text string, most int) string {
 }
 
 func (c *canvas) box(x, y, width, height int, fill color.Color) {
-	draw.Draw(c, image.Rect(x, y, x+width, y+height), image.NewUniform(fill), image.Point{}, draw.Over)
+	draw.Draw(c.RGBA, image.Rect(x, y, x+width, y+height), image.NewUniform(fill), image.Point{}, draw.Over)
 }
 
 // dashes is a vertical line in pieces.

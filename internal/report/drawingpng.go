@@ -116,7 +116,7 @@ func (p *painter) fill(fill color.RGBA, shapes ...[]point) {
 		}
 		r.ClosePath()
 	}
-	r.Draw(p.canvas, box, image.NewUniform(fill), image.Point{})
+	r.Draw(p.RGBA, box, image.NewUniform(fill), image.Point{})
 }
 
 // bounds is the box of pixels that outlines lie in; places that are no numbers give an

@@ -19,7 +19,7 @@ func OnePager(w io.Writer, why Why) error {
 	d := newOnePager(why)
 	c := newCanvas(pictureWidth, int(math.Ceil(d.height*2)), paper)
 	d.paint(c, 0, 0, 2)
-	if err := png.Encode(w, c); err != nil {
+	if err := png.Encode(w, c.RGBA); err != nil {
 		return fmt.Errorf("write one-pager of %s: %w", plain(why.Case, nameLength), err)
 	}
 	return nil
@@ -159,7 +159,7 @@ func verdictTone(v ratchet.Verdict) tone {
 // pagerFoot is what the numbers come from.
 func (d *drawing) pagerFoot(r Reason, why Why, y float64) {
 	d.line(toneLine, 1, point{pagerMargin, y}, point{pagerWidth - pagerMargin, y})
-	text := []string{"pawl"}
+	var text []string
 	if commit := commitIn(why.Before); commit != "" {
 		text = append(text, "base "+commit)
 	}
@@ -167,7 +167,8 @@ func (d *drawing) pagerFoot(r Reason, why Why, y float64) {
 		text = append(text, "candidate "+commit)
 	}
 	y += 4
-	for _, l := range append(lines(regular, emSmall, drawable(r.About), pagerInner, 2), strings.Join(text, " · ")) {
+	about := lines(regular, emSmall, drawable(r.About), pagerInner, 2)
+	for _, l := range append(about, strings.Join(append(text, "made by pawl"), " · ")) {
 		y += 13
 		d.write(toneSoft, point{pagerMargin, y}, word{text: l, small: true})
 	}

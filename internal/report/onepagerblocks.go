@@ -2,6 +2,8 @@ package report
 
 import (
 	"fmt"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/goatnote-inc/pawl/internal/diagnose"
 )
@@ -112,14 +114,12 @@ func (r Reason) fixBlock(width float64) *drawing {
 		y += 14
 		d.write(toneInk, point{0, y}, word{text: text})
 	}
-	if len(fix.Example) > 0 {
+	if code := wrappedCode(fix.Example, width-14); len(code) > 0 {
 		y += 8
-		tall := float64(len(fix.Example))*12 + 10
+		tall := float64(len(code))*12 + 10
 		d.bar(toneFaint, 0, y, width, tall)
-		for i, text := range fix.Example {
-			w := word{mono: true, large: 8.5}
-			w.text = cutEnd(mono, w.large, drawable(text), width-14)
-			d.write(toneInk, point{7, y + 14 + float64(i)*12}, w)
+		for i, text := range code {
+			d.write(toneInk, point{7, y + 14 + float64(i)*12}, word{text: text, mono: true, large: codeSize})
 		}
 		y += tall
 	}
@@ -132,4 +132,34 @@ func (r Reason) fixBlock(width float64) *drawing {
 	}
 	d.height = y + 4
 	return d
+}
+
+// codeSize is the size of code in a picture: small, so that lines need not be broken.
+const codeSize = 8.5
+
+// wrappedCode breaks lines that are too wide at spaces and indents what follows.
+func wrappedCode(code []string, width float64) []string {
+	most := int(width / textWidth(mono, codeSize, "m"))
+	var list []string
+	for _, text := range code {
+		text = drawable(text)
+		indent := len(text) - len(strings.TrimLeft(text, " "))
+		for utf8.RuneCountInString(text) > most {
+			letters := []rune(text)
+			cut := most
+			for cut > most/2 && letters[cut] != ' ' {
+				cut--
+			}
+			if letters[cut] != ' ' {
+				cut = most
+			}
+			list = append(list, strings.TrimRight(string(letters[:cut]), " "))
+			text = strings.Repeat(" ", min(indent+4, most/2)) + strings.TrimLeft(string(letters[cut:]), " ")
+		}
+		list = append(list, text)
+	}
+	if len(list) > exampleLines {
+		list = append(list[:exampleLines], "…")
+	}
+	return list
 }

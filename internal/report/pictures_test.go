@@ -4,8 +4,12 @@ import (
 	"bytes"
 	"encoding/base64"
 	"fmt"
+	"image"
 	"image/png"
+	"io"
 	"maps"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -183,25 +187,12 @@ func TestWhyScreenshots(t *testing.T) {
 	if *screenshots == "" {
 		t.Skip("-screenshots FOLDER writes them")
 	}
-	chromium := openBrowser(t)
-	for name, width := range map[string]int{"why-page": 1100, "why-phone": 360} {
-		chromium.open(render(t, "html", withWhys(explained())), width, map[int]string{1100: "light", 360: "dark"}[width])
-		chromium.call("Emulation.setDeviceMetricsOverride", map[string]any{"width": width, "height": 1900, "deviceScaleFactor": 1, "mobile": false})
-		chromium.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))") // what was out of sight is drawn
-		data, _ := chromium.call("Page.captureScreenshot", map[string]any{"format": "png"})["data"].(string)
-		picture, err := png.Decode(base64.NewDecoder(base64.StdEncoding, strings.NewReader(data)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		keep(t, name, picture)
-	}
+	keep(t, "why-page", pageWithWhy(t))
 	w := why()
 	for name, write := range map[string]func(*bytes.Buffer) error{
-		"roofline-case":  func(b *bytes.Buffer) error { return report.RooflinePNG(b, report.RooflineOf([]report.Why{w})) },
 		"roofline-few":   func(b *bytes.Buffer) error { return report.RooflinePNG(b, report.RooflineOfRun(roofRun(6), all)) },
 		"roofline-suite": func(b *bytes.Buffer) error { return report.RooflinePNG(b, report.RooflineOfRun(roofRun(30), all)) },
 		"onepager":       func(b *bytes.Buffer) error { return report.OnePager(b, explained()) },
-		"onepager-alone": func(b *bytes.Buffer) error { return report.OnePager(b, alone()) },
 		"onepager-host":  func(b *bytes.Buffer) error { return report.OnePager(b, onHost()) },
 		"stalls":         func(b *bytes.Buffer) error { return report.StallsPNG(b, report.StallsOf(w.Before, w.After)) },
 	} {
@@ -214,5 +205,76 @@ func TestWhyScreenshots(t *testing.T) {
 			t.Fatal(err)
 		}
 		keep(t, name, picture)
+	}
+}
+
+// pageWithWhy is report.html of a run with a case that was profiled, in a real browser.
+func pageWithWhy(t *testing.T) image.Image {
+	t.Helper()
+	chromium := openBrowser(t)
+	chromium.open(render(t, "html", withWhys(explained())), 1100, "light")
+	chromium.call("Emulation.setDeviceMetricsOverride", map[string]any{"width": 1100, "height": 2010, "deviceScaleFactor": 1, "mobile": false})
+	chromium.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))") // what was out of sight is drawn
+	data, _ := chromium.call("Page.captureScreenshot", map[string]any{"format": "png"})["data"].(string)
+	picture, err := png.Decode(base64.NewDecoder(base64.StdEncoding, strings.NewReader(data)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return picture
+}
+
+// Real reports of strangers' kernels, not only made up ones, have their pictures.
+func TestPicturesOfRealReports(t *testing.T) {
+	data := os.Getenv("PAWL_DATA")
+	if data == "" {
+		t.Skip("PAWL_DATA names the folder with recorded data")
+	}
+	files, err := filepath.Glob(filepath.Join(data, "ncu", "real", "*.raw.csv"))
+	if err != nil || len(files) == 0 {
+		t.Skipf("no reports there: %v", err)
+	}
+	placed, stalls := 0, 0
+	for _, path := range files {
+		file, err := os.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := profile.Read(file)
+		file.Close()
+		if err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		side, err := diagnose.Look(p, nil)
+		if err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		diagnosis := diagnose.Rules().Diagnose(side)
+		w := report.Why{Case: filepath.Base(path), After: &side, Diagnosis: &diagnosis}
+		roof := report.RooflineOf([]report.Why{w})
+		for _, at := range roof.Points {
+			placed++
+			if most := roof.Attainable(at); !(at.FlopsPerSecond <= 1.05*most) {
+				t.Errorf("%s is above its roof: %v of %v", path, at.FlopsPerSecond, most)
+			}
+		}
+		if report.StallsOf(nil, &side) != nil {
+			stalls++
+		}
+		if err := report.OnePager(io.Discard, w); err != nil {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	t.Logf("of %d reports %d are placed in a roofline, %d have bars", len(files), placed, stalls)
+	if placed < len(files)/2 || stalls < len(files)/2 {
+		t.Errorf("of %d reports only %d are placed in a roofline and %d have bars", len(files), placed, stalls)
+	}
+}
+
+func BenchmarkOnePager(b *testing.B) {
+	w := explained()
+	for b.Loop() {
+		if err := report.OnePager(io.Discard, w); err != nil {
+			b.Fatal(err)
+		}
 	}
 }

@@ -23,7 +23,7 @@ func PNG(w io.Writer, d *Document) error {
 	if p.err != nil {
 		return fmt.Errorf("draw picture: %w", p.err)
 	}
-	if err := png.Encode(w, p.canvas); err != nil {
+	if err := png.Encode(w, p.RGBA); err != nil {
 		return fmt.Errorf("write picture: %w", err)
 	}
 	return nil

@@ -29,7 +29,7 @@ func RooflinePNG(w io.Writer, r *Roofline) error {
 	d := r.alone()
 	c := newCanvas(pictureWidth, int(math.Ceil(2*d.height)), paper)
 	d.paint(c, 0, 0, 2)
-	if err := png.Encode(w, c); err != nil {
+	if err := png.Encode(w, c.RGBA); err != nil {
 		return fmt.Errorf("write picture: %w", err)
 	}
 	return nil

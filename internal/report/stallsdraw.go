@@ -16,7 +16,7 @@ func StallsPNG(w io.Writer, s *Stalls) error {
 	d.include(inner, side, 44)
 	c := newCanvas(pictureWidth, int(math.Ceil(2*d.height)), paper)
 	d.paint(c, 0, 0, 2)
-	if err := png.Encode(w, c); err != nil {
+	if err := png.Encode(w, c.RGBA); err != nil {
 		return fmt.Errorf("write picture: %w", err)
 	}
 	return nil

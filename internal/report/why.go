@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/goatnote-inc/pawl/internal/diagnose"
 	"github.com/goatnote-inc/pawl/internal/profile"
@@ -108,12 +110,12 @@ func (w Why) remedies() []Remedy {
 	seen := map[string]bool{}
 	add := func(fixes []diagnose.Fix) {
 		for _, f := range fixes {
-			do := plain(f.Do, sentenceLength)
+			do := asSentence(plain(f.Do, sentenceLength))
 			if do == "" || seen[do] || len(list) == fixesShown {
 				continue
 			}
 			seen[do] = true
-			r := Remedy{Do: do, Watch: plain(f.Watch, sentenceLength), Example: exampleOf(f.Example)}
+			r := Remedy{Do: do, Watch: ended(plain(f.Watch, sentenceLength)), Example: exampleOf(f.Example)}
 			if f.Gain >= 0.01 && f.Gain <= 1 {
 				r.Gain = fmt.Sprintf("may save %.0f %% of the time", 100*f.Gain)
 			}
@@ -133,6 +135,28 @@ func (w Why) remedies() []Remedy {
 		}
 	}
 	return list
+}
+
+// asSentence begins with a capital, but for a name such as __ldg or float4, and ends
+// with a full stop: rules are written either way.
+func asSentence(text string) string {
+	word, _, _ := strings.Cut(text, " ")
+	if word == "" {
+		return ""
+	}
+	if !strings.ContainsFunc(word, func(r rune) bool { return !unicode.IsLower(r) }) {
+		first, size := utf8.DecodeRuneInString(text)
+		text = string(unicode.ToUpper(first)) + text[size:]
+	}
+	return ended(text)
+}
+
+// ended adds a full stop where there is none.
+func ended(text string) string {
+	if last, _ := utf8.DecodeLastRuneInString(text); text == "" || strings.ContainsRune(".!?…", last) {
+		return text
+	}
+	return text + "."
 }
 
 // exampleOf keeps the lines and the indentation of code, and nothing that is not seen.
