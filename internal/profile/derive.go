@@ -1,7 +1,9 @@
 package profile
 
 import (
+	"maps"
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -174,7 +176,7 @@ func (f Facts) deriveWork(m values) {
 		add, mul, fma, ok := m.arithmetic(kind.letter, f["time_ns"]/1e9)
 		f.put("flops_"+kind.name, kind.width*(add+mul+2*fma), ok)
 	}
-	tensor, ok := m.tensorOps()
+	tensor, ok := m.tensorOps(f["time_ns"] / 1e9)
 	f.put("flops_tensor", tensor, ok)
 	var sum float64
 	known := false
@@ -223,29 +225,47 @@ func (m values) arithmetic(letter string, seconds float64) (add, mul, fma float6
 	return add, mul, fma, hasAdd && hasMul && hasFMA
 }
 
-const tensorOps = "sm__ops_path_tensor_src_"
+const tensorPath = "sm__ops_path_tensor_src_"
 
 // tensorOps sums what the tensor cores did, without what is counted twice: a name that
-// begins with another one is a part of it, and one with an instruction in it, too.
-func (m values) tensorOps() (sum float64, ok bool) {
+// begins with another one is a part of it. Integers are no floating-point operations.
+func (m values) tensorOps(seconds float64) (sum float64, ok bool) {
+	cycles, known := m.get("sm__cycles_elapsed.avg")
+	if !known {
+		clock, has := m.get("sm__cycles_elapsed.avg.per_second")
+		cycles, known = clock*seconds, has && seconds > 0
+	}
+	ops := map[string]float64{}
 	for name, v := range m {
-		kind, is := strings.CutPrefix(name, tensorOps)
-		if !is || strings.HasPrefix(kind, "int") || !strings.HasSuffix(kind, ".sum") || m.covered(kind) {
+		kind, is := strings.CutPrefix(name, tensorPath)
+		if !is || strings.HasPrefix(kind, "int") {
 			continue
 		}
-		sum, ok = sum+v, true
+		if stem, total := strings.CutSuffix(kind, ".sum"); total {
+			ops[stem] = v
+		} else if stem, rate := strings.CutSuffix(kind, ".sum.per_cycle_elapsed"); rate && known {
+			if _, have := m[tensorPath+stem+".sum"]; !have {
+				ops[stem] = v * cycles
+			}
+		}
+	}
+	for _, kind := range slices.Sorted(maps.Keys(ops)) { // a sum depends on its order
+		if !part(kind, ops) {
+			sum, ok = sum+ops[kind], true
+		}
 	}
 	return sum, ok
 }
 
-func (m values) covered(kind string) bool {
-	for stem := strings.TrimSuffix(kind, ".sum"); ; {
-		at := strings.LastIndexByte(stem, '_')
+// part tells whether a kind of operations is counted in a wider one, too.
+func part(kind string, ops map[string]float64) bool {
+	for {
+		at := strings.LastIndexByte(kind, '_')
 		if at < 0 {
 			return false
 		}
-		stem = stem[:at]
-		if _, ok := m[tensorOps+stem+".sum"]; ok {
+		kind = kind[:at]
+		if _, ok := ops[kind]; ok {
 			return true
 		}
 	}

@@ -74,6 +74,11 @@ func TestDerivedFacts(t *testing.T) {
 			profile.Facts{"flops_tensor": 111, "flops": 111},
 		},
 		{
+			"operations of tensor cores by the cycle", launch("sm__ops_path_tensor_src_fp16_dst_fp32.sum.per_cycle_elapsed", 60.0, "", "sm__cycles_elapsed.avg", 10.0, "cycle",
+				"sm__ops_path_tensor_src_fp16_dst_fp32.sum.peak_sustained", 1000.0, ""),
+			profile.Facts{"flops_tensor": 600, "flops": 600, "cycles": 10},
+		},
+		{
 			"the peak of the memory", launch("dram__bytes.sum.peak_sustained", 48.0, "byte/cycle", "dram__cycles_elapsed.avg.per_second", 7.0, "cycle/nsecond"),
 			profile.Facts{"dram_clock_hz": 7e9, "dram_peak_bytes_per_s": 336e9},
 		},

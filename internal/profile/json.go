@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"bytes"
 	encoding "encoding/json"
 	"fmt"
 	"io"
@@ -39,6 +40,10 @@ func readJSON(data []byte) (*Profile, error) {
 }
 
 func decode(data []byte) (*Profile, error) {
+	// Three bytes of JSON can be a metric in memory: count before they are.
+	if n := bytes.Count(data, []byte("{")); n > maxMetrics+maxLaunches+maxRules {
+		return nil, fmt.Errorf("it has %d objects, more than anything that pawl writes", n)
+	}
 	var head struct {
 		Format string `json:"format"`
 	}

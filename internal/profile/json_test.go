@@ -78,6 +78,7 @@ func TestReadJSONRefuses(t *testing.T) {
 		{"something after it", `{"format":"pawl.profile/v1"} {}`, "after top-level value"},
 		{"a number too large", `{"format":"pawl.profile/v1","launches":[{"metrics":[{"name":"x","value":1e999}]}]}`, "1e999"},
 		{"a type", `{"format":"pawl.profile/v1","launches":{}}`, "launches"},
+		{"objects without end", `{"format":"pawl.profile/v1","launches":[{"metrics":[` + strings.Repeat("{},", 3_000_000) + `{}]}]}`, "objects"},
 		{"half of it", `{"format":"pawl.profile/v1"`, "EOF"},
 	} {
 		_, err := profile.ReadJSON(strings.NewReader(c.in))
