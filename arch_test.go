@@ -71,6 +71,8 @@ var siblings = map[string][]string{
 	"internal/device/nvml":  {"internal/device/host"},
 	"internal/build/codeid": {"internal/build/cuda"}, // kernels are one kind of machine code
 
+	"internal/profile/tool": {"internal/launch"}, // what kind of kernel the launcher starts says which tool sees it
+
 	"internal/sweep/artifact": {"internal/sweep"},
 
 	"internal/doctor": {"internal/setup"}, // it tells of what is missing in the same words

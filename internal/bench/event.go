@@ -64,6 +64,15 @@ type (
 	}
 	// Staged tells what a step before measuring came to.
 	Staged struct{ loop.Stage }
+	// Profiling tells that a tool is looking at a side of a case.
+	Profiling struct{ Case, Side, Tool string }
+	// Profiled tells that it is done.
+	Profiled struct {
+		Case, Side, Tool string
+		Seconds          float64
+	}
+	// Explained tells what the profiles of a case mean.
+	Explained struct{ Why }
 	// Saved tells where the record is.
 	Saved struct {
 		Path string
@@ -72,6 +81,9 @@ type (
 )
 
 func (Recovered) benchEvent()  {}
+func (Profiling) benchEvent()  {}
+func (Profiled) benchEvent()   {}
+func (Explained) benchEvent()  {}
 func (Confirming) benchEvent() {}
 func (Building) benchEvent()   {}
 func (Built) benchEvent()      {}

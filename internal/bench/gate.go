@@ -20,6 +20,7 @@ type Gate struct {
 	Plan    loop.Plan      // what the loop may do
 	Ledger  *ledger.Ledger // where baselines are kept; nil for nowhere
 	Fuzz    time.Duration  // for looking for wrong results before measuring
+	Explain time.Duration  // for profiling what changed
 	// Report writes what people read, when everything is known.
 	Report func(Outcome) error
 }
@@ -30,6 +31,7 @@ type Outcome struct {
 	Run    *measure.Run // the record; nil where nothing was measured
 	Path   string       // of the record
 	Kept   []ratchet.Entry
+	Whys   []Why // what profiles say of cases that changed
 	Result Result
 }
 
@@ -129,6 +131,8 @@ func (d *driver) do(ctx context.Context, action loop.Action) (loop.Outcome, erro
 		return d.confirm(ctx, a)
 	case loop.Keep:
 		return d.keep(ctx, a)
+	case loop.Profile:
+		return d.explain(ctx, a)
 	case loop.Report:
 		return loop.Finished{}, d.Report(d.Outcome)
 	default: // a plan must not ask for what this driver cannot do

@@ -32,6 +32,15 @@ func jsonEvent(e bench.Event) string {
 		name, fields["when"], fields["median_ns"] = "calibrated", e.When, e.Median
 	case bench.Noticed:
 		name, fields["notice"] = "notice", e.Notice
+	case bench.Profiling:
+		name, fields["case"], fields["side"], fields["tool"] = "profiling", e.Case, e.Side, e.Tool
+	case bench.Profiled:
+		name, fields["case"], fields["side"], fields["tool"], fields["seconds"] = "profiled", e.Case, e.Side, e.Tool, e.Seconds
+	case bench.Explained:
+		name, fields["case"] = "explained", e.Case
+		if e.Err != nil {
+			fields["error"] = e.Err.Error()
+		}
 	case bench.Staged:
 		name, fields["step"], fields["answer"], fields["line"], fields["detail"] = "staged", e.Step, e.Answer, e.Line, e.Detail
 	case bench.Saved:

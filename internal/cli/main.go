@@ -169,7 +169,7 @@ var commandGroups = []struct {
 	{"start", "Start:", []func(*globals) *cobra.Command{newInit, newDoctor, newSetup, newValidate, newSchema}},
 	{"measure", "Measure:", []func(*globals) *cobra.Command{newBuild, newPreflight, newFuzz, newBench, newSweep, newImport, newReport}},
 	{"decide", "Decide:", []func(*globals) *cobra.Command{newRun, newCompare, newBaseline}},
-	{"explain", "Explain:", []func(*globals) *cobra.Command{newGPU, newOccupancy, newRoofline}},
+	{"explain", "Explain:", []func(*globals) *cobra.Command{newProfile, newDiagnose, newGPU, newOccupancy, newRoofline}},
 	{"other", "Other:", []func(*globals) *cobra.Command{newSDK, newLab}},
 }
 

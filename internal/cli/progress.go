@@ -78,7 +78,7 @@ func (p *progress) line(text string) {
 // a line above it would only say them twice.
 func inPicture(e bench.Event) bool {
 	switch e := e.(type) {
-	case bench.Building, bench.Waiting:
+	case bench.Building, bench.Waiting, bench.Profiling:
 		return true
 	case bench.Measuring:
 		_, round := e.Event.(trial.RoundDone)
@@ -113,6 +113,12 @@ func (p *progress) describe(e bench.Event) string {
 		return p.style.Warn("note: ") + e.Notice.String()
 	case bench.FuzzPlanned:
 		return "looking for wrong results of " + describePlan(e)
+	case bench.Profiling:
+		return fmt.Sprintf("profiling %s of %s with %s", e.Side, e.Case, e.Tool)
+	case bench.Profiled:
+		return fmt.Sprintf("profiled %s of %s in %.1f s", e.Side, e.Case, e.Seconds)
+	case bench.Explained:
+		return p.explained(e)
 	case bench.Staged:
 		return fmt.Sprintf("%s: %s", e.Step, e.Line)
 	case bench.Measuring:
@@ -120,6 +126,14 @@ func (p *progress) describe(e bench.Event) string {
 	default:
 		return ""
 	}
+}
+
+// explained tells only of what went wrong: what was found is shown at the end.
+func (p *progress) explained(e bench.Explained) string {
+	if e.Err == nil {
+		return ""
+	}
+	return p.style.Warn("note: ") + e.Err.Error()
 }
 
 func (p *progress) describeTrial(e trial.Event) string {

@@ -26,7 +26,12 @@ type runFlags struct {
 	strict bool
 	main   bool
 	fuzz   time.Duration
+	why    time.Duration // for profiling what changed
 }
+
+// profiledCases is how many cases that changed are profiled, the worst first: one reason
+// mostly explains them all, and a run has to end.
+const profiledCases = 3
 
 func newRun(g *globals) *cobra.Command {
 	f := runFlags{benchFlags: benchFlags{globals: g}}
@@ -41,7 +46,11 @@ Cases without an answer get more rounds, as the suite says (4, 8, 16, 32).
 Where the suite keeps baselines, the baseline's commit is measured too: a gain on the
 main branch is confirmed with fresh rounds, and moves it.
 
-Writes current.json (every sample), verdict.json, ratchet_report.md and report.html.
+Cases that changed are profiled on both sides, the worst first (pawl profile), and the
+report begins with the reason.
+
+Writes current.json (every sample), verdict.json, ratchet_report.md and report.html, and
+nsight/CASE.{json,txt,ncu-rep,png} for what was profiled.
 
 Exit code: 0 maintained, improved, new or identical; 1 a regression, a broken or a
 missing case; 2 no answer, or the base does not work.`,
@@ -60,6 +69,7 @@ missing case; 2 no answer, or the base does not work.`,
 	fl.BoolVar(&f.strict, "strict", false, "fail also when the base is slower than the baseline (drift)")
 	fl.BoolVar(&f.main, "main", false, "this commit is on the main branch: baselines may move (default: found out)")
 	fl.DurationVar(&f.fuzz, "fuzz", 30*time.Second, "`time` for looking for wrong results before measuring; 0 for none")
+	fl.DurationVar(&f.why, "profile", 5*time.Minute, "`time` for profiling cases that changed, the worst first; 0 for none")
 	fl.StringVar(&f.accept, "accept", "", "your `reason` to take a changed definition, or a gain above 10 times; it stays in the record")
 	fl.BoolVar(&f.json, "json", false, "the verdicts as JSON on stdout, events as JSON lines on stderr")
 	return cmd
@@ -113,7 +123,10 @@ func (f *runFlags) run(ctx context.Context) error {
 func (f *runFlags) gate(ctx context.Context, s *suite.Suite, o bench.Options) (bench.Gate, error) {
 	p := bench.Policy(s)
 	p.Strict = p.Strict || f.strict
-	gate := bench.Gate{Options: o, Fuzz: f.fuzz, Plan: loop.Plan{Policy: p, Preflight: true}}
+	gate := bench.Gate{Options: o, Fuzz: f.fuzz, Explain: f.why, Plan: loop.Plan{Policy: p, Preflight: true}}
+	if f.why > 0 {
+		gate.Plan.Profile = profiledCases
+	}
 	if slices.ContainsFunc(s.Benchmarks, func(b suite.Benchmark) bool { return b.Check != nil }) {
 		if gate.Plan.Check = f.fuzz > 0; !gate.Plan.Check {
 			gate.Plan.Unchecked = "by --fuzz 0"

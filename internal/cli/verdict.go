@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/goatnote-inc/pawl/internal/bench"
+	"github.com/goatnote-inc/pawl/internal/diagnose"
 	"github.com/goatnote-inc/pawl/internal/loop"
 	"github.com/goatnote-inc/pawl/internal/report"
 	"github.com/goatnote-inc/pawl/internal/suite"
@@ -30,13 +31,43 @@ type verdictDocument struct {
 	Stopped *loop.Failure   `json:"stopped,omitempty"`
 	Stages  []report.Stage  `json:"stages,omitempty"` // what came before measuring
 	Trust   measure.Trust   `json:"trust,omitempty"`
+	Whys    []whyDocument   `json:"why,omitempty"` // of cases that changed, the worst first
+}
+
+// whyDocument is the reason for a change, with where the rest of it is.
+type whyDocument struct {
+	Case       string               `json:"case"`
+	Sentence   string               `json:"sentence,omitempty"`
+	Bottleneck diagnose.Bottleneck  `json:"bottleneck,omitempty"`
+	Tool       string               `json:"tool,omitempty"`
+	Files      []string             `json:"files,omitempty"`
+	Problem    string               `json:"problem,omitempty"` // why there is less than there could be
+	Difference *diagnose.Difference `json:"difference,omitempty"`
+}
+
+func newWhys(whys []bench.Why) []whyDocument {
+	var list []whyDocument
+	for _, w := range whys {
+		d := whyDocument{Case: w.Case, Tool: w.Tool, Files: w.Files, Difference: w.Difference}
+		if w.Diagnosis != nil {
+			d.Sentence, d.Bottleneck = w.Diagnosis.Sentence, w.Diagnosis.Bottleneck
+		}
+		if w.Difference != nil {
+			d.Sentence = w.Difference.Sentence
+		}
+		if w.Err != nil {
+			d.Problem = w.Err.Error()
+		}
+		list = append(list, d)
+	}
+	return list
 }
 
 // newVerdict says the outcome of a gate as a document, also where it ended before
 // there was a result.
 func newVerdict(out bench.Outcome) verdictDocument {
 	s := out.State
-	d := verdictDocument{Drift: s.Drift, Gain: s.Gain, Stopped: s.Stopped, Stages: stagesOf(s)}
+	d := verdictDocument{Drift: s.Drift, Gain: s.Gain, Stopped: s.Stopped, Stages: stagesOf(s), Whys: newWhys(out.Whys)}
 	if s.Result != nil {
 		d.Result = *s.Result
 	} else {
@@ -103,6 +134,15 @@ func (f *runFlags) report(s *suite.Suite, out bench.Outcome) error {
 	paths := report.Paths{Record: out.Path}
 	in := report.Input{Run: out.Run, Result: &doc.Result, Now: time.Now(), Next: f.next(s, out), Stages: doc.Stages, Name: cmp.Or(s.Name, "run"), Forgets: s.Baseline.Keep == "none"}
 	var errs []error
+	for _, w := range out.Whys {
+		at, err := drawWhy(w)
+		errs = append(errs, err)
+		why := whyOf(w)
+		if at != "" {
+			why.Files = append(why.Files, at)
+		}
+		in.Whys = append(in.Whys, why)
+	}
 	write := func(name string, path *string, content func(io.Writer) error) {
 		at := filepath.Join(f.dir, name)
 		if err := writeFile(at, content); err != nil {

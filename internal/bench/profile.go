@@ -1,0 +1,274 @@
+package bench
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/diagnose"
+	"github.com/goatnote-inc/pawl/internal/harness"
+	"github.com/goatnote-inc/pawl/internal/profile"
+	"github.com/goatnote-inc/pawl/internal/profile/tool"
+	"github.com/goatnote-inc/pawl/internal/suite"
+	"github.com/goatnote-inc/pawl/measure"
+)
+
+// ProfileOptions say how to look at cases, beside what Options say of the suite.
+type ProfileOptions struct {
+	Tool  string            // empty for the best that works here
+	Set   string            // of Nsight Compute: full or cheap; empty for the suite's
+	Time  time.Duration     // no case is begun after it; 0 for no limit
+	Rules *diagnose.RuleSet // nil for pawl's own
+	// Last is the record of a run that may have measured the same code without a
+	// profiler; nil for none.
+	Last *measure.Run
+}
+
+// Why is what profiles of a case show.
+type Why struct {
+	Case       string
+	Tool       string
+	Before     *diagnose.Seen // the base; nil where there is none
+	After      *diagnose.Seen // the candidate; nil where it could not be profiled
+	Diagnosis  *diagnose.Diagnosis
+	Difference *diagnose.Difference
+	Files      []string
+	Notes      []string // what a reader must know of how it was made
+	Err        error    // why there is less than there could be
+}
+
+// Profile looks at cases with a profiler, at both sides where there is a base, and says
+// what it means. What goes wrong with one case is told with it and does not keep the
+// others from being looked at.
+func Profile(ctx context.Context, o Options, what ProfileOptions) (whys []Why, err error) {
+	if o.Emit == nil {
+		o.Emit = func(Event) {}
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if what.Rules == nil {
+		what.Rules = diagnose.Rules()
+	}
+	if err := o.check(); err != nil {
+		return nil, &UsageError{err}
+	}
+	p := &profiling{run: &run{Options: o, narrow: true}, ProfileOptions: what}
+	defer func() { err = errors.Join(p.explainBase(err), p.cleanUp(ctx)) }()
+	if err := p.ready(ctx); err != nil {
+		return nil, err
+	}
+	began := p.Now()
+	for _, s := range p.chosen() {
+		if spent := p.Now().Sub(began); p.Time > 0 && spent > p.Time {
+			whys = append(whys, Why{Case: s, Err: fmt.Errorf("not profiled: the time of %v was over", p.Time)})
+			continue
+		}
+		why := p.look(ctx, s)
+		if ctx.Err() != nil {
+			return whys, context.Cause(ctx)
+		}
+		p.Emit(Explained{Why: why})
+		whys = append(whys, why)
+	}
+	return whys, nil
+}
+
+// profiling is cases under a profiler on their way.
+type profiling struct {
+	*run
+	ProfileOptions
+	dir     string // where the tools write
+	welcome harness.Welcome
+}
+
+// ready builds the sides and takes the device.
+func (p *profiling) ready(ctx context.Context) error {
+	dir, err := filepath.Abs(filepath.Join(filepath.Dir(p.Out), NsightDir)) // a tool runs in the folder of its side
+	if err == nil {
+		err = os.MkdirAll(dir, 0o755)
+	}
+	if err != nil {
+		return fmt.Errorf("make a place for profiles: %w", err)
+	}
+	p.dir = dir
+	if err := p.chooseDevice(ctx); err != nil {
+		return err
+	}
+	steps := []func(context.Context) error{p.prepare, p.takeDevice, p.buildLaunchers}
+	if p.device.Identity().Kind == gpu.CPU {
+		steps = []func(context.Context) error{p.takeDevice, p.prepare, p.buildLaunchers}
+	}
+	for _, step := range steps {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	p.sides = slices.DeleteFunc(p.sides, func(s side) bool { return s.name != suite.Candidate && s.name != suite.Base })
+	p.identify(ctx)
+	if p.welcome, err = p.meet(ctx); err != nil {
+		return err
+	}
+	if err := p.choose(p.welcome); err != nil {
+		return err
+	}
+	return p.openLogs()
+}
+
+// NsightDir is where profiles are kept, beside the record.
+const NsightDir = "nsight"
+
+// chosen are the names of the cases to look at, in the order that was asked for.
+func (p *profiling) chosen() []string {
+	if p.plain() {
+		return slices.DeleteFunc([]string{p.Case}, func(s string) bool { return s == "" })
+	}
+	var names []string
+	for _, c := range p.cases[suite.Candidate] {
+		names = append(names, c.Key.Name())
+	}
+	if len(p.Names) > 0 {
+		slices.SortStableFunc(names, func(a, b string) int { return slices.Index(p.Names, a) - slices.Index(p.Names, b) })
+	}
+	return names
+}
+
+// look profiles the sides of a case and says what it means.
+func (p *profiling) look(ctx context.Context, name string) Why {
+	w := Why{Case: name}
+	for _, s := range slices.Backward(p.sides) { // the base first: before, then after
+		seen, err := p.side(ctx, s, name, &w)
+		if err != nil {
+			w.Err = errors.Join(w.Err, fmt.Errorf("profile %s of %s: %w", s.name, name, err))
+			continue
+		}
+		if s.name == suite.Base {
+			w.Before = seen
+		} else {
+			w.After = seen
+		}
+	}
+	p.conclude(&w)
+	return w
+}
+
+// conclude says what the profiles mean.
+func (p *profiling) conclude(w *Why) {
+	if w.After == nil {
+		return
+	}
+	d := p.Rules.Diagnose(*w.After)
+	w.Diagnosis = &d
+	if w.Before == nil {
+		return
+	}
+	diff, err := diagnose.Compare(*w.Before, *w.After)
+	if err != nil {
+		w.Notes = append(w.Notes, err.Error())
+		return
+	}
+	w.Difference = diff
+}
+
+// side profiles one side of a case and keeps the record of it.
+func (p *profiling) side(ctx context.Context, s side, name string, w *Why) (*diagnose.Seen, error) {
+	t, err := p.target(s, name)
+	if err != nil {
+		return nil, err
+	}
+	chosen, why, err := tool.Choose(ctx, t, p.Tool)
+	if err != nil {
+		return nil, err
+	}
+	if why != "" && !slices.Contains(w.Notes, why) {
+		w.Notes = append(w.Notes, why)
+	}
+	w.Tool = chosen
+	p.Emit(Profiling{Case: name, Side: s.name, Tool: chosen})
+	began := p.Now()
+	res, err := p.runTool(ctx, chosen, cmp.Or(p.Set, p.asked(name).Set), t)
+	if err != nil {
+		return nil, err
+	}
+	p.Emit(Profiled{Case: name, Side: s.name, Tool: chosen, Seconds: p.Now().Sub(began).Seconds()})
+	w.Notes = append(w.Notes, res.Notes...)
+	record := res.Profile
+	record.Subject = p.subject(s, name)
+	record.Code = p.code(ctx, s, record)
+	at := filepath.Join(p.dir, t.Stem+".json")
+	if err := keepProfile(at, record); err != nil {
+		return nil, err
+	}
+	for _, f := range append(res.Files, at) {
+		w.Files = append(w.Files, filepath.Join(filepath.Dir(p.Out), NsightDir, filepath.Base(f)))
+	}
+	var card *gpu.Card
+	if c, ok := gpu.CardOf(p.device.Identity()); ok {
+		card = &c
+	}
+	seen, err := diagnose.Look(record, card)
+	if err != nil {
+		return nil, err
+	}
+	return &seen, nil
+}
+
+// Stem is the name of a case's side as that of a file.
+func Stem(name, side string) string {
+	safe := strings.Map(func(r rune) rune {
+		if strings.ContainsRune(`/\:*?"<>| `, r) || r < ' ' {
+			return '_'
+		}
+		return r
+	}, name)
+	if side != suite.Candidate {
+		safe += "." + side
+	}
+	return safe
+}
+
+func keepProfile(at string, record *profile.Profile) error {
+	f, err := os.Create(at)
+	if err != nil {
+		return fmt.Errorf("keep the profile: %w", err)
+	}
+	if err := errors.Join(record.Write(f), f.Close()); err != nil {
+		return fmt.Errorf("keep the profile %s: %w", at, err)
+	}
+	return nil
+}
+
+// subject says what was profiled.
+func (p *profiling) subject(s side, name string) profile.Subject {
+	subject := profile.Subject{Case: name, Side: s.name, Commit: s.impl.Commit, Dirty: s.impl.Dirty, Device: p.device.Identity()}
+	subject.Nanoseconds = medianOf(p.Last, name, s)
+	for _, c := range p.declared {
+		if c.Name() == name && c.Implementation == s.name {
+			subject.Flops, subject.Bytes = c.Flops, c.Bytes
+		}
+	}
+	return subject
+}
+
+// medianOf is the median time of a case's side in a record; 0 where the record is of
+// other code, or has none.
+func medianOf(run *measure.Run, name string, s side) float64 {
+	if run == nil || s.impl.Digest == "" || !slices.ContainsFunc(run.Implementations, func(i measure.Implementation) bool {
+		return i.Name == s.name && i.Digest == s.impl.Digest
+	}) {
+		return 0
+	}
+	for _, c := range run.Cases {
+		if c.Name() == name && c.Implementation == s.name && c.Unit == "ns" {
+			return medianOfRounds(c)
+		}
+	}
+	return 0
+}

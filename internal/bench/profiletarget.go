@@ -1,0 +1,148 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/build/codeid"
+	"github.com/goatnote-inc/pawl/internal/harness"
+	"github.com/goatnote-inc/pawl/internal/profile"
+	"github.com/goatnote-inc/pawl/internal/profile/tool"
+	"github.com/goatnote-inc/pawl/internal/suite"
+	"github.com/goatnote-inc/pawl/internal/trial"
+	"github.com/goatnote-inc/pawl/measure"
+	"github.com/goatnote-inc/pawl/stats"
+)
+
+// A profiled run starts when caches, clocks and lazy loading have settled; more runs
+// would only make the slow tools slower.
+const (
+	profileWarmup  = 3
+	profileTimeout = 10 * time.Minute
+	codeMost       = 40 // functions of which the instructions are counted
+)
+
+// target is a side of a case as the tools take it.
+func (p *profiling) target(s side, name string) (tool.Target, error) {
+	t := tool.Target{
+		Plain: p.plain(), Hello: hello(p.Version, p.device.Identity()), Warmup: profileWarmup,
+		Device: p.device.Identity(), Locked: p.lease.Clocks().Mode != gpu.ClocksFree,
+		Exact: p.welcome.Has(harness.FeatureProfile), Runtime: p.welcome.Device.Runtime,
+		Dir: p.dir, Stem: Stem(name, s.name), Timeout: profileTimeout,
+	}
+	log := p.logs[s.name]
+	if t.Plain {
+		t.Command = s.command(p.variants(s.from)[0].Harness, log, p.deviceEnv()...)
+		return t, nil
+	}
+	c, ok := p.caseOf(s.name, name)
+	if !ok {
+		return t, fmt.Errorf("%s has no case %s", s.name, name)
+	}
+	for _, v := range p.variants(s.from) {
+		if slices.ContainsFunc(v.Cases, func(x suite.Case) bool { return x.Name() == name }) {
+			t.Command = s.command(p.harnessFor(v.Harness, c), log, p.deviceEnv()...)
+		}
+	}
+	t.Cache = c.Key.Cache
+	if t.Cache == "" {
+		t.Cache = measure.Hot
+	}
+	t.Prepare = harness.Prepare{
+		Benchmark: c.Key.Benchmark, Implementation: c.Implementation, Params: c.Params,
+		Cache: t.Cache, Timer: c.Timer, Seed: p.Seed, Bytes: c.Bytes, Arguments: c.Arguments, Launch: c.Launch,
+	}
+	asked := p.asked(name)
+	t.Kernel, t.NVTX = asked.Kernel, asked.NVTX
+	if c.Launch != nil && t.Kernel == "" {
+		t.Kernel = "^" + c.Launch.Kernel + "$"
+	}
+	return t, nil
+}
+
+// caseOf finds a case of a side by its name.
+func (p *profiling) caseOf(side, name string) (trial.Case, bool) {
+	i := slices.IndexFunc(p.cases[side], func(c trial.Case) bool { return c.Key.Name() == name })
+	if i < 0 {
+		return trial.Case{}, false
+	}
+	return p.cases[side][i], true
+}
+
+// asked is what the suite wants to be looked at in a case.
+func (p *profiling) asked(name string) suite.Profile {
+	c, _ := p.caseOf(suite.Candidate, name)
+	params, _ := paramsOf(p.Options, c)
+	return p.benchmark(c.Key.Benchmark).Profile(params)
+}
+
+// runTool starts the tool that was chosen.
+func (p *profiling) runTool(ctx context.Context, name, set string, t tool.Target) (tool.Result, error) {
+	switch name {
+	case "ncu":
+		return tool.Ncu(ctx, tool.NcuOptions{Set: set, LockDir: p.LockDir, Wait: p.Wait}, t)
+	case "nsys":
+		return tool.Nsys(ctx, tool.NsysOptions{}, t)
+	case "perf":
+		return tool.Perf(ctx, tool.PerfOptions{}, t)
+	case "opencl":
+		return tool.OpenCL(ctx, t)
+	default:
+		return tool.Callgrind(ctx, t)
+	}
+}
+
+// code is what is known of a side's code without running it: of the kernels all, and of
+// functions those that ran or that differ between the sides.
+func (p *profiling) code(ctx context.Context, s side, seen *profile.Profile) profile.Code {
+	facts := s.impl.Build
+	names := map[string]bool{}
+	for _, l := range seen.Launches {
+		names[l.Kernel] = true
+	}
+	if len(p.sides) > 1 {
+		c := codeid.Changed(p.sides[1].impl.Build.Code, p.sides[0].impl.Build.Code)
+		for _, list := range [][]string{c.Changed, c.New, c.Gone} {
+			for _, n := range list {
+				names[n] = true
+			}
+		}
+	}
+	code := profile.Code{Kernels: facts.Kernels}
+	for _, k := range facts.Kernels {
+		names[k.Name] = true
+	}
+	var wanted []string
+	for _, d := range facts.Code {
+		if names[d.Kernel] && len(wanted) < codeMost {
+			wanted = append(wanted, d.Kernel)
+		}
+	}
+	if len(wanted) == 0 { // no name would mean all
+		return code
+	}
+	var files []string
+	for _, f := range facts.Outputs {
+		files = append(files, filepath.Join(s.dir, f.Path))
+	}
+	code.Functions, _ = codeid.Mixes(ctx, files, wanted) // without a disassembler there is less to say
+	return code
+}
+
+// medianOfRounds is the median over the rounds of their medians.
+func medianOfRounds(c measure.Case) float64 {
+	var medians []float64
+	for _, r := range c.Rounds {
+		if r.Error == "" && len(r.Samples) > 0 {
+			medians = append(medians, stats.Median(r.Samples))
+		}
+	}
+	if len(medians) == 0 {
+		return 0
+	}
+	return stats.Median(medians)
+}

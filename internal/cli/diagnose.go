@@ -1,0 +1,220 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/diagnose"
+	"github.com/goatnote-inc/pawl/internal/profile"
+	"github.com/goatnote-inc/pawl/internal/profile/tool"
+)
+
+// diagnoseFlags are the flags of pawl diagnose.
+type diagnoseFlags struct {
+	*globals
+	rules   []string
+	kernel  string
+	gpu     string
+	json    bool
+	all     bool
+	listing bool
+}
+
+func newDiagnose(g *globals) *cobra.Command {
+	f := diagnoseFlags{globals: g}
+	cmd := &cobra.Command{
+		Use:   "diagnose FILE [FILE]",
+		Short: "Say what a profile means, or what changed between two",
+		Long: `Reads a profile and names the bottleneck, what shows it and what to do about it, the
+most promising first. Of two profiles it says what changed in the machine and ranks the
+causes by how much of the time they explain; the first FILE is before.
+
+FILE is a profile that pawl kept (results/nsight/CASE.json), or what Nsight Compute
+wrote: a report (.ncu-rep, needs ncu here), --page raw --csv, --page details --csv, or
+the text page. Rules of your own come with --rules; docs/how-to/own-rules.md.`,
+		Example: `  pawl diagnose results/nsight/matmul_N512.json
+  pawl diagnose before.ncu-rep after.ncu-rep
+  pawl diagnose ncu.txt --gpu L4 --rules rules.yaml`,
+		Args: cobra.RangeArgs(1, 2),
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), args) },
+	}
+	fl := cmd.Flags()
+	fl.StringArrayVar(&f.rules, "rules", nil, "rules of your own, a `file`; may be given again")
+	fl.StringVar(&f.kernel, "kernel", "", "the launch whose kernel matches this `regexp` (default: the one that takes longest)")
+	fl.StringVar(&f.gpu, "gpu", "", "the `card` it ran on, for its peaks: L4 (default: what the profile says)")
+	fl.BoolVar(&f.all, "all", false, "every finding and every change, not only what matters most")
+	fl.BoolVar(&f.listing, "list", false, "list the launches and stop")
+	fl.BoolVar(&f.json, "json", false, "the answer as JSON")
+	return cmd
+}
+
+func (f *diagnoseFlags) run(ctx context.Context, files []string) error {
+	rules, err := loadRules(f.rules)
+	if err != nil {
+		return usageError{err}
+	}
+	var seen []diagnose.Seen
+	for _, file := range files {
+		p, err := anyProfile(ctx, file)
+		if err != nil {
+			return err
+		}
+		if f.listing {
+			if err := f.list(file, p); err != nil {
+				return err
+			}
+			continue
+		}
+		s, err := f.choose(file, p)
+		if err != nil {
+			return usageError{err}
+		}
+		seen = append(seen, s)
+	}
+	if f.listing {
+		return nil
+	}
+	answer := newAnswer(rules.Diagnose(seen[len(seen)-1]), seen[len(seen)-1])
+	if len(seen) == 2 {
+		if answer.Difference, err = diagnose.Compare(seen[0], seen[1]); err != nil {
+			return codeError{exitNoAnswer, fmt.Errorf("compare %s with %s: %w", files[0], files[1], err)}
+		}
+	}
+	if f.json {
+		return writeJSON(f.Out, answer)
+	}
+	return writeDiagnosis(f.Out, f.style(), answer, f.all)
+}
+
+// diagnosisAnswer is the answer for programs.
+type diagnosisAnswer struct {
+	Case string       `json:"case,omitempty"`
+	Tool profile.Tool `json:"tool"`
+	diagnose.Diagnosis
+	Difference *diagnose.Difference `json:"difference,omitempty"`
+	Files      []string             `json:"files,omitempty"`
+	Notes      []string             `json:"notes,omitempty"`
+}
+
+func newAnswer(d diagnose.Diagnosis, s diagnose.Seen) diagnosisAnswer {
+	return diagnosisAnswer{Case: s.Profile.Subject.Case, Tool: s.Profile.Tool, Diagnosis: d}
+}
+
+// loadRules are pawl's own and those of the files.
+func loadRules(files []string) (*diagnose.RuleSet, error) {
+	rules := diagnose.Rules()
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			return nil, fmt.Errorf("read rules: %w", err)
+		}
+		if err := rules.Add(file, data); err != nil {
+			return nil, err
+		}
+	}
+	if len(files) > 0 {
+		if err := rules.Test(); err != nil {
+			return nil, fmt.Errorf("a rule does not do what its tests say: %w", err)
+		}
+	}
+	return rules, nil
+}
+
+// anyProfile reads whatever form a profile has.
+func anyProfile(ctx context.Context, file string) (*profile.Profile, error) {
+	if strings.HasSuffix(file, ".ncu-rep") {
+		if _, err := os.Stat(file); err != nil {
+			return nil, usageError{fmt.Errorf("read profile: %w", err)}
+		}
+		return tool.Import(ctx, tool.NcuOptions{}, file)
+	}
+	r, err := os.Open(file)
+	if err != nil {
+		return nil, usageError{fmt.Errorf("read profile: %w", err)}
+	}
+	defer r.Close()
+	p, err := profile.Read(r)
+	if err != nil {
+		return nil, usageError{fmt.Errorf("read profile %s: %w", file, err)}
+	}
+	return p, nil
+}
+
+// choose finds the launch that is meant and the card it ran on.
+func (f *diagnoseFlags) choose(file string, p *profile.Profile) (diagnose.Seen, error) {
+	if f.kernel != "" {
+		re, err := regexp.Compile(f.kernel)
+		if err != nil {
+			return diagnose.Seen{}, fmt.Errorf("--kernel: %w", err)
+		}
+		all := p.Launches
+		p.Launches = nil
+		for _, l := range all {
+			if re.MatchString(l.Kernel) {
+				p.Launches = append(p.Launches, l)
+			}
+		}
+		if len(p.Launches) == 0 {
+			return diagnose.Seen{}, fmt.Errorf("%s: none of its %d launches matches --kernel %q; --list shows them", file, len(all), f.kernel)
+		}
+	}
+	card, err := f.card(p)
+	if err != nil {
+		return diagnose.Seen{}, err
+	}
+	s, err := diagnose.Look(p, card)
+	if err != nil {
+		return s, fmt.Errorf("%s: %w", file, err)
+	}
+	return s, nil
+}
+
+func (f *diagnoseFlags) card(p *profile.Profile) (*gpu.Card, error) {
+	if f.gpu == "" {
+		if c, ok := gpu.CardOf(p.Subject.Device); ok {
+			return &c, nil
+		}
+		return nil, nil //nolint:nilnil // a profile from elsewhere need not say where it ran
+	}
+	switch cards := gpu.FindCards(f.gpu); len(cards) {
+	case 0:
+		return nil, fmt.Errorf("--gpu %q: no such card; pawl gpu lists them", f.gpu)
+	case 1:
+		return &cards[0], nil
+	default:
+		var names []string
+		for _, c := range cards {
+			names = append(names, c.Name)
+		}
+		return nil, fmt.Errorf("--gpu %q is several: %s", f.gpu, strings.Join(names, ", "))
+	}
+}
+
+// list shows the launches of a profile.
+func (f *diagnoseFlags) list(file string, p *profile.Profile) error {
+	if len(p.Launches) == 0 {
+		return usageError{errors.New(file + " has no launch")}
+	}
+	if f.json {
+		type row struct {
+			ID     int     `json:"id"`
+			Kernel string  `json:"kernel"`
+			Time   float64 `json:"time_ns,omitempty"`
+		}
+		var rows []row
+		for _, l := range p.Launches {
+			rows = append(rows, row{l.ID, l.Kernel, l.Facts()["time_ns"]})
+		}
+		return writeJSON(f.Out, map[string]any{"file": file, "launches": rows})
+	}
+	return writeLaunches(f.Out, f.style(), cmp.Or(filepath.Base(file), file), p)
+}

@@ -1,0 +1,178 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/goatnote-inc/pawl/internal/bench"
+	"github.com/goatnote-inc/pawl/internal/profile/tool"
+	"github.com/goatnote-inc/pawl/internal/report"
+	"github.com/goatnote-inc/pawl/internal/suite"
+	"github.com/goatnote-inc/pawl/measure"
+)
+
+// profileFlags are the flags of pawl profile.
+type profileFlags struct {
+	benchFlags
+	tool  string
+	set   string
+	rules []string
+	all   bool
+}
+
+func newProfile(g *globals) *cobra.Command {
+	f := profileFlags{benchFlags: benchFlags{globals: g}}
+	cmd := &cobra.Command{
+		Use:   "profile CASE",
+		Short: "Look at a case with the profiler, and say why it is slow",
+		Long: `Runs a case under the best profiler that works here, with its warm-up left out, and
+says what it shows: the bottleneck, the numbers behind it, what to try first. With
+--base both sides are profiled, and what changed in the machine is said.
+
+On an NVIDIA GPU that is Nsight Compute (the kernel trace of Nsight Systems where
+counters are forbidden), for OpenCL the event profile, on a CPU perf, or callgrind
+where the machine has no counters. CASE may be a glob.
+
+Keeps results/nsight/CASE.{json,txt,ncu-rep,png}. Times under a profiler are good for
+ratios, never for a verdict.`,
+		Example: `  pawl profile matmul/N512
+  pawl profile matmul/N512 --base main      # what changed, and why
+  pawl profile 'attention/*S512*' --set cheap
+  pawl profile matmul/N512 --tool callgrind`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), args[0]) },
+	}
+	fl := cmd.Flags()
+	f.given = fl
+	fl.StringVarP(&f.suite, "suite", "f", "", "suite `file` (default pawl.yaml)")
+	fl.StringVar(&f.base, "base", "", "profile this `commit` too, and say what changed")
+	fl.StringVar(&f.tool, "tool", "", "`profiler` to use: ncu, nsys, perf, callgrind or opencl (default: the best that works here)")
+	fl.StringVar(&f.set, "set", "", "how much Nsight Compute collects: full or cheap (default: the suite's, full)")
+	fl.StringArrayVar(&f.rules, "rules", nil, "rules of your own, a `file`; may be given again")
+	fl.Uint64Var(&f.seed, "seed", 0, "`seed` of the inputs (default: a new one)")
+	fl.StringVar(&f.trust, "trust", "", "`level` to which the change is believed: trusted, checked or self-timed (default: the suite's)")
+	fl.DurationVar(&f.wait, "wait", 30*time.Minute, "how long to wait while another pawl has the device")
+	fl.DurationVar(&f.budget, "budget", 0, "begin no case after this `time`")
+	fl.BoolVar(&f.noCache, "no-cache", false, "build everything, whatever finished builds were kept")
+	fl.BoolVar(&f.all, "all", false, "every finding and every change, not only what matters most")
+	fl.BoolVar(&f.json, "json", false, "the answer as JSON on stdout, events as JSON lines on stderr")
+	return cmd
+}
+
+func (f *profileFlags) run(ctx context.Context, glob string) error {
+	if err := f.checkNumbers(); err != nil {
+		return usageError{err}
+	}
+	if err := f.checkTool(); err != nil {
+		return usageError{err}
+	}
+	rules, err := loadRules(f.rules)
+	if err != nil {
+		return usageError{err}
+	}
+	s, file, err := loadSuite(f.suite)
+	if err != nil {
+		return err
+	}
+	f.cases = glob
+	o := f.options(s, file)
+	results := filepath.Join(o.Dir, "results")
+	o.Owner, o.Out = "pawl profile", filepath.Join(results, "profile.json")
+	last, _ := measure.Load(filepath.Join(results, "current.json")) // without a record no time is known but the profiler's
+	progress := newProgress(f.globals, f.json)
+	o.Emit = progress.event
+	whys, err := bench.Profile(ctx, o, bench.ProfileOptions{
+		Tool: f.tool, Set: f.set, Time: f.budget, Rules: rules, Last: last,
+	})
+	progress.close()
+	return errors.Join(f.showWhys(whys), ended(ctx, bench.Result{}, err), profileError(whys))
+}
+
+// checkTool finds a tool or a set that there is not.
+func (f *profileFlags) checkTool() error {
+	for _, x := range []struct {
+		flag, value string
+		known       []string
+	}{{"tool", f.tool, append([]string{tool.Auto}, tool.Names...)}, {"set", f.set, []string{tool.SetFull, tool.SetCheap}}} {
+		if x.value != "" && !slices.Contains(x.known, x.value) {
+			return fmt.Errorf("--%s %q: take one of %s", x.flag, x.value, strings.Join(x.known, ", "))
+		}
+	}
+	return nil
+}
+
+// profileError is an error where no case could be looked at.
+func profileError(whys []bench.Why) error {
+	var errs []error
+	for _, w := range whys {
+		if w.Diagnosis != nil {
+			return nil
+		}
+		errs = append(errs, w.Err)
+	}
+	return errors.Join(errs...)
+}
+
+// showWhys prints what was found and draws a picture of each case.
+func (f *profileFlags) showWhys(whys []bench.Why) error {
+	var errs []error
+	var answers []diagnosisAnswer
+	for _, w := range whys {
+		if w.Diagnosis == nil {
+			continue
+		}
+		at, err := drawWhy(w)
+		errs = append(errs, err)
+		a := newAnswer(*w.Diagnosis, *w.After)
+		a.Difference, a.Files, a.Notes = w.Difference, w.Files, w.Notes
+		if at != "" {
+			a.Files = append(a.Files, at)
+		}
+		if w.Err != nil {
+			a.Notes = append(a.Notes, w.Err.Error())
+		}
+		answers = append(answers, a)
+	}
+	if f.json {
+		switch len(answers) {
+		case 0:
+		case 1:
+			errs = append(errs, writeJSON(f.Out, answers[0]))
+		default:
+			errs = append(errs, writeJSON(f.Out, map[string]any{"profiles": answers}))
+		}
+		return errors.Join(errs...)
+	}
+	for i, a := range answers {
+		if i > 0 {
+			fmt.Fprintln(f.Out)
+		}
+		errs = append(errs, writeDiagnosis(f.Out, f.style(), a, f.all))
+		for _, file := range a.Files {
+			fmt.Fprintln(f.Out, f.style().Faint("wrote "+file))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// drawWhy writes the one-pager of a case beside its profile.
+func drawWhy(w bench.Why) (string, error) {
+	if len(w.Files) == 0 {
+		return "", nil
+	}
+	at := filepath.Join(filepath.Dir(w.Files[0]), bench.Stem(w.Case, suite.Candidate)+".png")
+	return at, writeFile(at, func(out io.Writer) error { return report.OnePager(out, whyOf(w)) })
+}
+
+// whyOf is what profiles show, as a report takes it.
+func whyOf(w bench.Why) report.Why {
+	return report.Why{Case: w.Case, Before: w.Before, After: w.After, Diagnosis: w.Diagnosis, Difference: w.Difference, Files: w.Files}
+}
