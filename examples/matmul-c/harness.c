@@ -2,6 +2,20 @@
 
 #include "matmul.h"
 
+#ifdef PLAIN /* make plain: the definition in double precision, which says what is right and is not measured */
+#define IMPLEMENTATION "plain"
+void matmul(int n, const float *a, const float *b, float *c) {
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < n; j++) {
+      double sum = 0;
+      for (int k = 0; k < n; k++) sum += (double)a[i * n + k] * b[k * n + j];
+      c[i * n + j] = (float)sum;
+    }
+}
+#else
+#define IMPLEMENTATION "candidate"
+#endif
+
 typedef struct matrices {
   int n;
   float *a, *b, *c;
@@ -52,7 +66,7 @@ static int check(void) {
 }
 
 int main(int argc, char **argv) {
-  static const pawl_benchmark b[] = {{.name = "matmul", .setup = setup, .run = run,
+  static const pawl_benchmark b[] = {{.name = "matmul", .implementation = IMPLEMENTATION, .setup = setup, .run = run,
                                       .configs = "N=256; N=512", .flops = "2*N*N*N", .bytes = "3*4*N*N"}};
   if (argc == 2 && strcmp(argv[1], "--check") == 0) return check();
   return pawl_main(argc, argv, b, 1);

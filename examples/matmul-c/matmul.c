@@ -12,14 +12,26 @@
 #ifndef BLOCK_K
 #define BLOCK_K 32
 #endif
+/* How many products are added to an element of C before it is stored. */
+#ifndef UNROLL
+#define UNROLL 1
+#endif
 
 /* Adds an m x k block of A times a k x w block of B to a block of C. Inlined, so that the compiler knows the trip
    counts of whole blocks. */
 static inline __attribute__((always_inline)) void add_block(int n, int m, int k, int w, const float *restrict a,
                                                             const float *restrict b, float *restrict c) {
-  for (int i = 0; i < m; i++)
-    for (int p = 0; p < k; p++)
+  for (int i = 0; i < m; i++) {
+    int p = 0;
+    for (; p + UNROLL <= k; p += UNROLL)
+      for (int j = 0; j < w; j++) {
+        float sum = c[i * n + j];
+        for (int u = 0; u < UNROLL; u++) sum += a[i * n + p + u] * b[(p + u) * n + j];
+        c[i * n + j] = sum;
+      }
+    for (; p < k; p++)
       for (int j = 0; j < w; j++) c[i * n + j] += a[i * n + p] * b[p * n + j];
+  }
 }
 
 static int least(int a, int b) { return a < b ? a : b; }

@@ -4,11 +4,9 @@
 #ifndef GROUP
 #define GROUP 128
 #endif
-enum { GROUPS = 64 }; /* of the first step */
-#define TEXT(x) #x
-#define OPTION(name, value) "-D" #name "=" TEXT(value)
 
 typedef struct state {
+  int group, groups, vector; /* threads of a work-group, work-groups of the first step, floats that are read at once */
   cl_kernel first, second;
   cl_mem out;
 } state;
@@ -23,8 +21,15 @@ static char *read_file(const char *path) {
   return text;
 }
 
-static cl_kernel step(const char *source, cl_mem in, cl_int count, cl_mem out) {
-  cl_kernel k = pawl_kernel(source, OPTION(GROUP, GROUP), "reduce");
+/* The suite says which to try out; run by hand, none is given. */
+static int tunable(const pawl_params *p, const char *name, int otherwise) {
+  return pawl_has(p, name) ? (int)pawl_int(p, name) : otherwise;
+}
+
+static cl_kernel step(const state *s, const char *source, cl_mem in, cl_int count, cl_mem out) {
+  char options[64];
+  snprintf(options, sizeof options, "-DGROUP=%d -DVECTOR=%d", s->group, s->vector);
+  cl_kernel k = pawl_kernel(source, options, "reduce");
   PAWL_CHECK(clSetKernelArg(k, 0, sizeof in, &in));
   PAWL_CHECK(clSetKernelArg(k, 1, sizeof count, &count));
   PAWL_CHECK(clSetKernelArg(k, 2, sizeof out, &out));
@@ -32,7 +37,7 @@ static cl_kernel step(const char *source, cl_mem in, cl_int count, cl_mem out) {
 }
 
 static void reduce(const state *s, cl_command_queue queue, pawl_launch *l) {
-  const size_t group = GROUP, all = (size_t)GROUPS * GROUP;
+  const size_t group = (size_t)s->group, all = (size_t)s->groups * group;
   PAWL_CHECK(clEnqueueNDRangeKernel(queue, s->first, 1, NULL, &all, &group, 0, NULL, l ? pawl_event(l) : NULL));
   PAWL_CHECK(clEnqueueNDRangeKernel(queue, s->second, 1, NULL, &group, &group, 0, NULL, l ? pawl_event(l) : NULL));
 }
@@ -55,12 +60,15 @@ static void *setup(const pawl_params *p, pawl_rng *rng) {
   const cl_int count = (cl_int)pawl_int(p, "N");
   float *values = pawl_alloc((size_t)count * sizeof *values);
   const char *source = read_file("reduce.cl");
+  s->group = tunable(p, "GROUP", GROUP);
+  s->groups = tunable(p, "GROUPS", 64);
+  s->vector = tunable(p, "VECTOR", 1);
   pawl_fill_float(rng, values, (size_t)count);
   cl_mem x = pawl_buffer(CL_MEM_READ_ONLY, (size_t)count * sizeof *values, values);
-  cl_mem partial = pawl_buffer(CL_MEM_READ_WRITE, GROUPS * sizeof *values, NULL);
+  cl_mem partial = pawl_buffer(CL_MEM_READ_WRITE, (size_t)s->groups * sizeof *values, NULL);
   s->out = pawl_buffer(CL_MEM_READ_WRITE, sizeof *values, NULL);
-  s->first = step(source, x, count, partial);
-  s->second = step(source, partial, GROUPS, s->out);
+  s->first = step(s, source, x, count, partial);
+  s->second = step(s, source, partial, s->groups, s->out);
   check(s, values, count);
   pawl_input("x", x, "f32", count);
   pawl_output("total", s->out, "f32", 1);

@@ -95,6 +95,12 @@ func (o Options) references() []suite.Implementation {
 	return o.Suite.Implementations[1:]
 }
 
+// measuresReferences tells whether there is anything to measure beside the candidate and its base.
+func (o Options) measuresReferences() bool {
+	return len(o.references()) > 0 && (o.plain() || o.Suite.NeedsHarness() ||
+		slices.ContainsFunc(o.Suite.Cases(), func(c suite.Case) bool { return c.Implementation != suite.Candidate }))
+}
+
 // wants tells whether a case is to be measured. A glob without a slash matches
 // the benchmark, one with a slash the whole name.
 func (o Options) wants(name, benchmark string) bool {

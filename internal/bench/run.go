@@ -256,7 +256,7 @@ func (r *run) plan() (trial.Plan, error) {
 			return before, device.Watch(ctx, r.lease.Device(), device.WatchInterval).Stop, nil
 		},
 	}
-	for _, s := range r.sides {
+	for _, s := range r.measured() {
 		runner, err := r.runner(s)
 		if err != nil {
 			return plan, err
@@ -280,9 +280,17 @@ func (r *run) record(round measure.Round, results []measure.Result) error {
 	return r.journal.AddRound(round, results)
 }
 
+// measured are the sides with cases. A reference that only says what is right has none.
+func (r *run) measured() []side {
+	if r.plain() { // a plain command tells its cases when it has run
+		return r.sides
+	}
+	return slices.DeleteFunc(slices.Clone(r.sides), func(s side) bool { return len(r.cases[s.name]) == 0 })
+}
+
 func (r *run) sideNames() []string {
 	var names []string
-	for _, s := range r.sides {
+	for _, s := range r.measured() {
 		names = append(names, s.name)
 	}
 	return names

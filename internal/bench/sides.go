@@ -157,7 +157,7 @@ func (r *run) variants(implementation string) []suite.Variant {
 // never that: both sides have its definitions, so they are the same, and a person has to see it.
 func (r *run) identical(ctx context.Context) (bool, error) {
 	i := slices.IndexFunc(r.sides, func(s side) bool { return s.name == suite.Base })
-	if i < 0 || r.Again || r.ForceMeasure || len(r.references()) > 0 || r.definition != nil || len(r.missing) > 0 {
+	if i < 0 || r.Again || r.ForceMeasure || r.measuresReferences() || r.definition != nil || len(r.missing) > 0 {
 		return false, nil
 	}
 	candidate, base := r.sides[0], r.sides[i]

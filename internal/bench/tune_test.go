@@ -40,18 +40,23 @@ benchmarks:
 // workbench is a suite in a folder of its own.
 func workbench(t *testing.T, yaml string) (Options, string) {
 	t.Helper()
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	dir, aside := t.TempDir(), t.TempDir()
+	o, count, err := workbenchAt(dir, aside, yaml)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o, count
+}
+
+func workbenchAt(dir, aside, yaml string) (Options, string, error) {
 	self, err := os.Executable()
 	if err != nil {
-		t.Fatal(err)
+		return Options{}, "", err
 	}
-	dir := t.TempDir()
-	t.Setenv("XDG_CACHE_HOME", t.TempDir())
-	count := filepath.Join(t.TempDir(), "count")
+	count := filepath.Join(aside, "count")
 	s, err := suite.Parse("pawl.yaml", fmt.Appendf(nil, yaml, self, count))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return Options{Suite: s, Dir: dir, LockDir: t.TempDir(), Wait: time.Minute, Seed: 5, Out: filepath.Join(dir, "results", "current.json")}, count
+	return Options{Suite: s, Dir: dir, LockDir: aside, Wait: time.Minute, Seed: 5, Out: filepath.Join(dir, "results", "current.json")}, count, err
 }
 
 func statuses(list []tune.Evaluation) map[tune.Status]int {

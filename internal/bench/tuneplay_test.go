@@ -17,7 +17,11 @@ import (
 const playing = "PAWL_TEST_TUNE"
 
 func TestMain(m *testing.M) {
-	if os.Getenv(playing) != "" {
+	switch os.Getenv(playing) {
+	case "":
+	case "search":
+		os.Exit(searchTuned(os.Args[1:]))
+	default:
 		os.Exit(playTuned())
 	}
 	os.Exit(m.Run())
