@@ -41,12 +41,12 @@ func here(t *testing.T, program string) NcuOptions {
 // withGPU is an ncu that finds a kernel. It needs a real one to read the report with.
 func withGPU(t *testing.T) (stub string) {
 	t.Helper()
-	real := ncus(t)
+	installed := ncus(t)
 	stub, err := filepath.Abs("testdata/ncu-with-gpu.sh")
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv("NCU", real[len(real)-1].path)
+	t.Setenv("NCU", installed[len(installed)-1].path)
 	return stub
 }
 
@@ -152,22 +152,24 @@ func TestRealNcuDrivesAHarness(t *testing.T) {
 	if _, err := os.Stat("/proc/driver/nvidia/version"); err == nil {
 		t.Skip("there is a GPU here")
 	}
-	eachNcu(t, func(t *testing.T, p program) {
-		asked := filepath.Join(t.TempDir(), "asked")
-		_, err := Ncu(t.Context(), here(t, p.path), onL4(t, "ASKED="+asked))
-		if err == nil || !strings.Contains(err.Error(), "no kernel ran that fits") {
-			t.Errorf("got %v", err)
-		}
-		if lines := readSome(asked, 1<<20); strings.Count(lines, "\n") != 4 || !strings.Contains(lines, `"op":"bye"`) {
-			t.Errorf("the harness was asked\n%s", lines)
-		}
-		plain := onL4(t)
-		plain.Plain, plain.Exact, plain.Command.Line = true, false, "./no-such-program"
-		_, err = Ncu(t.Context(), here(t, p.path), plain)
-		if err == nil || !strings.Contains(err.Error(), "./no-such-program") {
-			t.Errorf("got %v", err)
-		}
-	})
+	for _, p := range ncus(t) {
+		t.Run(p.version, func(t *testing.T) {
+			asked := filepath.Join(t.TempDir(), "asked")
+			_, err := Ncu(t.Context(), here(t, p.path), onL4(t, "ASKED="+asked))
+			if err == nil || !strings.Contains(err.Error(), "no kernel ran that fits") {
+				t.Errorf("got %v", err)
+			}
+			if lines := readSome(asked, 1<<20); strings.Count(lines, "\n") != 4 || !strings.Contains(lines, `"op":"bye"`) {
+				t.Errorf("the harness was asked\n%s", lines)
+			}
+			plain := onL4(t)
+			plain.Plain, plain.Exact, plain.Command.Line = true, false, "./no-such-program"
+			_, err = Ncu(t.Context(), here(t, p.path), plain)
+			if err == nil || !strings.Contains(err.Error(), "./no-such-program") {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
 }
 
 func TestOneNcuADevice(t *testing.T) {

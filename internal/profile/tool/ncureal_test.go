@@ -37,27 +37,22 @@ func ncus(t *testing.T) []program {
 	return list
 }
 
-// each ncu runs a test of its own.
-func eachNcu(t *testing.T, run func(t *testing.T, p program)) {
-	for _, p := range ncus(t) {
-		t.Run(p.version, func(t *testing.T) { run(t, p) })
-	}
-}
-
 func TestRealNcuSaysWhoItIs(t *testing.T) {
-	eachNcu(t, func(t *testing.T, p program) {
-		if major(p.version) < 2020 {
-			t.Errorf("version %q", p.version)
-		}
-		for _, option := range []string{"--clock-control", "--cache-control", "--profile-from-start", "--import-source", "--nvtx-include", "--target-processes"} {
-			if !p.knows(option) {
-				t.Errorf("its help does not name %s", option)
+	for _, p := range ncus(t) {
+		t.Run(p.version, func(t *testing.T) {
+			if major(p.version) < 2020 {
+				t.Errorf("version %q", p.version)
 			}
-		}
-		if p.knows("--nvtx-incl") || p.knows("--no-such-option") {
-			t.Error("it is said to know options that it does not")
-		}
-	})
+			for _, option := range []string{"--clock-control", "--cache-control", "--profile-from-start", "--import-source", "--nvtx-include", "--target-processes"} {
+				if !p.knows(option) {
+					t.Errorf("its help does not name %s", option)
+				}
+			}
+			if p.knows("--nvtx-incl") || p.knows("--no-such-option") {
+				t.Error("it is said to know options that it does not")
+			}
+		})
+	}
 }
 
 // Every command line that pawl composes is accepted: a program without a kernel gives
@@ -70,112 +65,120 @@ func TestRealNcuTakesOurArguments(t *testing.T) {
 		"by range":            {Device: l4, NVTX: "pawl", Cache: measure.Hot},
 		"a new GPU":           {Device: gpu.Identity{ComputeCapability: "99.0"}, Exact: true},
 	}
-	eachNcu(t, func(t *testing.T, p program) {
-		for name, target := range targets {
-			for _, set := range []string{SetFull, SetCheap} {
-				chosen, _, err := ncuSet(t.Context(), p, set, target.Device.ComputeCapability)
-				if err != nil {
-					t.Fatal(err)
-				}
-				report, log := t.TempDir()+"/case.ncu-rep", t.TempDir()+"/log"
-				args := append(ncuArgs(p, target, chosen, report, log), "sh", "-c", "echo it ran")
-				said, err := p.say(t.Context(), 0, args...)
-				if err != nil || strings.TrimSpace(string(said)) != "it ran" {
-					t.Errorf("%s, %s: %v, it says %q", name, set, err, said)
-				}
-				text, err := os.ReadFile(log)
-				if why, _, _ := explained(string(text)); err != nil || !strings.Contains(why, "no kernel ran") {
-					t.Errorf("%s, %s: %v, the log says %q", name, set, err, text)
-				}
-				if _, err := os.Stat(report); err == nil {
-					t.Errorf("%s, %s: there is a report of nothing", name, set)
+	for _, p := range ncus(t) {
+		t.Run(p.version, func(t *testing.T) {
+			for name, target := range targets {
+				for _, set := range []string{SetFull, SetCheap} {
+					chosen, _, err := ncuSet(t.Context(), p, set, target.Device.ComputeCapability)
+					if err != nil {
+						t.Fatal(err)
+					}
+					report, log := t.TempDir()+"/case.ncu-rep", t.TempDir()+"/log"
+					args := append(ncuArgs(p, target, chosen, report, log), "sh", "-c", "echo it ran")
+					said, err := p.say(t.Context(), 0, args...)
+					if err != nil || strings.TrimSpace(string(said)) != "it ran" {
+						t.Errorf("%s, %s: %v, it says %q", name, set, err, said)
+					}
+					text, err := os.ReadFile(log)
+					if why, _, _ := explained(string(text)); err != nil || !strings.Contains(why, "no kernel ran") {
+						t.Errorf("%s, %s: %v, the log says %q", name, set, err, text)
+					}
+					if _, err := os.Stat(report); err == nil {
+						t.Errorf("%s, %s: there is a report of nothing", name, set)
+					}
 				}
 			}
-		}
-	})
+		})
+	}
 }
 
 func TestRealNcuChoosesMetricsForAChip(t *testing.T) {
 	// The GPUs of cars and robots share the host's memory: it has no counters of its own.
 	shared := []string{"gv11b", "ga10b"}
 	const gmma = "smsp__average_warps_issue_stalled_gmma_per_issue_active.ratio" // of 9.0 alone
-	eachNcu(t, func(t *testing.T, p program) {
-		for capability, wanted := range chips {
-			chip, err := p.chip(t.Context(), capability)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if chip == "" {
-				continue // newer than this ncu
-			}
-			names, err := p.metrics(t.Context(), chip)
-			if err != nil {
-				t.Errorf("%s: %v", chip, err)
-				continue
-			}
-			for _, need := range []string{
-				"gpu__time_duration.sum", "sm__throughput.avg.pct_of_peak_sustained_elapsed", "launch__registers_per_thread",
-				"smsp__average_warps_issue_stalled_long_scoreboard_per_issue_active.ratio", "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
-				"sm__warps_active.avg.pct_of_peak_sustained_active",
-			} {
-				if !slices.Contains(names, need) {
-					t.Errorf("%s: %s is not chosen", chip, need)
+	for _, p := range ncus(t) {
+		t.Run(p.version, func(t *testing.T) {
+			for capability, wanted := range chips {
+				chip, err := p.chip(t.Context(), capability)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if chip == "" {
+					continue // newer than this ncu
+				}
+				names, err := p.metrics(t.Context(), chip)
+				if err != nil {
+					t.Errorf("%s: %v", chip, err)
+					continue
+				}
+				for _, need := range []string{
+					"gpu__time_duration.sum", "sm__throughput.avg.pct_of_peak_sustained_elapsed", "launch__registers_per_thread",
+					"smsp__average_warps_issue_stalled_long_scoreboard_per_issue_active.ratio", "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
+					"sm__warps_active.avg.pct_of_peak_sustained_active",
+				} {
+					if !slices.Contains(names, need) {
+						t.Errorf("%s: %s is not chosen", chip, need)
+					}
+				}
+				for _, m := range cheap {
+					absent := strings.Contains(m, "dram_") && slices.Contains(shared, chip)
+					if has := slices.Contains(names, m); has == absent && m != gmma {
+						t.Errorf("%s: %s is chosen: %v", chip, m, has)
+					}
+				}
+				if capability != "8.9" { // one is enough here: each question takes a while
+					continue
+				}
+				// Any chip of a compute capability stands for all of them.
+				for _, other := range wanted {
+					if said, err := p.metrics(t.Context(), other); err == nil && !slices.Equal(said, names) {
+						t.Errorf("%s has other metrics than %s:\n%s", other, chip, cmp.Diff(names, said))
+					}
 				}
 			}
-			for _, m := range cheap {
-				absent := strings.Contains(m, "dram_") && slices.Contains(shared, chip)
-				if has := slices.Contains(names, m); has == absent && m != gmma {
-					t.Errorf("%s: %s is chosen: %v", chip, m, has)
-				}
+			if _, err := p.metrics(t.Context(), "xx999"); err == nil {
+				t.Error("a chip that does not exist has metrics")
 			}
-			if capability != "8.9" { // one is enough here: each question takes a while
-				continue
-			}
-			// Any chip of a compute capability stands for all of them.
-			for _, other := range wanted {
-				if said, err := p.metrics(t.Context(), other); err == nil && !slices.Equal(said, names) {
-					t.Errorf("%s has other metrics than %s:\n%s", other, chip, cmp.Diff(names, said))
-				}
-			}
-		}
-		if _, err := p.metrics(t.Context(), "xx999"); err == nil {
-			t.Error("a chip that does not exist has metrics")
-		}
-	})
+		})
+	}
 }
 
 func TestRealNcuPrefersTheChipItself(t *testing.T) {
 	want := map[string]string{"2022.3": "ad102", "2024.1": "ad104"}
-	eachNcu(t, func(t *testing.T, p program) {
-		for release, chip := range want {
-			if got, err := p.chip(t.Context(), "8.9"); strings.HasPrefix(p.version, release) && (err != nil || got != chip) {
-				t.Errorf("for 8.9: %q, %v, want %q", got, err, chip)
+	for _, p := range ncus(t) {
+		t.Run(p.version, func(t *testing.T) {
+			for release, chip := range want {
+				if got, err := p.chip(t.Context(), "8.9"); strings.HasPrefix(p.version, release) && (err != nil || got != chip) {
+					t.Errorf("for 8.9: %q, %v, want %q", got, err, chip)
+				}
 			}
-		}
-	})
+		})
+	}
 }
 
 func TestRealNcuComplains(t *testing.T) {
-	eachNcu(t, func(t *testing.T, p program) {
-		for _, test := range []struct {
-			args []string
-			why  string
-		}{
-			{[]string{"./no-such-program"}, "the program is not there"},
-			{[]string{"--no-such-option", "true"}, "does not know an option"},
-			{[]string{"--clock-control", "fast", "true"}, "does not know a value"},
-			{[]string{"--export", "/proc/no/report", "true"}, "cannot be written"},
-			{[]string{"--import", "no.ncu-rep"}, "the report is not there"},
-			{[]string{"sh", "-c", "exit 3"}, "failed under the profiler"},
-			{[]string{"--query-metrics"}, "no NVIDIA driver"},
-		} {
-			_, err := p.say(t.Context(), 0, test.args...)
-			if test.why == "no NVIDIA driver" && err == nil {
-				continue // there is one
+	for _, p := range ncus(t) {
+		t.Run(p.version, func(t *testing.T) {
+			for _, test := range []struct {
+				args []string
+				why  string
+			}{
+				{[]string{"./no-such-program"}, "the program is not there"},
+				{[]string{"--no-such-option", "true"}, "does not know an option"},
+				{[]string{"--clock-control", "fast", "true"}, "does not know a value"},
+				{[]string{"--export", "/proc/no/report", "true"}, "cannot be written"},
+				{[]string{"--import", "no.ncu-rep"}, "the report is not there"},
+				{[]string{"sh", "-c", "exit 3"}, "failed under the profiler"},
+				{[]string{"--query-metrics"}, "no NVIDIA driver"},
+			} {
+				_, err := p.say(t.Context(), 0, test.args...)
+				if test.why == "no NVIDIA driver" && err == nil {
+					continue // there is one
+				}
+				if err == nil || !strings.Contains(err.Error(), test.why) {
+					t.Errorf("%q: %v, want %q; it printed\n%s", test.args, err, test.why, printed(err))
+				}
 			}
-			if err == nil || !strings.Contains(err.Error(), test.why) {
-				t.Errorf("%q: %v, want %q; it printed\n%s", test.args, err, test.why, printed(err))
-			}
-		}
-	})
+		})
+	}
 }

@@ -152,8 +152,10 @@ var metricName = regexp.MustCompile(`(?m)^([a-z0-9]+__[a-z0-9_]+(?:\.[a-z0-9_]+)
 // collect nothing at all.
 func (p program) metrics(ctx context.Context, chip string) ([]string, error) {
 	key := [3]string{p.path, p.version, chip}
-	if list, ok := asked.Load(key); ok {
-		return list.([]string), nil
+	if known, ok := asked.Load(key); ok {
+		if list, ok := known.([]string); ok {
+			return list, nil
+		}
 	}
 	var bases []string
 	for _, m := range cheap {

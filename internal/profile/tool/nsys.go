@@ -143,8 +143,8 @@ func (p program) complete(ctx context.Context, stem, talk string) error {
 // importer is the program that makes reports, empty where there is none.
 func (p program) importer() string {
 	folders := []string{filepath.Join(filepath.Dir(p.path), "..", "host-linux-x64"), "/usr/lib/nsight-systems/host-linux-x64"}
-	if real, err := filepath.EvalSymlinks(p.path); err == nil {
-		folders = append(folders, filepath.Join(filepath.Dir(real), "..", "host-linux-x64"))
+	if target, err := filepath.EvalSymlinks(p.path); err == nil {
+		folders = append(folders, filepath.Join(filepath.Dir(target), "..", "host-linux-x64"))
 	}
 	for _, folder := range folders {
 		if at, runs := (shell.Search{}).Find(filepath.Join(folder, "QdstrmImporter")); runs {

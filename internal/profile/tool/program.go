@@ -88,7 +88,7 @@ func (p program) say(ctx context.Context, most int, args ...string) ([]byte, err
 	cmd.Stdout, cmd.Stderr = out, complaints
 	err := cmd.Run()
 	switch {
-	case ctx.Err() != nil && context.Cause(ctx) == context.DeadlineExceeded:
+	case ctx.Err() != nil && errors.Is(context.Cause(ctx), context.DeadlineExceeded):
 		return nil, fmt.Errorf("no answer after %v", patience)
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)

@@ -3,7 +3,7 @@ package tool
 import "fmt"
 
 // Trouble is why a tool gave no profile.
-type Trouble struct {
+type Trouble struct { //nolint:errname // it is told to people, and has a fix
 	Tool string // ncu, nsys, ...
 	What string // what was attempted, on what
 	Why  string
