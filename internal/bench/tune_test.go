@@ -210,6 +210,26 @@ func TestTuneWithoutBuilds(t *testing.T) {
 	}
 }
 
+// What another search found is where this one begins; a journal of something else is refused.
+func TestTuneWarmStart(t *testing.T) {
+	o, _ := workbench(t, tunedYAML)
+	old, err := Tune(t.Context(), o, TuneOptions{Case: "double/N256", Strategy: "exhaustive", Journal: filepath.Join(o.Dir, "tuning", "old.jsonl")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err := Tune(t.Context(), o, TuneOptions{Case: "double/N256", Evals: 4, WarmStart: []string{old.Journal}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b := found.Best.Point; b["BLOCK"] != 64.0 || b["UNROLL"] != 4.0 || len(found.Evaluations) != 4 {
+		t.Errorf("with all of the space known, the best of %d is %v", len(found.Evaluations), b)
+	}
+	other, _ := workbench(t, strings.ReplaceAll(tunedYAML, "UNROLL", "DEPTH"))
+	if _, err := Tune(t.Context(), other, TuneOptions{Case: "double/N256", WarmStart: []string{old.Journal}}); err == nil || !strings.Contains(err.Error(), "can be of use here") {
+		t.Errorf("a journal of another space: %v", err)
+	}
+}
+
 func TestTuneRefuses(t *testing.T) {
 	o, _ := workbench(t, tunedYAML)
 	for want, what := range map[string]TuneOptions{

@@ -2,27 +2,57 @@ package bench
 
 import (
 	"fmt"
+	"math/rand/v2"
+	"strings"
 
 	"github.com/goatnote-inc/pawl/internal/tune"
 	"github.com/goatnote-inc/pawl/internal/tune/search"
 )
 
-// warmStart reads what was found elsewhere, for the strategy to begin with. Nil for nothing.
+// warmest are the best points of a journal that a strategy hears of first. It may listen to the
+// beginning of a long list alone, and that should hold what matters and some of everything else.
+const warmest = 50
+
+// warmStart reads what was found elsewhere, for the strategy to begin with; nil for nothing.
+// Times are told as parts of the best of their journal: those of two devices have nothing else in common.
 func (t *tuner) warmStart() (*search.Source, error) {
-	known := 0
+	if len(t.WarmStart) == 0 {
+		return nil, nil //nolint:nilnil // nothing to begin with is no error
+	}
+	source := &search.Source{}
 	for _, path := range t.WarmStart {
 		_, list, err := tune.Load(path)
 		if err != nil {
 			return nil, err
 		}
-		for _, e := range list {
-			if _, ok := t.point(e.Point); ok {
-				known++
-			}
+		source.Outcomes = append(source.Outcomes, t.outcomes(list)...)
+	}
+	if len(source.Outcomes) == 0 {
+		return nil, fmt.Errorf("nothing of %s can be of use here: no point of it is one of this space, whose parameters or values are others", strings.Join(t.WarmStart, ", "))
+	}
+	return source, nil
+}
+
+// outcomes are the evaluations of another journal that are points here, the best first, then the rest in
+// random order: a search that went through everything would begin with a corner.
+func (t *tuner) outcomes(list []tune.Evaluation) []search.Outcome {
+	ranked := tune.Ranked(list)
+	if len(ranked) == 0 {
+		return nil
+	}
+	first, rest := ranked[:min(warmest, len(ranked))], ranked[min(warmest, len(ranked)):]
+	for _, e := range list {
+		if e.Status != tune.OK && e.Status != tune.Pruned {
+			rest = append(rest, e)
 		}
 	}
-	if len(t.WarmStart) > 0 && known == 0 {
-		return nil, fmt.Errorf("no point of %v is one of this space: its parameters or values are others", t.WarmStart)
+	g := rand.New(rand.NewPCG(t.Seed, 1))
+	g.Shuffle(len(rest), func(i, j int) { rest[i], rest[j] = rest[j], rest[i] })
+	var out []search.Outcome
+	for _, e := range append(first[:len(first):len(first)], rest...) {
+		if point, ok := t.point(e.Point); ok {
+			out = append(out, search.Outcome{Point: point, Value: e.Value / ranked[0].Value, Failed: e.Status != tune.OK, Cost: e.Seconds(), Noise: e.Noise()})
+		}
 	}
-	return nil, nil
+	return out
 }
