@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -83,12 +84,13 @@ func TestReportOf200KernelsInASecond(t *testing.T) {
 		t.Skip("the race detector changes the speed")
 	}
 	raw, details := bigReport()
-	// The best of five: a neighbour's burst says nothing about the code.
+	// The processor's time, of all threads, and the best of five: what a neighbour does
+	// says nothing about the code.
 	best := time.Hour
 	for range 5 {
-		began := time.Now()
+		began := processorTime(t)
 		p := readBig(t, raw, details)
-		best = min(best, time.Since(began))
+		best = min(best, processorTime(t)-began)
 		if len(p.Launches) != bigLaunches || len(p.Launches[0].Rules) != bigRules || len(p.Launches[0].Metrics) < bigColumns-11 {
 			t.Fatalf("%d launches, %d rules, %d metrics", len(p.Launches), len(p.Launches[0].Rules), len(p.Launches[0].Metrics))
 		}
@@ -97,6 +99,13 @@ func TestReportOf200KernelsInASecond(t *testing.T) {
 	if best > time.Second {
 		t.Errorf("it took %v, want under a second", best)
 	}
+}
+
+func processorTime(t *testing.T) time.Duration {
+	t.Helper()
+	var usage syscall.Rusage
+	must(t, syscall.Getrusage(syscall.RUSAGE_SELF, &usage))
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
 func BenchmarkReportOf200Kernels(b *testing.B) {
