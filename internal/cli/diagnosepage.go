@@ -109,13 +109,16 @@ func (p *diagnosisPage) now(d diagnose.Diagnosis, findings bool) {
 		p.finding(i+1, f)
 	}
 	if len(d.Missing) > 0 {
-		p.line("\n%s", p.style.Faint("not in this profile: "+strings.Join(d.Missing, ", ")))
+		p.line("\n%s", p.style.Faint("not in this profile:"))
+		for _, m := range d.Missing {
+			p.line("%s", p.style.Faint("  "+report.Plain(m)))
+		}
 	}
 }
 
 func (p *diagnosisPage) finding(n int, f diagnose.Finding) {
 	share := ""
-	if f.Share != nil {
+	if f.Share != nil && *f.Share >= 0.005 {
 		share = fmt.Sprintf("  up to %.0f %% of the time (%s)", 100**f.Share, f.Basis)
 	}
 	if f.Intended {
@@ -126,7 +129,7 @@ func (p *diagnosisPage) finding(n int, f diagnose.Finding) {
 	for _, e := range f.Evidence {
 		text := e.About + " " + report.Reading(e.Value, e.Unit)
 		if e.Compare != "" {
-			text += fmt.Sprintf(" (%s %s)", e.Compare, strconv.FormatFloat(e.Limit, 'g', 6, 64))
+			text += fmt.Sprintf(" (%s %s)", e.Compare, report.Reading(e.Limit, e.Unit))
 		}
 		p.line("   %s", p.style.Faint(text))
 	}

@@ -200,7 +200,7 @@ func changes(before, after values) []Change {
 	for _, q := range compared() {
 		x, inBefore := before.get(q.Name)
 		y, inAfter := after.get(q.Name)
-		if inBefore && inAfter && moved(x, y, q.Unit) > 0.01 {
+		if inBefore && inAfter && moved(x, y, q.Unit) > 0.01 && !trifle(q.Name, max(x, y)) {
 			list = append(list, changeOf(q, before, after))
 		}
 	}
@@ -208,6 +208,12 @@ func changes(before, after values) []Change {
 		return cmp.Compare(moved(*b.Before, *b.After, b.Unit), moved(*a.Before, *a.After, a.Unit))
 	})
 	return list
+}
+
+// trifle tells of a stall that a warp hardly feels: a hundredth of a cycle may double and
+// means nothing. Shares of stalls say again what their cycles say.
+func trifle(name string, size float64) bool {
+	return strings.HasPrefix(name, "stall_") && (size < 0.1 || strings.HasSuffix(name, "_pct"))
 }
 
 // moved is how much a value changed, as a logarithm: a tenth of a percent is no more
