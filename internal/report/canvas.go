@@ -37,8 +37,9 @@ const (
 	mono
 )
 
-func newCanvas(width, height int, paper color.Color) *canvas {
-	c := &canvas{image.NewRGBA(image.Rect(0, 0, width, height)), map[faceKey]font.Face{}}
+// newCanvas is as wide as every picture of pawl.
+func newCanvas(height int, paper color.Color) *canvas {
+	c := &canvas{image.NewRGBA(image.Rect(0, 0, pictureWidth, height)), map[faceKey]font.Face{}}
 	draw.Draw(c.RGBA, c.Bounds(), image.NewUniform(paper), image.Point{}, draw.Src)
 	return c
 }

@@ -115,16 +115,16 @@ func (d *drawing) write(t tone, at point, w word) {
 	d.marks = append(d.marks, mark{kind: markWord, points: []point{at}, tone: t, word: w})
 }
 
-// arrow is a line with a head at its end, which keeps clear of the dots at both ends.
-func (d *drawing) arrow(t tone, from, to point, clear float64) {
+// arrow is a line with a head at its end, which keeps apart from the dots at both ends.
+func (d *drawing) arrow(t tone, from, to point, apart float64) {
 	length := math.Hypot(to.x-from.x, to.y-from.y)
-	if length < 2*clear+3 { // the dots say it all
+	if length < 2*apart+3 { // the dots say it all
 		return
 	}
 	ux, uy := (to.x-from.x)/length, (to.y-from.y)/length
-	from = point{from.x + ux*clear, from.y + uy*clear}
-	tip := point{to.x - ux*clear, to.y - uy*clear}
-	head := min(7, length-2*clear)
+	from = point{from.x + ux*apart, from.y + uy*apart}
+	tip := point{to.x - ux*apart, to.y - uy*apart}
+	head := min(7, length-2*apart)
 	half := 0.46 * head
 	neck := point{tip.x - ux*head, tip.y - uy*head}
 	d.line(t, 1.5, from, neck)
@@ -208,10 +208,11 @@ func shortened(kind faceKind, size float64, text string, most float64) string {
 
 // lines breaks text at spaces so that no line is wider than most; what does not fit
 // into so many lines is left out, with a sign of it.
-func lines(kind faceKind, size float64, text string, most float64, atMost int) []string {
+func lines(size float64, text string, most float64, atMost int) []string {
 	var list []string
 	current := ""
 	words := unbroken(text)
+	const kind = regular
 	for i, w := range words {
 		next := w
 		if current != "" {

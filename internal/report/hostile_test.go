@@ -14,6 +14,8 @@ import (
 	"testing"
 	"unicode"
 
+	"github.com/goatnote-inc/pawl/internal/diagnose"
+	"github.com/goatnote-inc/pawl/internal/profile"
 	"github.com/goatnote-inc/pawl/internal/report"
 	"github.com/goatnote-inc/pawl/measure"
 	"github.com/goatnote-inc/pawl/ratchet"
@@ -59,7 +61,27 @@ func hostileDocument(name, text string) *report.Document {
 	return report.NewDocument(report.Input{
 		Run: run, Result: result, Commit: "commit" + name, Base: "base " + text, Now: madeAt,
 		Next: []report.Step{{Text: text + ".", Command: "pawl " + text}},
+		Whys: []report.Why{hostileWhy(result.Cases[0].Name, text)},
 	})
+}
+
+// hostileWhy says text wherever a rule of a stranger, or a tool, could.
+func hostileWhy(name, text string) report.Why {
+	side := seen(1e5, profile.Facts{"stall_" + text: 1, "stall_wait": 2, "flops": 1e9, "dram_bytes": 1e8})
+	side.Profile.Tool.Version, side.Profile.Subject.Device.Name, side.Launch.Kernel = "1"+text, "device"+text, text
+	return report.Why{
+		Case: name, Before: side, After: side, Files: []string{"file" + text},
+		Difference: &diagnose.Difference{
+			Sentence: "Why " + text + ".",
+			Causes: []diagnose.Cause{
+				{
+					Chain: []diagnose.Change{{Quantity: "q", About: "about " + text, Unit: "x" + text, Before: new(1.0), After: new(2.0)}},
+					Fixes: []diagnose.Fix{{Do: "do " + text, Watch: "watch " + text, Example: "code"}},
+				}, {Sentence: "And " + text + "."},
+			},
+		},
+		Diagnosis: &diagnose.Diagnosis{Lines: []string{"Line " + text + "."}},
+	}
 }
 
 // FuzzMarkdown: a name stays one cell of one row, text stays text, and the page

@@ -17,7 +17,7 @@ import (
 // warps wait for, the roofline and what to try first. What is not known is left out.
 func OnePager(w io.Writer, why Why) error {
 	d := newOnePager(why)
-	c := newCanvas(pictureWidth, int(math.Ceil(d.height*2)), paper)
+	c := newCanvas(int(math.Ceil(d.height*2)), paper)
 	d.paint(c, 0, 0, 2)
 	if err := png.Encode(w, c.RGBA); err != nil {
 		return fmt.Errorf("write one-pager of %s: %w", plain(why.Case, nameLength), err)
@@ -103,7 +103,7 @@ func (d *drawing) pagerHead(r Reason, why Why) float64 {
 		d.write(toneSoft, point{pagerMargin, y}, word{text: shortened(regular, em, drawable(text), pagerInner)})
 		y += 8
 	}
-	for _, text := range lines(regular, 14, drawable(r.Sentence), pagerInner, 5) {
+	for _, text := range lines(14, drawable(r.Sentence), pagerInner, 5) {
 		y += 19
 		d.write(toneInk, point{pagerMargin, y}, word{text: text, large: 14})
 	}
@@ -167,7 +167,7 @@ func (d *drawing) pagerFoot(r Reason, why Why, y float64) {
 		text = append(text, "candidate "+commit)
 	}
 	y += 4
-	about := lines(regular, emSmall, drawable(r.About), pagerInner, 2)
+	about := lines(emSmall, drawable(r.About), pagerInner, 2)
 	for _, l := range append(about, strings.Join(append(text, "made by pawl"), " · ")) {
 		y += 13
 		d.write(toneSoft, point{pagerMargin, y}, word{text: l, small: true})

@@ -53,7 +53,7 @@ func (r Reason) changesBlock(width float64) *drawing {
 	y := 16.0
 	for _, row := range r.Rows[:min(len(r.Rows), pagerRows)] {
 		d.line(toneLine, 1, point{0, y}, point{width, y})
-		names := lines(regular, em, drawable(row[0]), ends[0]-cell, 2)
+		names := lines(em, drawable(row[0]), ends[0]-cell, 2)
 		for i, text := range names {
 			d.write(toneInk, point{0, y + 14 + float64(i)*13}, word{text: text})
 		}
@@ -91,7 +91,7 @@ func (r Reason) roofBlock(width float64) *drawing {
 	d.include(plot, 0, 16)
 	d.height = 16 + plot.height
 	for _, note := range r.Roofline.Remarks() {
-		for _, text := range lines(regular, emSmall, drawable(note), width, 2) {
+		for _, text := range lines(emSmall, drawable(note), width, 2) {
 			d.height += 13
 			d.write(toneSoft, point{0, d.height}, word{text: text, small: true})
 		}
@@ -110,7 +110,7 @@ func (r Reason) fixBlock(width float64) *drawing {
 		d.write(toneSoft, point{width, 9}, word{text: fix.Gain, small: true, anchor: atEnd})
 	}
 	y := 14.0
-	for _, text := range lines(regular, em, drawable(fix.Do), width, 6) {
+	for _, text := range lines(em, drawable(fix.Do), width, 6) {
 		y += 14
 		d.write(toneInk, point{0, y}, word{text: text})
 	}
@@ -125,7 +125,7 @@ func (r Reason) fixBlock(width float64) *drawing {
 	}
 	if fix.Watch != "" {
 		y += 4
-		for _, text := range lines(regular, emSmall, drawable("Watch: "+fix.Watch), width, 3) {
+		for _, text := range lines(emSmall, drawable("Watch: "+fix.Watch), width, 3) {
 			y += 12.5
 			d.write(toneSoft, point{0, y}, word{text: text, small: true})
 		}

@@ -84,6 +84,12 @@ func TestPageInABrowser(t *testing.T) {
 	}
 	checkQuiet(t, b, url)
 
+	url = b.open(render(t, "html", withWhys(explained(), onHost())), 360, "dark")
+	if wide := b.evaluate("document.documentElement.scrollWidth"); wide != "360" {
+		t.Errorf("a cause makes the page %s wide", wide)
+	}
+	checkQuiet(t, b, url)
+
 	// Without its script the page has everything but the filter.
 	b.call("Emulation.setScriptExecutionDisabled", map[string]any{"value": true})
 	b.open(render(t, "html", judged(three())), 800, "light")

@@ -102,12 +102,12 @@ func explained() report.Why {
 		Sentence: "Loads from global memory use 12 of the 32 bytes of a sector, used 32 before: DRAM traffic rose from 22 to 59 MB, " +
 			"and the wait for it from 3.1 to 5.4 cycles an instruction. Let neighbouring threads read neighbouring addresses first.",
 		Causes: []diagnose.Cause{{
-			Name: "access-pattern", Title: "Loads lost their order", Sentence: "Loads fetch sectors that they use in part.", Explains: at(0.9),
+			Name: "access-pattern", Title: "Loads lost their order", Sentence: "Loads fetch sectors that they use in part.", Explains: new(0.9),
 			Chain: []diagnose.Change{
-				{Quantity: "load_bytes_per_sector", About: "bytes that loads use of a sector of 32", Before: at(32), After: at(12)},
-				{Quantity: "dram_bytes", About: "bytes between L2 and device memory", Unit: "byte", Before: at(2.2e7), After: at(5.9e7)},
-				{Quantity: "dram_pct", About: "device memory throughput, of its peak", Unit: "%", Before: at(23.5), After: at(53)},
-				{Quantity: "stall_long_scoreboard", About: "wait for data from memory, cycles an instruction", Before: at(3.1), After: at(5.4)},
+				{Quantity: "load_bytes_per_sector", About: "bytes that loads use of a sector of 32", Before: new(32.0), After: new(12.0)},
+				{Quantity: "dram_bytes", About: "bytes between L2 and device memory", Unit: "byte", Before: new(2.2e7), After: new(5.9e7)},
+				{Quantity: "dram_pct", About: "device memory throughput, of its peak", Unit: "%", Before: new(23.5), After: new(53.0)},
+				{Quantity: "stall_long_scoreboard", About: "wait for data from memory, cycles an instruction", Before: new(3.1), After: new(5.4)},
 			},
 			Fixes: []diagnose.Fix{{
 				Do:      "Let neighbouring threads read neighbouring addresses: threadIdx.x belongs to the last index.",
@@ -115,10 +115,10 @@ func explained() report.Why {
 				Watch:   "bank conflicts where columns of the tile are read: pad its rows by one element.", Gain: 0.16,
 			}},
 		}, {
-			Name: "queue", Title: "Loads queue", Sentence: "The queue of loads was full for 0.5 cycles an instruction, 0.1 before.", Explains: at(0.17), Symptom: true,
-			Chain: []diagnose.Change{{Quantity: "stall_lg_throttle", About: "wait for the queue of loads, cycles an instruction", Before: at(0.1), After: at(0.5)}},
+			Name: "queue", Title: "Loads queue", Sentence: "The queue of loads was full for 0.5 cycles an instruction, 0.1 before.", Explains: new(0.17), Symptom: true,
+			Chain: []diagnose.Change{{Quantity: "stall_lg_throttle", About: "wait for the queue of loads, cycles an instruction", Before: new(0.1), After: new(0.5)}},
 		}},
-		Changes: []diagnose.Change{{Quantity: "occupancy_pct", About: "achieved occupancy", Unit: "%", Before: at(48), After: at(48.2)}},
+		Changes: []diagnose.Change{{Quantity: "occupancy_pct", About: "achieved occupancy", Unit: "%", Before: new(48.0), After: new(48.2)}},
 	}
 	w.Diagnosis = &diagnose.Diagnosis{
 		Kernel: "attention_fwd", Bottleneck: diagnose.Latency,
@@ -172,15 +172,13 @@ func onHost() report.Why {
 			Before: 2e6, After: 4.62e6, Timer: "measured",
 			Sentence: "The inner loop walks down a column of B: of its reads 12.9 % miss L1, were 1.2 %. Swap the two inner loops.",
 			Causes: []diagnose.Cause{{
-				Name: "stride", Chain: []diagnose.Change{{Quantity: "host_l1_miss_pct", About: "reads that miss L1", Unit: "%", Before: at(1.2), After: at(12.9)}},
+				Name: "stride", Chain: []diagnose.Change{{Quantity: "host_l1_miss_pct", About: "reads that miss L1", Unit: "%", Before: new(1.2), After: new(12.9)}},
 				Fixes: []diagnose.Fix{{Do: "Swap the two inner loops, so that the innermost walks along a row.", Example: "for (k = 0; k < n; k++)\n  for (j = 0; j < n; j++)\n    c[i*n+j] += a[i*n+k] * b[k*n+j];"}},
 			}},
-			Changes: []diagnose.Change{{Quantity: "host_instructions", About: "instructions of the host", Before: at(2.1e7), After: at(8.4e7)}},
+			Changes: []diagnose.Change{{Quantity: "host_instructions", About: "instructions of the host", Before: new(2.1e7), After: new(8.4e7)}},
 		},
 	}
 }
-
-func at(v float64) *float64 { return &v }
 
 // TestWhyScreenshots makes the pictures of docs/explanation/pictures.md.
 func TestWhyScreenshots(t *testing.T) {

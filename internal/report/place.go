@@ -1,6 +1,9 @@
 package report
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // rect is a box in a drawing.
 type rect struct{ x, y, width, height float64 }
@@ -101,10 +104,8 @@ func (p *placer) block(boxes ...rect) { p.taken = append(p.taken, boxes...) }
 // free tells whether nothing is there.
 func (p *placer) free(boxes ...rect) bool {
 	for _, b := range boxes {
-		for _, other := range p.taken {
-			if b.overlaps(other) {
-				return false
-			}
+		if slices.ContainsFunc(p.taken, b.overlaps) {
+			return false
 		}
 	}
 	return true

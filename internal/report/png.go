@@ -74,7 +74,7 @@ func newPicture(d *Document) *picture {
 		p.cases = p.cases[:rowsDrawn]
 	}
 	p.scale = effectScale(p.cases, d.limit)
-	p.canvas = newCanvas(pictureWidth, headHeight+len(p.cases)*rowHeight+footHeight, paper)
+	p.canvas = newCanvas(headHeight+len(p.cases)*rowHeight+footHeight, paper)
 	return p
 }
 

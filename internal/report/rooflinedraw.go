@@ -27,7 +27,7 @@ type roofPlot struct {
 // RooflinePNG writes a roofline as a picture of its own, 1200 pixels wide.
 func RooflinePNG(w io.Writer, r *Roofline) error {
 	d := r.alone()
-	c := newCanvas(pictureWidth, int(math.Ceil(2*d.height)), paper)
+	c := newCanvas(int(math.Ceil(2*d.height)), paper)
 	d.paint(c, 0, 0, 2)
 	if err := png.Encode(w, c.RGBA); err != nil {
 		return fmt.Errorf("write picture: %w", err)
@@ -57,7 +57,7 @@ func (r *Roofline) alone() *drawing {
 	d.include(inner, side, top)
 	y := top + inner.height + 8
 	for _, note := range r.Remarks() {
-		for _, text := range lines(regular, emSmall, note, width-2*side, 3) {
+		for _, text := range lines(emSmall, note, width-2*side, 3) {
 			y += 13
 			d.write(toneSoft, point{side, y}, word{text: text, small: true})
 		}
@@ -383,8 +383,8 @@ func (p *roofPlot) beside(i int, words ...word) {
 	near := point{min(max(at.x, box.x), box.x+width), min(max(at.y, box.y), box.y+height)}
 	if gap := math.Hypot(near.x-at.x, near.y-at.y); gap > 14 {
 		ux, uy := (near.x-at.x)/gap, (near.y-at.y)/gap
-		clear := p.radius() + 1
-		p.line(toneSoft, 1, point{at.x + ux*clear, at.y + uy*clear}, point{near.x - 2*ux, near.y - 2*uy})
+		apart := p.radius() + 1
+		p.line(toneSoft, 1, point{at.x + ux*apart, at.y + uy*apart}, point{near.x - 2*ux, near.y - 2*uy})
 	}
 	for n, w := range words {
 		tone, x := toneInk, box.x

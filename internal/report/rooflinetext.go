@@ -31,14 +31,11 @@ func (r *Roofline) Describe() string {
 	parts = append(parts, head+".")
 	for i := 0; i < len(r.Points); {
 		sides := r.sidesAt(i)
-		text := cmp.Or(r.Points[i].Name, "kernel") + ": "
-		for j, p := range r.Points[i : i+sides] {
-			if j > 0 {
-				text += ", then "
-			}
-			text += r.describePoint(p)
+		var said []string
+		for _, p := range r.Points[i : i+sides] {
+			said = append(said, r.describePoint(p))
 		}
-		parts = append(parts, text+".")
+		parts = append(parts, fmt.Sprintf("%s: %s.", cmp.Or(r.Points[i].Name, "kernel"), strings.Join(said, ", then ")))
 		i += sides
 	}
 	return strings.Join(append(parts, r.Remarks()...), " ")

@@ -14,7 +14,7 @@ func StallsPNG(w io.Writer, s *Stalls) error {
 	d := &drawing{width: width, height: inner.height + 56}
 	d.write(toneInk, point{side, 32}, word{text: "What warps wait for, in cycles for each instruction", bold: true})
 	d.include(inner, side, 44)
-	c := newCanvas(pictureWidth, int(math.Ceil(2*d.height)), paper)
+	c := newCanvas(int(math.Ceil(2*d.height)), paper)
 	d.paint(c, 0, 0, 2)
 	if err := png.Encode(w, c.RGBA); err != nil {
 		return fmt.Errorf("write picture: %w", err)
