@@ -76,7 +76,7 @@ func (r *run) build(ctx context.Context, s *side) error {
 	var commands, files, starts []string
 	var recipes []build.Recipe
 	done := map[string]bool{}
-	for _, v := range r.toBuild(s.from) {
+	for _, v := range r.toBuild(*s) {
 		starts = append(starts, fmt.Sprintf("%q %q", v.Harness.Command, environ(v.Harness.Env)))
 		recipe, err := r.recipe(ctx, *s, v.Build)
 		if err != nil {
@@ -102,7 +102,7 @@ func (r *run) build(ctx context.Context, s *side) error {
 	}
 	s.impl.Harness.Command = commands[1]
 	s.impl.Toolchain = build.Toolchain(ctx, s.dir, commands...)
-	s.impl.Digest = build.Combine(r.Suite.Digest, s.impl, starts)
+	s.impl.Digest = build.Combine(r.written(*s).Digest, s.impl, starts)
 	return nil
 }
 
@@ -118,10 +118,10 @@ func (r *run) buildVariant(ctx context.Context, s *side, b suite.Build, log io.W
 	return r.make(ctx, s, []build.Recipe{recipe}, log)
 }
 
-// toBuild are the variants of an implementation that are built: all of them, or
+// toBuild are the variants of a side that are built: all of them, or
 // those of the cases that were asked for.
-func (r *run) toBuild(implementation string) []suite.Variant {
-	all := r.variants(implementation)
+func (r *run) toBuild(s side) []suite.Variant {
+	all := r.variants(s)
 	if !r.narrow {
 		return all
 	}

@@ -47,8 +47,10 @@ func (r *run) buildLaunchers(ctx context.Context) error {
 }
 
 // benchmark finds one of the suite by name.
-func (o Options) benchmark(name string) suite.Benchmark {
-	for _, b := range o.Suite.Benchmarks {
+func (o Options) benchmark(name string) suite.Benchmark { return benchmarkOf(o.Suite, name) }
+
+func benchmarkOf(s *suite.Suite, name string) suite.Benchmark {
+	for _, b := range s.Benchmarks {
 		if b.Name == name {
 			return b
 		}

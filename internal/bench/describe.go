@@ -123,14 +123,16 @@ func (r *run) add(s side, c suite.Case, timers []measure.Timer) error {
 		c.Samples = trial.ScoreSamples
 	}
 	measured := trial.Case{
-		Key: key, Params: r.benchmark(c.Benchmark).Complete(c.Params).Map(), Implementation: c.Implementation,
+		Key: key, Params: benchmarkOf(r.written(s), c.Benchmark).Complete(c.Params).Map(), Implementation: c.Implementation,
 		Timer: c.Timer, Samples: c.Samples, Warmup: c.Warmup, Bytes: c.Bytes,
 	}
 	var err error
 	if r.checked() {
-		measured.Launch, measured.Arguments, err = r.launchOf(s.dir, c)
+		own := r.Options
+		own.Suite = r.written(s)
+		measured.Launch, measured.Arguments, err = own.launchOf(s.dir, c)
 	} else {
-		measured.Arguments, err = r.benchmark(c.Benchmark).Arguments(c.Params)
+		measured.Arguments, err = benchmarkOf(r.written(s), c.Benchmark).Arguments(c.Params)
 	}
 	if err != nil {
 		return err

@@ -78,7 +78,7 @@ type fuzz struct {
 func (r *run) searching(what FuzzOptions) (*fuzz, error) {
 	f := &fuzz{run: r, FuzzOptions: what, built: map[string]bool{}}
 	for _, s := range r.sides {
-		for _, v := range r.variants(s.from) {
+		for _, v := range r.variants(s) {
 			f.built[s.from+v.Build.Key()] = true
 		}
 	}

@@ -51,7 +51,7 @@ func (r *run) meet(ctx context.Context) (harness.Welcome, error) {
 // open starts the candidate's first harness.
 func (r *run) open(ctx context.Context) (*harness.Session, error) {
 	s := r.sides[0]
-	h := r.variants(s.from)[0].Harness
+	h := r.variants(s)[0].Harness
 	for _, launcher := range r.launchers {
 		h.Command, h.Env = launcher, nil
 	}
@@ -142,7 +142,7 @@ func (r *run) calibrationTimer(known []measure.Timer) measure.Timer {
 // runner measures the cases of a side.
 func (r *run) runner(s side) (trial.Runner, error) {
 	log := r.logs[s.name]
-	variants := r.variants(s.from)
+	variants := r.variants(s)
 	if h := variants[0].Harness; r.plain() {
 		return &trial.Commands{
 			Command: s.command(h, log, r.deviceEnv()...), Format: formatName(h.Format), Output: h.Output, Side: s.name,

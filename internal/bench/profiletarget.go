@@ -36,14 +36,14 @@ func (p *profiling) target(s side, name string) (tool.Target, error) {
 	}
 	log := p.logs[s.name]
 	if t.Plain {
-		t.Command = s.command(p.variants(s.from)[0].Harness, log, p.deviceEnv()...)
+		t.Command = s.command(p.variants(s)[0].Harness, log, p.deviceEnv()...)
 		return t, nil
 	}
 	c, ok := p.caseOf(s.name, name)
 	if !ok {
 		return t, fmt.Errorf("%s has no case %s", s.name, name)
 	}
-	for _, v := range p.variants(s.from) {
+	for _, v := range p.variants(s) {
 		if slices.ContainsFunc(v.Cases, func(x suite.Case) bool { return x.Name() == name }) {
 			t.Command = s.command(p.harnessFor(v.Harness, c), log, p.deviceEnv()...)
 		}

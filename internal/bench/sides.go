@@ -22,7 +22,9 @@ type side struct {
 	name string // as the record calls it
 	from string // the implementation of the suite it is built as: a base is a candidate
 	dir  string // where its commands run
-	impl measure.Implementation
+	// suite is the run's with the side's own values of tunables, where they are others; else nil.
+	suite *suite.Suite
+	impl  measure.Implementation
 	// known says that its digest covers everything it consists of, as far as the
 	// suite declares it. A script may load files that nobody declared.
 	known, scripted bool
@@ -44,7 +46,11 @@ func (r *run) prepare(ctx context.Context) error {
 		if baseline, ok := r.baseline(ctx, base.impl.Commit); ok {
 			names = append(names, baseline)
 		}
-		for _, s := range names[1:] {
+		for i := range names[1:] {
+			s := &names[i+1]
+			if err := r.tunedAsWritten(s); err != nil {
+				return &trial.SideError{Side: s.name, Err: err}
+			}
 			if err := s.define(r.Dir, r.overlay); err != nil {
 				return &trial.SideError{Side: s.name, Err: err}
 			}
@@ -136,17 +142,43 @@ func relativeTo(root, dir string) (string, error) {
 	return filepath.Rel(root, dir)
 }
 
-// variants are what has to be built and started for an implementation. Before
-// the harness has listed its cases there are none, and the suite's own commands serve.
-func (r *run) variants(implementation string) []suite.Variant {
+// tunedAsWritten gives a commit the values of tunables that its own suite has: everything else of a
+// suite says how to measure, these say what is measured.
+func (r *run) tunedAsWritten(s *side) error {
+	if r.Path == "" {
+		return nil
+	}
+	was, err := suite.Load(filepath.Join(s.dir, filepath.Base(r.Path)))
+	if err != nil { // it has none, or none that can be read, which define tells
+		return nil //nolint:nilerr // the change's own serves
+	}
+	own, err := r.Suite.TunedAs(was)
+	if err == nil && own != r.Suite {
+		s.suite = own
+	}
+	return err
+}
+
+// written is the suite that a side is built and started by.
+func (r *run) written(s side) *suite.Suite {
+	if s.suite != nil {
+		return s.suite
+	}
+	return r.Suite
+}
+
+// variants are what has to be built and started for a side. Before the harness has
+// listed its cases there are none, and the suite's own commands serve.
+func (r *run) variants(s side) []suite.Variant {
 	var list []suite.Variant
-	for _, v := range r.Suite.Variants() {
+	written, implementation := r.written(s), s.from
+	for _, v := range written.Variants() {
 		if v.Implementation == implementation {
 			list = append(list, v)
 		}
 	}
 	if len(list) == 0 {
-		i, _ := r.Suite.Implementation(implementation)
+		i, _ := written.Implementation(implementation)
 		list = []suite.Variant{{Implementation: implementation, Build: i.Build, Harness: i.Harness}}
 	}
 	return list

@@ -119,7 +119,35 @@ func (s *Suite) Tuned(benchmark string, values map[string]any) (*Suite, error) {
 	}) {
 		return nil, fmt.Errorf("the constraints of benchmark %q rule these values out for every config: %s", benchmark, why)
 	}
-	return resolve(s.root, s.doc, s.listed, &tuning{benchmark, plain}, &problems{files: s.Files})
+	return resolve(s.root, s.doc, s.listed, &tuning{benchmark, map[string]map[string]any{benchmark: plain}}, &problems{files: s.Files})
+}
+
+// TunedAs is the suite with the defaults of another one, where both have a tunable and the value:
+// a commit is measured with the suite of its change, and still computed in its own way.
+func (s *Suite) TunedAs(other *Suite) (*Suite, error) {
+	t := &tuning{values: map[string]map[string]any{}}
+	for _, b := range s.Benchmarks {
+		i := slices.IndexFunc(other.Benchmarks, func(o Benchmark) bool { return o.Name == b.Name })
+		if b.Tune == nil || i < 0 || other.Benchmarks[i].Tune == nil {
+			continue
+		}
+		for _, p := range b.Tune.Parameters {
+			j := other.Benchmarks[i].Tune.index(p.Name)
+			if j < 0 {
+				continue
+			}
+			if v := other.Benchmarks[i].Tune.Parameters[j].Default; v != p.Default && slices.Contains(p.Values, v) {
+				if t.values[b.Name] == nil {
+					t.values[b.Name] = map[string]any{}
+				}
+				t.values[b.Name][p.Name] = v
+			}
+		}
+	}
+	if len(t.values) == 0 {
+		return s, nil
+	}
+	return resolve(s.root, s.doc, s.listed, t, &problems{files: s.Files})
 }
 
 // TunesBuild tells whether points of a benchmark differ in how an implementation is built,
@@ -170,21 +198,27 @@ func (t *Tune) names() []string {
 
 // tuning is what a resolver is to choose in place of the defaults.
 type tuning struct {
-	benchmark string
-	values    map[string]any
+	only   string                    // the one benchmark to keep; empty for all
+	values map[string]map[string]any // by benchmark
 }
 
 // wants tells whether a benchmark is one that the suite is to have.
-func (t *tuning) wants(benchmark string) bool { return t == nil || t.benchmark == benchmark }
+func (t *tuning) wants(benchmark string) bool {
+	return t == nil || t.only == "" || t.only == benchmark
+}
 
 // String tells tuned suites apart, in their digest.
 func (t *tuning) String() string {
 	if t == nil {
 		return ""
 	}
-	lines := []string{"tuned " + t.benchmark}
-	for _, name := range slices.Sorted(maps.Keys(t.values)) {
-		lines = append(lines, fmt.Sprintf("%s %T %s", name, t.values[name], formatValue(t.values[name])))
+	lines := []string{"tuned " + t.only}
+	for _, benchmark := range slices.Sorted(maps.Keys(t.values)) {
+		lines = append(lines, benchmark)
+		for _, name := range slices.Sorted(maps.Keys(t.values[benchmark])) {
+			v := t.values[benchmark][name]
+			lines = append(lines, fmt.Sprintf("%s %T %s", name, v, formatValue(v)))
+		}
 	}
 	return strings.Join(lines, "\n") + "\n"
 }
@@ -226,7 +260,9 @@ func (r *resolver) tune(e *entry[benchmarkDoc], b *Benchmark) {
 	}
 	b.Tune = t
 	if r.tuning != nil {
-		b.tuned = r.tuning.values
+		b.tuned = r.tuning.values[b.Name]
+	}
+	if r.tuning != nil && r.tuning.only != "" {
 		b.Configs = slices.DeleteFunc(b.Configs, func(c Config) bool {
 			ok, _ := b.Allows(c.Params, b.tuned)
 			return !ok

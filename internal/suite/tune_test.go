@@ -26,7 +26,7 @@ benchmarks:
       # the smaller config has no room for the largest block
   max:
     matrix: {N: [16]}
-    tune: {parameters: {BLOCK: [64], UNROLL: [2, 4]}}
+    tune: {parameters: {BLOCK: [64, 128, 256], UNROLL: {values: [2, 4], default: 2}}}
 `
 
 func TestTuned(t *testing.T) {
@@ -157,5 +157,24 @@ func TestTunedDiscovers(t *testing.T) {
 	}
 	if _, err := s.Fill([]Listed{{Name: "a", Configs: []Config{{Params: Params{{"N", 2.0}}}}}}); err == nil {
 		t.Error("a constraint that rules out the default for what the harness lists")
+	}
+}
+
+// A base is measured with the suite of its change and its own defaults.
+func TestTunedAs(t *testing.T) {
+	s := parse(t, tunedSuite)
+	was := parse(t, strings.NewReplacer("[64, 128, 256]", "{values: [64, 128, 256], default: 128}", "default: 2", "default: 4", "fast: [false", "quick: [false").Replace(tunedSuite))
+	tuned, err := s.TunedAs(was)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := tuned.Benchmarks[0].Complete(Params{{"N", 4096.0}}).String(); got != "N: 4096, BLOCK: 128, UNROLL: 4, fast: false" {
+		t.Error(got)
+	}
+	if len(tuned.Cases()) != len(s.Cases()) || tuned.Digest == s.Digest {
+		t.Errorf("%d cases, want %d", len(tuned.Cases()), len(s.Cases()))
+	}
+	if same, err := s.TunedAs(parse(t, tunedSuite)); err != nil || same != s {
+		t.Errorf("the same defaults make another suite: %v", err)
 	}
 }
