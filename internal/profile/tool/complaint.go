@@ -57,9 +57,15 @@ var complaints = []complaint{
 	{"importer binary and its dependencies were not found", "nsys cannot turn its trace into a report: its host part is missing", "install nsight-systems and not only nsight-systems-target"},
 	{"does not contain gpu trace data", "the trace has no kernel", "does the harness run on this GPU?"},
 	{"does not contain cuda kernel data", "the trace has no kernel", "does the harness run on this GPU?"},
-	{"the application returned an error code", "the program failed under the profiler", "run it without: the same command must end with 0"},
-	{"no kernels were profiled", "no kernel ran that fits the selection", "check profile.kernel and profile.nvtx of the benchmark"},
+	{"the application returned an error code", programFailed, "run it without: the same command must end with 0"},
+	{"no kernels were profiled", noKernel, "check profile.kernel and profile.nvtx of the benchmark"},
 }
+
+// What follows from a program that fails by itself; then its own words say more.
+const (
+	programFailed = "the program failed under the profiler"
+	noKernel      = "no kernel ran that fits the selection"
+)
 
 // explained finds the complaint that tells most in what a tool printed; without one
 // that we know, its own first error.

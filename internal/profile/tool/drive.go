@@ -40,6 +40,9 @@ func drive(ctx context.Context, t Target, wrap []string, how driving) error {
 	if trouble, ok := errors.AsType[*Trouble](err); ok {
 		return trouble
 	}
+	if e, ok := errors.AsType[*harness.Error](err); ok {
+		e.Command = t.Command.Line // with the tool's own words before it nobody would find it
+	}
 	return &Trouble{
 		Tool: how.tool, What: t.what(), Why: err.Error(),
 		Fix: "by hand, without the tool: cd " + quote(t.Command.Dir) + " && " + t.Command.Line, Err: err,

@@ -166,9 +166,10 @@ func (o NcuOptions) judge(t Target, log, talk, report string, err error) error {
 	var found bool
 	if trouble.Why, trouble.Fix, found = explained(log); !found && err != nil {
 		// Before it opens its log it complains where the program prints.
-		if trouble.Why, trouble.Fix, found = explained(talk); !found {
-			return err
-		}
+		trouble.Why, trouble.Fix, found = explained(talk)
+	}
+	if err != nil && (!found || trouble.Why == programFailed || trouble.Why == noKernel) {
+		return err
 	}
 	if !found {
 		trouble.Why, trouble.Fix = "it left no report, and says no reason", "run it by hand and see: "+o.Program+" "+t.Command.Line
