@@ -140,7 +140,7 @@ func (t *tuner) chooseCase() error {
 		if t.Options.benchmark(c.Benchmark).Tune != nil {
 			tunable = append(tunable, c.Name())
 		}
-		if t.TuneOptions.Case == "" || c.Name() == t.TuneOptions.Case || measure.MatchCase(t.TuneOptions.Case, c.Name(), c.Benchmark) {
+		if t.Case == "" || c.Name() == t.Case || measure.MatchCase(t.Case, c.Name(), c.Benchmark) {
 			t.target = c
 			matching = append(matching, c.Name())
 		}
@@ -149,9 +149,9 @@ func (t *tuner) chooseCase() error {
 	case len(tunable) == 0:
 		return errors.New("no benchmark of the suite has anything to tune: write tune for one, with the parameters to try")
 	case len(matching) == 0:
-		return fmt.Errorf("no case matches %q; these can be tuned: %s", t.TuneOptions.Case, strings.Join(tunable, ", "))
+		return fmt.Errorf("no case matches %q; these can be tuned: %s", t.Case, strings.Join(tunable, ", "))
 	case len(matching) > 1:
-		return fmt.Errorf("%d cases match %q, and one is tuned at a time: choose one of %s", len(matching), t.TuneOptions.Case, strings.Join(matching, ", "))
+		return fmt.Errorf("%d cases match %q, and one is tuned at a time: choose one of %s", len(matching), t.Case, strings.Join(matching, ", "))
 	case !slices.Contains(tunable, t.target.Name()):
 		return fmt.Errorf("benchmark %q has nothing to tune; these can be: %s", t.target.Benchmark, strings.Join(tunable, ", "))
 	}

@@ -3,6 +3,7 @@ package bench
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 
 	"github.com/goatnote-inc/pawl/internal/tune"
@@ -40,7 +41,7 @@ func (t *tuner) outcomes(list []tune.Evaluation) []search.Outcome {
 	if len(ranked) == 0 {
 		return nil
 	}
-	first, rest := ranked[:min(warmest, len(ranked))], ranked[min(warmest, len(ranked)):]
+	first, rest := ranked[:min(warmest, len(ranked))], slices.Clone(ranked[min(warmest, len(ranked)):])
 	for _, e := range list {
 		if e.Status != tune.OK && e.Status != tune.Pruned {
 			rest = append(rest, e)
@@ -49,7 +50,7 @@ func (t *tuner) outcomes(list []tune.Evaluation) []search.Outcome {
 	g := rand.New(rand.NewPCG(t.Seed, 1))
 	g.Shuffle(len(rest), func(i, j int) { rest[i], rest[j] = rest[j], rest[i] })
 	var out []search.Outcome
-	for _, e := range append(first[:len(first):len(first)], rest...) {
+	for _, e := range slices.Concat(first, rest) {
 		if point, ok := t.point(e.Point); ok {
 			out = append(out, search.Outcome{Point: point, Value: e.Value / ranked[0].Value, Failed: e.Status != tune.OK, Cost: e.Seconds(), Noise: e.Noise()})
 		}

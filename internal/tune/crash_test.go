@@ -16,8 +16,8 @@ import (
 const crashing = "PAWL_TEST_TUNE_JOURNAL"
 
 func TestMain(m *testing.M) {
-	if path := os.Getenv(crashing); path != "" {
-		if err := writer(path); err != nil {
+	if os.Getenv(crashing) != "" {
+		if err := writer(crashJournal); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -26,7 +26,10 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-const crashPoints = 300
+const (
+	crashPoints  = 300
+	crashJournal = "tuning/journal.jsonl" // in the folder where the writer runs
+)
 
 // writer evaluates what the journal does not hold yet, and says each point when it is on disk.
 func writer(path string) error {
@@ -71,11 +74,12 @@ func TestKilled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join(t.TempDir(), "tuning", "journal.jsonl")
+	dir := t.TempDir()
+	path := filepath.Join(dir, crashJournal)
 	before := map[string]bool{} // in the journal
 	for killed, finished := 0, false; !finished; {
 		cmd := exec.CommandContext(t.Context(), program)
-		cmd.Env = append(os.Environ(), crashing+"="+path)
+		cmd.Dir, cmd.Env = dir, append(os.Environ(), crashing+"=1")
 		cmd.Stderr = os.Stderr
 		out, err := cmd.StdoutPipe()
 		if err != nil {
