@@ -1,0 +1,214 @@
+package tune
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// nsPerMS: milliseconds are the unit of every time in a Kernel Tuner cache.
+const nsPerMS = 1e6
+
+// ktErrors are the texts that stand in place of a time.
+var ktErrors = map[string]Status{
+	"InvalidConfig":           Pruned,
+	"CompilationFailedConfig": CompileError,
+	"RuntimeFailedConfig":     RuntimeError,
+}
+
+// kernelTuner reads the cache file of Kernel Tuner.
+func (t *topLevel) kernelTuner() (Header, []Evaluation, error) {
+	var names []string
+	var values map[string][]any
+	if !t.field("tune_params_keys", &names) || !t.field("tune_params", &values) {
+		return Header{}, nil, errors.New("cache of Kernel Tuner: want tune_params_keys and tune_params")
+	}
+	m := newImported()
+	for _, name := range names {
+		if len(values[name]) == 0 || len(values[name]) > maxEvaluations {
+			return Header{}, nil, fmt.Errorf("cache of Kernel Tuner: parameter %.40q has %d values", name, len(values[name]))
+		}
+		for _, v := range values[name] {
+			if err := m.value(name, v); err != nil {
+				return Header{}, nil, fmt.Errorf("cache of Kernel Tuner: %w", err)
+			}
+		}
+	}
+	objective := "time"
+	t.field("objective", &objective)
+	for i, raw := range t.cache {
+		e, err := ktEvaluation(raw, m.names, objective)
+		if err == nil {
+			for _, name := range m.names {
+				err = errors.Join(err, m.value(name, e.Point[name]))
+			}
+		}
+		if err == nil {
+			err = m.add(e)
+		}
+		if err != nil {
+			return Header{}, nil, fmt.Errorf("cache of Kernel Tuner: entry %d: %w", i+1, err)
+		}
+	}
+	var kernel, device string
+	t.field("kernel_name", &kernel)
+	t.field("device_name", &device)
+	h, err := m.header(kernel, device)
+	return h, m.list, err
+}
+
+func ktEvaluation(raw json.RawMessage, names []string, objective string) (e Evaluation, err error) {
+	var entry map[string]any
+	if err := json.Unmarshal(raw, &entry); err != nil {
+		return e, err
+	}
+	e.Point = make(map[string]any, len(names))
+	for _, name := range names {
+		v, ok := entry[name]
+		if !ok {
+			return e, fmt.Errorf("it has no %.40q", name)
+		}
+		e.Point[name] = v
+	}
+	seconds := func(name string) float64 {
+		x, _ := entry[name].(float64)
+		return max(x, 0) / 1e3
+	}
+	e.Build, e.Check, e.Measure = seconds("compile_time"), seconds("verification_time"), seconds("benchmark_time")
+	stamp, _ := entry["timestamp"].(string)
+	e.At = instant(stamp)
+	for _, name := range []string{"__error__", objective, "time"} {
+		word, isText := entry[name].(string)
+		if !isText {
+			continue
+		}
+		status, known := ktErrors[word]
+		if !known {
+			return e, fmt.Errorf("%.40q is no failure that is known", word)
+		}
+		e.Status = status
+		return e, nil
+	}
+	times, err := floats(entry["times"])
+	if err != nil {
+		return e, err
+	}
+	if mean, ok := entry["time"].(float64); ok && len(times) == 0 && mean > 0 {
+		times = []float64{mean}
+	}
+	if len(times) == 0 { // a time that was NaN
+		e.Status, e.Why = RuntimeError, "there is no time"
+		return e, nil
+	}
+	e.measured(times, nsPerMS)
+	return e, nil
+}
+
+// floats are the numbers of a list; what was no number in Python is left out.
+func floats(v any) ([]float64, error) {
+	list, _ := v.([]any)
+	if len(list) > maxSamples {
+		return nil, fmt.Errorf("more than %d times", maxSamples)
+	}
+	var out []float64
+	for _, x := range list {
+		switch x := x.(type) {
+		case float64:
+			out = append(out, x)
+		case nil:
+		default:
+			return nil, fmt.Errorf("%v is no time", x)
+		}
+	}
+	return out, nil
+}
+
+// exportKernelTuner writes a cache file, one entry a line, as Kernel Tuner does.
+func exportKernelTuner(w io.Writer, h Header, list []Evaluation) error {
+	var keys []string
+	params := map[string][]any{}
+	for _, p := range h.Space.Parameters {
+		keys = append(keys, p.Name)
+		params[p.Name] = p.Values
+	}
+	head, err := json.Marshal(struct {
+		Schema    string           `json:"schema_version"`
+		Device    string           `json:"device_name"`
+		Kernel    string           `json:"kernel_name"`
+		Size      []int            `json:"problem_size"`
+		Keys      []string         `json:"tune_params_keys"`
+		Params    map[string][]any `json:"tune_params"`
+		Objective string           `json:"objective"`
+	}{"1.0.0", h.Device.Name, h.Case, []int{}, keys, params, "time"})
+	if err != nil {
+		return fmt.Errorf("write a Kernel Tuner cache: %w", err)
+	}
+	var b strings.Builder
+	b.Write(head[:len(head)-1])
+	b.WriteString(`,"cache":{`)
+	for i, e := range list {
+		key, entry, err := ktEntry(e, keys)
+		if err != nil {
+			return fmt.Errorf("write a Kernel Tuner cache: evaluation %d: %w", e.N, err)
+		}
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		fmt.Fprintf(&b, "\n%s: %s", key, entry)
+	}
+	b.WriteString("}\n}\n")
+	_, err = io.WriteString(w, b.String())
+	return err
+}
+
+func ktEntry(e Evaluation, keys []string) (key, entry []byte, err error) {
+	out := map[string]any{
+		"compile_time": e.Build * 1e3, "verification_time": e.Check * 1e3, "benchmark_time": e.Measure * 1e3,
+		"strategy_time": 0, "framework_time": 0, "timestamp": e.At.Format(time.RFC3339Nano),
+	}
+	if e.Status == OK {
+		sum, times := 0.0, make([]float64, len(e.Samples))
+		for i, x := range e.Samples {
+			times[i] = x / nsPerMS
+			sum += times[i]
+		}
+		out["times"], out["time"] = times, sum/float64(len(times)) // theirs is the mean
+	} else {
+		out["time"] = ktError(e.Status)
+	}
+	var parts []string
+	for _, name := range keys {
+		out[name] = e.Point[name]
+		parts = append(parts, valueText(e.Point[name]))
+	}
+	if key, err = json.Marshal(strings.Join(parts, ",")); err != nil {
+		return nil, nil, err
+	}
+	entry, err = json.Marshal(out)
+	return key, entry, err
+}
+
+func ktError(s Status) string {
+	for text, status := range ktErrors {
+		if status == s {
+			return text
+		}
+	}
+	return "RuntimeFailedConfig" // wrong and timeout: nothing else says that it ran
+}
+
+// valueText writes a value as people do: 64, 0.5, fast, true.
+func valueText(v any) string {
+	switch v := v.(type) {
+	case string:
+		return v
+	case bool:
+		return strconv.FormatBool(v)
+	}
+	x, _ := number(v)
+	return strconv.FormatFloat(x, 'f', -1, 64)
+}
