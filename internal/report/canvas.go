@@ -116,13 +116,28 @@ func (c *canvas) dashes(x, y, height int, fill color.Color) {
 	}
 }
 
+// The letters that the fonts have: Latin ones, and a few signs.
+const (
+	lastLetter = 0x24f
+	signs      = "…–—·→"
+)
+
+// drawnLetters are all that drawable lets through.
+func drawnLetters() []rune {
+	list := []rune(signs)
+	for r := rune(' '); r <= lastLetter; r++ {
+		list = append(list, r)
+	}
+	return list
+}
+
 // drawable replaces letters that the fonts do not have: an empty box says nothing.
 func drawable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if hidden(r) {
 			return -1
 		}
-		if r > 0x24f && !strings.ContainsRune("…–—·→", r) {
+		if r > lastLetter && !strings.ContainsRune(signs, r) {
 			return '?'
 		}
 		return r

@@ -170,18 +170,36 @@ var outlines = sync.OnceValue(func() [3]*sfnt.Font {
 // large and scaled down, so that nothing is rounded to pixels.
 const fine = 64.0
 
-func textWidth(kind faceKind, size float64, text string) float64 {
-	f, buffer, total := outlines()[kind], &sfnt.Buffer{}, fixed.Int26_6(0)
-	for _, r := range text {
-		glyph, err := f.GlyphIndex(buffer, r)
-		if err != nil {
-			continue
-		}
-		if advance, err := f.GlyphAdvance(buffer, glyph, fixed.Int26_6(fine*64), font.HintingNone); err == nil {
-			total += advance
+// advances are how wide the letters are that a drawing may have, at size 1: layout asks
+// for them again and again.
+var advances = sync.OnceValue(func() [3]map[rune]float64 {
+	var table [3]map[rune]float64
+	for kind, f := range outlines() {
+		table[kind] = map[rune]float64{}
+		buffer := &sfnt.Buffer{}
+		for _, r := range drawnLetters() {
+			glyph, err := f.GlyphIndex(buffer, r)
+			if err != nil {
+				continue
+			}
+			if advance, err := f.GlyphAdvance(buffer, glyph, fixed.Int26_6(fine*64), font.HintingNone); err == nil {
+				table[kind][r] = float64(advance) / 64 / fine
+			}
 		}
 	}
-	return float64(total) / 64 / fine * size
+	return table
+})
+
+func textWidth(kind faceKind, size float64, text string) float64 {
+	table, total := advances()[kind], 0.0
+	for _, r := range text {
+		width, known := table[r]
+		if !known {
+			width = table['?'] // as which it is drawn
+		}
+		total += width
+	}
+	return total * size
 }
 
 // shortened leaves out the middle of a text that is wider than most.
