@@ -43,6 +43,35 @@ func TestTuneLive(t *testing.T) {
 	}
 }
 
+// Live: half a minute is enough for a useful answer, and no more is taken. PAWL_LAB_BUDGET is
+// another time, such as 20m.
+func TestTuneLiveBudget(t *testing.T) {
+	if os.Getenv("PAWL_LAB") == "" {
+		t.Skip("set PAWL_LAB: it measures for minutes")
+	}
+	budget := 30 * time.Second
+	if text := os.Getenv("PAWL_LAB_BUDGET"); text != "" {
+		var err error
+		if budget, err = time.ParseDuration(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	o := liveExample(t, "matmul-c")
+	began := time.Now()
+	found := liveSearch(t, o, TuneOptions{Case: "matmul/N256", Budget: budget})
+	took := time.Since(began)
+	chosen := liveFinal(t, o, "matmul/N256", found)
+	gain, spread := inTurns(t, o, "matmul/N256", found.Default.Point, chosen)
+	fmt.Printf("a budget of %v took %.1f s (%+.1f %%): %d evaluations, %v; the default takes %.2f times as long (rounds %.1f %%)\n",
+		budget, took.Seconds(), 100*(took.Seconds()/budget.Seconds()-1), len(found.Evaluations), chosen, gain, 100*spread)
+	if took.Seconds() > 1.02*budget.Seconds()+1 { // cleaning up takes its time on a busy machine
+		t.Errorf("a budget of %v took %v", budget, took)
+	}
+	if gain < 1 {
+		t.Errorf("what was found in %v is slower than the default: %.3f", budget, gain)
+	}
+}
+
 // liveExample is a copy of an example in a repository of its own. Its harness, which no point
 // changes, is compiled once.
 func liveExample(t *testing.T, folder string) Options {
