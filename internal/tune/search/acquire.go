@@ -2,8 +2,6 @@ package search
 
 import "math"
 
-var local = knob("local", 0)
-
 // promising gives the candidate with the largest expected improvement.
 func (m *Model) promising() int {
 	y, mean, variance := m.values()
@@ -18,16 +16,8 @@ func (m *Model) promising() int {
 		target = mean
 	}
 	var only map[int]bool
-	if *local > 0 && (len(m.known)-m.source)%int(*local) == 0 {
-		only = map[int]bool{}
-		for _, t := range m.top(1) {
-			m.near(t)
-			for q := range m.space.Neighbours(t) {
-				if m.unseen.has(q) {
-					only[q] = true
-				}
-			}
-		}
+	if (len(m.known)-m.source)%everyThird == 0 {
+		only = m.untried()
 	}
 	best, most := -1, math.Inf(-1)
 	for c, p := range m.pool.points {
@@ -50,6 +40,46 @@ func (m *Model) promising() int {
 	return best
 }
 
+// untried gives the unseen neighbours of the best point along the parameter in which
+// the fewest of its neighbours are known. What the process thinks of a parameter from
+// far away (no shared memory is slow) can be wrong where it matters, and it would not
+// look again: so every parameter of the best is turned once.
+func (m *Model) untried() map[int]bool {
+	top := m.top(1)
+	if len(top) == 0 {
+		return nil
+	}
+	m.near(top[0])
+	own := m.space.Point(top[0])
+	seen := make([]int, len(own))
+	free := make([][]int, len(own))
+	for q := range m.space.Neighbours(top[0]) {
+		k := 0
+		for other := m.space.Point(q); other[k] == own[k]; {
+			k++
+		}
+		if m.unseen.has(q) {
+			free[k] = append(free[k], q)
+		} else {
+			seen[k]++
+		}
+	}
+	only, least := map[int]bool{}, math.MaxInt
+	for k, list := range free {
+		if len(list) == 0 || seen[k] > least {
+			continue
+		}
+		if seen[k] < least {
+			clear(only)
+			least = seen[k]
+		}
+		for _, q := range list {
+			only[q] = true
+		}
+	}
+	return only
+}
+
 // values gives the logarithms of all values, and the level and the variance of the
 // process. A point that has no value counts with what those before it predict.
 func (m *Model) values() (y []float64, mean, variance float64) {
@@ -68,9 +98,7 @@ func (m *Model) values() (y []float64, mean, variance float64) {
 		row, level := m.gp.rows[i], m.level(i)
 		y[i] = k.y
 		if k.state != worked {
-			expected := dot(z[:i], row[:i]) + guess*(level-dot(o[:i], row[:i]))
-			y[i] = expected
-			_ = failMode
+			y[i] = dot(z[:i], row[:i]) + guess*(level-dot(o[:i], row[:i]))
 		}
 		o[i] = (level - dot(o[:i], row[:i])) / row[i]
 		z[i] = (y[i] - dot(z[:i], row[:i])) / row[i]

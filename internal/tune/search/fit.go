@@ -14,6 +14,7 @@ type fitter struct {
 	y      []float64
 	level  []float64 // 1 where the level of the values is not known, 0 where it is 0
 
+	k       kernel    // of the weights that are tried
 	factor  []float64 // scratch: the factor of the covariance, a row a point
 	z, o    []float64 // scratch: values and levels against the factor
 	scratch [][]float64
@@ -31,19 +32,22 @@ func newFitter(axes []axis, usual weights, spread []float64, points [][]uint16, 
 // weight moved.
 func (f *fitter) fit(start weights, rounds int) weights {
 	best, w := slices.Clone(start), slices.Clone(start)
-	score := f.likelihood(best)
+	f.k = newKernel(f.axes, w)
+	score := f.likelihood(w)
 	step := 1.0
 	for range rounds {
 		moved := false
 		for i := range best {
 			for _, by := range []float64{step, -step} {
 				w[i] = best[i] + by
+				f.rebuild(w, i)
 				if s := f.likelihood(w); s > score+1e-6 {
 					score, best[i], moved = s, w[i], true
 					break
 				}
 				w[i] = best[i]
 			}
+			f.rebuild(w, i)
 		}
 		if !moved {
 			step /= 2
@@ -52,16 +56,28 @@ func (f *fitter) fit(start weights, rounds int) weights {
 	return best
 }
 
+// rebuild makes the tables anew that depend on a weight.
+func (f *fitter) rebuild(w weights, changed int) {
+	together, at := len(w)-2, 0
+	for i, a := range f.axes {
+		next := at + len(a.squares) + 1
+		if changed == together || at <= changed && changed < next {
+			a.fill(f.k.tables[i], w[at:next], w[together])
+		}
+		at = next
+	}
+}
+
 // likelihood is the logarithm of the marginal likelihood, with the level and the
 // variance of the process profiled out, less how unusual the weights are.
 func (f *fitter) likelihood(w weights) float64 {
 	n := len(f.y)
-	k, noise := newKernel(f.axes, w), w.noise()
+	noise := w.noise()
 	logDet := 0.0
 	var oo, oz, zz float64
 	for i := range n {
 		row := f.factor[i*n : i*n+i+1]
-		f.scratch = k.of(f.points[i], f.scratch)
+		f.scratch = f.k.of(f.points[i], f.scratch)
 		for j := range i {
 			other := f.factor[j*n : j*n+j+1]
 			row[j] = (common(f.scratch, f.points[j]) - dot(row[:j], other[:j])) / other[j]

@@ -8,28 +8,23 @@ import "math"
 type weights []float64
 
 // What kernels usually have, and how far they are from it: the fit starts here and is
-// held back to here while there are few points.
-var (
-	usualNear     = knob("near", 0.7)
-	usualApart    = knob("apart", -2)
-	usualTogether = knob("together", -1)
-	usualNoise    = knob("noise", -6)
-
-	spreadNear     = knob("sdNear", 2)
-	spreadApart    = knob("sdApart", 1.5)
-	spreadTogether = knob("sdTogether", 1)
-	spreadNoise    = knob("sdNoise", 2)
+// held back to here while there are few points. Found on recorded spaces.
+const (
+	usualNear, spreadNear         = 0.7, 2.0
+	usualApart, spreadApart       = -2.0, 1.5
+	usualTogether, spreadTogether = -1.0, 1.0
+	usualNoise, spreadNoise       = -6.0, 2.0
 )
 
 // usual gives the weights before anything is known, and how sure that is.
 func usual(axes []axis) (w weights, spread []float64) {
 	for _, a := range axes {
 		for range a.squares {
-			w, spread = append(w, *usualNear), append(spread, *spreadNear)
+			w, spread = append(w, usualNear), append(spread, spreadNear)
 		}
-		w, spread = append(w, *usualApart), append(spread, *spreadApart)
+		w, spread = append(w, usualApart), append(spread, spreadApart)
 	}
-	return append(w, *usualTogether, *usualNoise), append(spread, *spreadTogether, *spreadNoise)
+	return append(w, usualTogether, usualNoise), append(spread, spreadTogether, spreadNoise)
 }
 
 func (w weights) noise() float64 { return math.Exp(w[len(w)-1]) }
@@ -45,31 +40,35 @@ type kernel struct {
 
 func newKernel(axes []axis, w weights) kernel {
 	k := kernel{width: make([]int, len(axes)), tables: make([][]float64, len(axes))}
-	together := math.Exp(w[len(w)-2])
-	next := 0
+	at := 0
 	for i, a := range axes {
-		table := make([]float64, a.width*a.width)
-		for _, s := range a.squares {
-			by := 5 * math.Exp(w[next])
-			next++
-			for j, d := range s {
-				table[j] += by * d
-			}
-		}
-		apart := math.Exp(w[next])
-		next++
-		for j, d := range table {
-			if j/a.width == j%a.width {
-				table[j] = 1
-				continue
-			}
-			r := math.Sqrt(d)
-			matern := (1 + r + d/3) * math.Exp(-r-apart)
-			table[j] = (1 + together*matern) / (1 + together)
-		}
-		k.width[i], k.tables[i] = a.width, table
+		k.width[i], k.tables[i] = a.width, make([]float64, a.width*a.width)
+		a.fill(k.tables[i], w[at:at+len(a.squares)+1], w[len(w)-2])
+		at += len(a.squares) + 1
 	}
 	return k
+}
+
+// fill writes the table of an axis for its weights.
+func (a axis) fill(table []float64, own weights, together float64) {
+	clear(table)
+	for f, s := range a.squares {
+		by := 5 * math.Exp(own[f])
+		for j, d := range s {
+			table[j] += by * d
+		}
+	}
+	apart, both := math.Exp(own[len(a.squares)]), math.Exp(together)
+	for x := range a.width {
+		table[x*a.width+x] = 1
+		for y := range x {
+			d := table[x*a.width+y]
+			r := math.Sqrt(d)
+			matern := (1 + r + d/3) * math.Exp(-r-apart)
+			v := (1 + both*matern) / (1 + both)
+			table[x*a.width+y], table[y*a.width+x] = v, v
+		}
+	}
 }
 
 // of prepares the kernel for one point against many.

@@ -9,13 +9,12 @@ import (
 	"github.com/goatnote-inc/pawl/internal/tune/space"
 )
 
-var (
-	initial  = knob("initial", 10)
-	refit    = knob("refit", 1.25)
-	fitMax   = knob("fitMax", 60)
-	fitSteps = knob("fitSteps", 3)
-	failMode = knob("failMode", 0)
-	jitter   = knob("jitter", 0)
+const (
+	design      = 6  // points that are spread out before the process is asked
+	fitPoints   = 50 // that the weights are fitted to, at most
+	fitRounds   = 3
+	everyFourth = 4 // of the points more, and the weights are fitted again
+	everyThird  = 3 // proposal is a neighbour of the best
 )
 
 // Model searches with a Gaussian process over the logarithm of the time. It evaluates
@@ -86,7 +85,7 @@ func (m *Model) Ask(n int) []int {
 }
 
 func (m *Model) next() int {
-	if len(m.known)-m.source < m.design() || math.IsInf(m.best, 1) && m.source == 0 {
+	if m.source == 0 && (len(m.known) < design || math.IsInf(m.best, 1)) {
 		return m.spreadOut()
 	}
 	m.learn()
@@ -132,14 +131,6 @@ func (m *Model) code(p int) []uint16 {
 	return code
 }
 
-// design is how many points are spread out before the process is asked.
-func (m *Model) design() int {
-	if m.source > 0 {
-		return 0
-	}
-	return int(*initial)
-}
-
 // spreadOut takes of some random points the one farthest from all that were taken.
 func (m *Model) spreadOut() int {
 	best, far := 0, math.Inf(-1)
@@ -169,17 +160,11 @@ func (m *Model) learn() {
 		}
 		return
 	}
-	m.nextFit = max(n+1, int(float64(n)**refit))
+	m.nextFit = n + max(1, n/everyFourth)
 	if points, y, level := m.training(); len(y) >= 4 {
-		m.weights = newFitter(m.axes, m.usual, m.spread, points, y, level).fit(m.weights, int(*fitSteps))
+		m.weights = newFitter(m.axes, m.usual, m.spread, points, y, level).fit(m.weights, fitRounds)
 	}
-	w := slices.Clone(m.weights)
-	if *jitter > 0 {
-		for i := range w {
-			w[i] += *jitter * m.rng.NormFloat64()
-		}
-	}
-	m.gp = gp{k: newKernel(m.axes, w), noise: w.noise()}
+	m.gp = gp{k: newKernel(m.axes, m.weights), noise: m.weights.noise()}
 	for _, k := range m.known {
 		m.gp.add(k.code)
 	}
@@ -195,7 +180,7 @@ func (m *Model) training() (points [][]uint16, y, level []float64) {
 			list = append(list, i)
 		}
 	}
-	if most := int(*fitMax); len(list) > most {
+	if most := fitPoints; len(list) > most {
 		slices.SortStableFunc(list, func(a, b int) int { return cmp.Compare(m.known[a].y, m.known[b].y) })
 		few := most / 3
 		rest, others := list[few:], most-few

@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-var (
-	poolMax = knob("poolMax", 2000)
-	scanMax = knob("scanMax", 20000)
+const (
+	poolPoints = 1000
+	scanPoints = 4000 // of which the best means come into the pool
 )
 
 // pool are the candidates the process is asked about, with their rows against its
@@ -48,7 +48,7 @@ func (p *pool) grow(g *gp, row []float64) {
 
 // fill makes a new pool.
 func (m *Model) fill() {
-	m.pool = pool{in: map[int]bool{}, whole: m.unseen.n <= int(*poolMax)}
+	m.pool = pool{in: map[int]bool{}, whole: m.unseen.n <= poolPoints}
 	if m.pool.whole {
 		for _, p := range m.unseen.list[:m.unseen.n] {
 			m.pool.put(&m.gp, int(p), m.code(int(p)))
@@ -61,7 +61,7 @@ func (m *Model) fill() {
 	for _, p := range m.scan() {
 		m.pool.put(&m.gp, p, m.code(p))
 	}
-	for range int(*poolMax) / 4 {
+	for range poolPoints / 4 {
 		if p, ok := m.unseen.draw(m.rng); ok {
 			m.pool.put(&m.gp, p, m.code(p))
 		}
@@ -83,7 +83,7 @@ func (m *Model) near(point int) {
 // scan predicts many points and gives those with the best means: a mean costs a
 // hundredth of a variance.
 func (m *Model) scan() []int {
-	list := make([]int, 0, min(m.unseen.n, int(*scanMax)))
+	list := make([]int, 0, min(m.unseen.n, scanPoints))
 	if m.unseen.n <= cap(list) {
 		for _, p := range m.unseen.list[:m.unseen.n] {
 			list = append(list, int(p))
@@ -99,17 +99,31 @@ func (m *Model) scan() []int {
 		y[i] -= mean * m.level(i)
 	}
 	by := m.gp.unwhiten(m.gp.whiten(y))
-	means := make(map[int]float64, len(list))
-	for _, p := range list {
+	means := make([]predicted, len(list))
+	for i, p := range list {
 		m.gp.scratch = m.gp.k.of(m.code(p), m.gp.scratch)
 		sum := 0.0
 		for j, q := range m.gp.points {
 			sum += by[j] * common(m.gp.scratch, q)
 		}
-		means[p] = sum
+		means[i] = predicted{p, sum}
 	}
-	slices.SortFunc(list, func(a, b int) int { return cmp.Or(cmp.Compare(means[a], means[b]), cmp.Compare(a, b)) })
-	return list[:min(len(list), int(*poolMax)*3/4)]
+	slices.SortFunc(means, func(a, b predicted) int {
+		if a.mean != b.mean {
+			return cmp.Compare(a.mean, b.mean)
+		}
+		return cmp.Compare(a.point, b.point)
+	})
+	list = list[:0]
+	for _, p := range means[:min(len(means), poolPoints*3/4)] {
+		list = append(list, p.point)
+	}
+	return list
+}
+
+type predicted struct {
+	point int
+	mean  float64
 }
 
 // top lists the best points of this device.
