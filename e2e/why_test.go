@@ -149,9 +149,6 @@ func TestRunNamesTheCauseOfARegression(t *testing.T) {
 		t.Skip("it measures")
 	}
 	dir := whyProject(t)
-	if pawl(t, dir, "profile", "--help").code != 0 {
-		t.Skip("this pawl has no profile command")
-	}
 	for _, c := range changes {
 		t.Run(c.name, func(t *testing.T) {
 			change(t, dir, c.name)
