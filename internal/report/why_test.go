@@ -2,6 +2,7 @@ package report_test
 
 import (
 	"bytes"
+	"errors"
 	"image/png"
 	"regexp"
 	"strings"
@@ -130,6 +131,10 @@ func TestOnePagerOfAnything(t *testing.T) {
 		if c, err := png.DecodeConfig(&b); err != nil || c.Width != 1200 || c.Height < 150 || c.Height > 2400 {
 			t.Fatalf("%v %v", c, err)
 		}
+	}
+	var one, two bytes.Buffer
+	if err := errors.Join(report.OnePager(&one, explained()), report.OnePager(&two, explained())); err != nil || !bytes.Equal(one.Bytes(), two.Bytes()) {
+		t.Errorf("the same case gives another picture, or %v", err)
 	}
 	hostile := explained()
 	hostile.Case = strings.Repeat("w\u4e16\x1b[31m\u202e", 200)
