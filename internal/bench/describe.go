@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -85,7 +86,7 @@ func (r *run) choose(w harness.Welcome) error {
 	r.cases, r.metrics = map[string][]trial.Case{}, map[measure.CaseKey]suite.Case{}
 	for _, s := range r.sides {
 		for _, c := range r.Suite.Cases() {
-			if c.Implementation == s.from && r.wants(c.Name(), c.Benchmark) {
+			if c.Implementation == s.from && r.wants(c.Name(), c.Benchmark) && r.measures(s, c) {
 				if err := r.add(s, c, w.Timers); err != nil {
 					return err
 				}
@@ -105,6 +106,15 @@ func (r *run) choose(w harness.Welcome) error {
 		}
 	}
 	return nil
+}
+
+// measures tells whether a side takes part in a case. The constraints of a point may rule a config
+// out; where other sides than usual are compared, references are there to say what is right.
+func (r *run) measures(s side, c suite.Case) bool {
+	if r.lineup == nil {
+		return true
+	}
+	return s.from == suite.Candidate && slices.ContainsFunc(r.written(s).Cases(), func(x suite.Case) bool { return x.CaseKey == c.CaseKey })
 }
 
 func (r *run) add(s side, c suite.Case, timers []measure.Timer) error {

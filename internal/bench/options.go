@@ -44,6 +44,8 @@ type Options struct {
 	// Baseline names a third commit to measure, once the device is known; empty for
 	// none. One that cannot be checked out or built is left out, and told.
 	Baseline func(gpu.Identity) string
+	// lineup chooses other sides than the candidate, its base and the references; nil for those.
+	lineup func(context.Context, *run) ([]side, error)
 	// built is called when all sides are built, before anything is measured.
 	built func(context.Context, *run) error
 	// Decide says which cases need more rounds, from all that was measured so far;

@@ -32,15 +32,39 @@ type side struct {
 
 // prepare checks out, builds and identifies every side, the candidate first.
 func (r *run) prepare(ctx context.Context) error {
+	lineup := r.lineup
+	if lineup == nil {
+		lineup = usualSides
+	}
+	names, err := lineup(ctx, r)
+	if err != nil {
+		return err
+	}
+	if repo, err := build.Open(ctx, r.Dir); err == nil {
+		head, dirty, _ := repo.Head(ctx) // a repository without a commit has none
+		for i := range names {
+			if s := &names[i]; s.impl.Commit == "" {
+				s.impl.Commit, s.impl.Dirty = head, dirty
+			}
+		}
+	}
+	if err := r.buildAll(ctx, names); err != nil {
+		return err
+	}
+	r.sides = slices.DeleteFunc(names, func(s side) bool { return s.name == "" })
+	return nil
+}
+
+// usualSides are the candidate, what it is compared with, and the references of the suite.
+func usualSides(ctx context.Context, r *run) ([]side, error) {
 	names := []side{{name: suite.Candidate, from: suite.Candidate, dir: r.Dir}}
-	repo, repoErr := build.Open(ctx, r.Dir)
 	if r.Base != "" {
 		base, err := r.checkout(ctx, suite.Base, r.Base)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if err := r.define(base); err != nil {
-			return err
+			return nil, err
 		}
 		names = append(names, base)
 		if baseline, ok := r.baseline(ctx, base.impl.Commit); ok {
@@ -49,10 +73,10 @@ func (r *run) prepare(ctx context.Context) error {
 		for i := range names[1:] {
 			s := &names[i+1]
 			if err := r.tunedAsWritten(s); err != nil {
-				return &trial.SideError{Side: s.name, Err: err}
+				return nil, &trial.SideError{Side: s.name, Err: err}
 			}
 			if err := s.define(r.Dir, r.overlay); err != nil {
-				return &trial.SideError{Side: s.name, Err: err}
+				return nil, &trial.SideError{Side: s.name, Err: err}
 			}
 		}
 	}
@@ -62,22 +86,7 @@ func (r *run) prepare(ctx context.Context) error {
 	for _, i := range r.references() {
 		names = append(names, side{name: i.Name, from: i.Name, dir: r.Dir})
 	}
-	var head string
-	var dirty bool
-	if repoErr == nil {
-		head, dirty, _ = repo.Head(ctx) // a repository without a commit has none
-	}
-	for i := range names {
-		s := &names[i]
-		if s.impl.Commit == "" && repoErr == nil {
-			s.impl.Commit, s.impl.Dirty = head, dirty
-		}
-	}
-	if err := r.buildAll(ctx, names); err != nil {
-		return err
-	}
-	r.sides = slices.DeleteFunc(names, func(s side) bool { return s.name == "" })
-	return nil
+	return names, nil
 }
 
 // OnlyTracked is the usual reason why a base fails that worked when it was the

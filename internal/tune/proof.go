@@ -1,0 +1,177 @@
+package tune
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/goatnote-inc/pawl/measure"
+	"github.com/goatnote-inc/pawl/ratchet"
+)
+
+// ProofPolicy is the judge's policy for a proof with so many finalists: a gain counts from
+// LeastGain on, and the chance to be wrong is shared among the finalists, because the best of
+// several lucky ones would be chosen.
+func ProofPolicy(p ratchet.Policy, finalists int) ratchet.Policy {
+	n := float64(max(finalists, 1))
+	p.Faster = LeastGain
+	p.Alpha /= n
+	p.Family /= n
+	p.Cases = slices.Clone(p.Cases)
+	for i := range p.Cases { // a suite's own limits are for changes of code
+		p.Cases[i].Faster = LeastGain
+	}
+	return p
+}
+
+// NewComparison reads what the judge says of one case.
+func NewComparison(j ratchet.Judgement) Comparison {
+	c := Comparison{Case: j.Name, Verdict: j.Verdict, Answer: Inconclusive, Sentence: j.Sentence}
+	f := j.Facts
+	if f != nil {
+		c.Was, c.Is, c.Speedup = f.Base.Median, f.Now.Median, 1/(1+f.Change)
+		if f.Interval != nil {
+			c.Low, c.High = 1/(1+f.Interval.High), 1/(1+f.Interval.Low)
+		}
+	}
+	switch {
+	case j.Verdict == ratchet.Improvement:
+		c.Answer = Faster
+	case j.Verdict == ratchet.Broken || f == nil || f.Better == measure.Higher:
+	case j.Verdict == ratchet.Maintained && c.Low > 1 && c.Speedup < 1+LeastGain:
+		c.Answer = Small
+	case j.Verdict == ratchet.Maintained && c.Speedup < 1+LeastGain || j.Verdict == ratchet.Regression:
+		c.Answer = Same
+	}
+	return c
+}
+
+// of finds a case of a finalist.
+func (f Finalist) of(name string) (Comparison, bool) {
+	for _, c := range f.Cases {
+		if c.Case == name && c.Excluded == "" {
+			return c, f.Wrong == ""
+		}
+	}
+	return Comparison{}, false
+}
+
+// Config is a config of the benchmark that was tuned.
+type Config struct {
+	Case   string
+	Params map[string]any
+}
+
+// Conclude decides from what the finalists showed: whom to choose for the tuned case, whom for
+// every other config, and where the winner would do harm. Finalists have their cases by then.
+func (p *Proof) Conclude(tuned string, configs []Config, defaults map[string]any) {
+	p.Winner, p.Choices, p.Loses = p.choose(tuned), nil, nil
+	if p.Winner >= 0 {
+		c, _ := p.Finalists[p.Winner].of(tuned)
+		p.Answer = c.Answer
+	} else {
+		p.Answer = p.without(tuned)
+	}
+	for _, config := range configs {
+		p.Choices = append(p.Choices, p.choice(config, defaults))
+		if p.Winner < 0 {
+			continue
+		}
+		if c, ok := p.Finalists[p.Winner].of(config.Case); ok && c.Verdict == ratchet.Regression {
+			p.Loses = append(p.Loses, config.Case)
+		}
+	}
+	p.Sentence = p.sentence(tuned, len(configs))
+}
+
+// choose is the fastest finalist of a case that is faster than the defaults beyond doubt, by
+// LeastGain or, where nobody is, by less.
+func (p *Proof) choose(name string) int {
+	winner := -1
+	var best Comparison
+	for i, f := range p.Finalists {
+		c, ok := f.of(name)
+		if !ok || c.Answer != Faster && c.Answer != Small {
+			continue
+		}
+		if winner < 0 || c.Answer == Faster && best.Answer == Small || c.Answer == best.Answer && c.Speedup > best.Speedup {
+			winner, best = i, c
+		}
+	}
+	return winner
+}
+
+// without is the answer where nobody won: the defaults are the best only if that is known of
+// every finalist.
+func (p *Proof) without(name string) Answer {
+	known := false
+	for _, f := range p.Finalists {
+		c, ok := f.of(name)
+		if f.Wrong != "" || !ok {
+			continue
+		}
+		if c.Answer == Inconclusive {
+			return Inconclusive
+		}
+		known = true
+	}
+	if len(p.Finalists) > 0 && !known {
+		return Inconclusive
+	}
+	return Same
+}
+
+// choice is the best known point of a config. The winner is preferred to one that is not
+// clearly better: every other point is one more kernel to build and to keep.
+func (p *Proof) choice(config Config, defaults map[string]any) Choice {
+	out := Choice{Case: config.Case, Params: config.Params, Finalist: -1, Point: defaults, Speedup: 1}
+	at := p.choose(config.Case)
+	if at < 0 {
+		out.Sure = p.without(config.Case) == Same
+		return out
+	}
+	best, _ := p.Finalists[at].of(config.Case)
+	if p.Winner >= 0 && p.Winner != at {
+		if own, ok := p.Finalists[p.Winner].of(config.Case); ok && own.Answer == best.Answer && own.High >= best.Speedup {
+			at, best = p.Winner, own
+		}
+	}
+	out.Finalist, out.Point, out.Sure = at, p.Finalists[at].Point, true
+	out.Speedup, out.Low, out.High = best.Speedup, best.Low, best.High
+	return out
+}
+
+func (p *Proof) sentence(tuned string, configs int) string {
+	if len(p.Finalists) == 0 {
+		return "The search found nothing faster than the defaults: they are the best of what was tried."
+	}
+	var text string
+	switch p.Answer {
+	case Faster, Small:
+		c, _ := p.Finalists[p.Winner].of(tuned)
+		text = fmt.Sprintf("Proven: %s is %.2f times as fast as with the defaults", tuned, c.Speedup)
+		if c.Low > 0 {
+			text += fmt.Sprintf(" (%.2f to %.2f)", c.Low, c.High)
+		}
+		text += "."
+		if p.Answer == Small {
+			text += fmt.Sprintf(" That is less than %.0f %%: hardly worth a change.", 100*LeastGain)
+		}
+	case Same:
+		text = fmt.Sprintf("No finalist is faster on %s than the defaults by %.0f %%: keep them.", tuned, 100*LeastGain)
+	case Inconclusive:
+		text = fmt.Sprintf("No answer for %s: the finalists may be faster than the defaults or not.", tuned)
+	}
+	wrong := 0
+	for _, f := range p.Finalists {
+		if f.Wrong != "" {
+			wrong++
+		}
+	}
+	if wrong > 0 {
+		text += fmt.Sprintf(" %d of %d finalists gave wrong results or broke.", wrong, len(p.Finalists))
+	}
+	if len(p.Loses) > 0 {
+		text += fmt.Sprintf(" It makes %d of %d configs slower: choose by config.", len(p.Loses), configs)
+	}
+	return text
+}
