@@ -167,8 +167,9 @@ func (m *Model) costs() func(row []float64) float64 {
 // logImprovement is the logarithm of the expected improvement of a standard normal
 // variable that stands u above what is known.
 func logImprovement(u float64) float64 {
-	if u > -6 {
+	if u > -25 {
 		return math.Log(u*0.5*math.Erfc(-u/math.Sqrt2) + math.Exp(-u*u/2)/math.Sqrt(2*math.Pi))
 	}
-	return -u*u/2 - math.Log(math.Sqrt(2*math.Pi)) - 2*math.Log(-u) // its tail
+	// Its tail, where the two terms above would cancel.
+	return -u*u/2 - math.Log(math.Sqrt(2*math.Pi)) - 2*math.Log(-u) + math.Log1p(-3/(u*u))
 }

@@ -11,6 +11,7 @@ import (
 type axis struct {
 	parameter int
 	width     int         // values
+	device    bool        // no parameter: this device or the source of a warm start
 	squares   [][]float64 // squared distances of the values, one table a feature, a row a value
 }
 

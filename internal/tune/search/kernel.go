@@ -12,6 +12,7 @@ type weights []float64
 const (
 	usualNear, spreadNear         = 0.7, 2.0
 	usualApart, spreadApart       = -2.0, 1.5
+	usualDevice, spreadDevice     = -1.0, 1.0
 	usualTogether, spreadTogether = -1.0, 1.0
 	usualNoise, spreadNoise       = -6.0, 2.0
 )
@@ -21,6 +22,10 @@ func usual(axes []axis) (w weights, spread []float64) {
 	for _, a := range axes {
 		for range a.squares {
 			w, spread = append(w, usualNear), append(spread, spreadNear)
+		}
+		if a.device {
+			w, spread = append(w, usualDevice), append(spread, spreadDevice)
+			continue
 		}
 		w, spread = append(w, usualApart), append(spread, spreadApart)
 	}
@@ -59,6 +64,10 @@ func (a axis) fill(table []float64, own weights, together float64) {
 		}
 	}
 	apart, both := math.Exp(own[len(a.squares)]), math.Exp(together)
+	if a.device {
+		copy(table, []float64{1, math.Exp(-apart), math.Exp(-apart), 1})
+		return
+	}
 	for x := range a.width {
 		table[x*a.width+x] = 1
 		for y := range x {

@@ -1,10 +1,8 @@
 package search
 
 import (
-	"cmp"
 	"math"
 	"math/rand/v2"
-	"slices"
 
 	"github.com/goatnote-inc/pawl/internal/tune/space"
 )
@@ -124,7 +122,7 @@ func (m *Model) code(p int) []uint16 {
 	code := make([]uint16, len(m.axes))
 	point := m.space.Point(p)
 	for i, a := range m.axes {
-		if a.parameter >= 0 {
+		if !a.device {
 			code[i] = point[a.parameter]
 		}
 	}
@@ -171,31 +169,29 @@ func (m *Model) learn() {
 	m.fill()
 }
 
-// training chooses what the weights are fitted to: everything that worked, or, when
-// that is too much, the best third and of the others every so many-th.
+// training chooses what the weights are fitted to: what worked, or, when that is too
+// much, some of it. With a source at least half is of this device.
 func (m *Model) training() (points [][]uint16, y, level []float64) {
-	var list []int
-	for i, k := range m.known {
-		if k.state == worked {
-			list = append(list, i)
-		}
-	}
-	if most := fitPoints; len(list) > most {
-		slices.SortStableFunc(list, func(a, b int) int { return cmp.Compare(m.known[a].y, m.known[b].y) })
-		few := most / 3
-		rest, others := list[few:], most-few
-		some := slices.Clone(list[:few])
-		for i := range others {
-			some = append(some, rest[i*len(rest)/others])
-		}
-		list = some
-	}
+	value := func(i int) float64 { return m.known[i].y }
+	own, other := m.workedIn(m.source, len(m.known)), m.workedIn(0, m.source)
+	own = some(own, max(fitPoints/2, fitPoints-len(other)), value)
+	list := append(some(other, fitPoints-len(own), value), own...)
 	for _, i := range list {
 		points = append(points, m.known[i].code)
 		y = append(y, m.known[i].y)
 		level = append(level, m.level(i))
 	}
 	return points, y, level
+}
+
+func (m *Model) workedIn(from, to int) []int {
+	var list []int
+	for i := from; i < to; i++ {
+		if m.known[i].state == worked {
+			list = append(list, i)
+		}
+	}
+	return list
 }
 
 // level is 1 for points of this device: the source comes with its own level taken off.

@@ -1,0 +1,45 @@
+package search_test
+
+import (
+	"testing"
+
+	"github.com/goatnote-inc/pawl/internal/tune/search"
+)
+
+// A source with the same taste is worth many evaluations, and one with the opposite
+// taste does not ruin a search.
+func TestWarmStart(t *testing.T) {
+	s := tiles(t)
+	all := make([]int, s.Len())
+	for i := range all {
+		all[i] = i
+	}
+	optimum := least(s, all)
+	var good, bad search.Source
+	for _, p := range run(t, "auto", s, search.Options{Seed: 99}, 100) {
+		o := evaluate(s, p)
+		o.Value *= 7 // another device, slower in all
+		good.Outcomes = append(good.Outcomes, o)
+		if !o.Failed {
+			o.Value = 1 / o.Value
+		}
+		bad.Outcomes = append(bad.Outcomes, o)
+	}
+	mean := func(source *search.Source, evaluations int) float64 {
+		sum := 0.0
+		for seed := range uint64(5) {
+			sum += optimum / least(s, run(t, "auto", s, search.Options{Seed: seed, Source: source}, evaluations)) / 5
+		}
+		return sum
+	}
+	if warm, cold := mean(&good, 8), mean(nil, 24); warm < cold {
+		t.Errorf("8 evaluations with a source reach %.3f, 24 without %.3f", warm, cold)
+	}
+	if warm, cold := mean(&bad, 60), mean(nil, 60); warm < cold-0.05 {
+		t.Errorf("60 evaluations with a misleading source reach %.3f, without %.3f", warm, cold)
+	}
+	nothing := search.Source{Outcomes: []search.Outcome{{Point: 3, Failed: true}}}
+	if got := len(run(t, "auto", s, search.Options{Source: &nothing}, 10)); got != 10 {
+		t.Errorf("with a source where nothing worked there were %d evaluations", got)
+	}
+}
