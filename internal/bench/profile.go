@@ -200,6 +200,9 @@ func (p *profiling) side(ctx context.Context, s side, name string, w *Why) (*dia
 	p.Emit(Profiled{Case: name, Side: s.name, Tool: chosen, Seconds: p.Now().Sub(began).Seconds()})
 	w.Notes = append(w.Notes, res.Notes...)
 	record := res.Profile
+	if says := p.clocks(s, name, record); says != "" {
+		w.Notes = append(w.Notes, says)
+	}
 	record.Subject = p.subject(s, name)
 	record.Code = p.code(ctx, s, record)
 	at := filepath.Join(p.dir, t.Stem+".json")

@@ -23,6 +23,7 @@ import (
 const (
 	profileWarmup  = 3
 	profileTimeout = 10 * time.Minute
+	tracedRuns     = 20 // of which a trace tells the times
 	codeMost       = 40 // functions of which the instructions are counted
 )
 
@@ -86,7 +87,7 @@ func (p *profiling) runTool(ctx context.Context, name, set string, t tool.Target
 	case "ncu":
 		return tool.Ncu(ctx, tool.NcuOptions{Set: set, LockDir: p.LockDir, Wait: p.Wait}, t)
 	case "nsys":
-		return tool.Nsys(ctx, tool.NsysOptions{}, t)
+		return tool.Nsys(ctx, tool.NsysOptions{Runs: tracedRuns}, t)
 	case "perf":
 		return tool.Perf(ctx, tool.PerfOptions{}, t)
 	case "opencl":
@@ -131,6 +132,20 @@ func (p *profiling) code(ctx context.Context, s side, seen *profile.Profile) pro
 	}
 	code.Functions, _ = codeid.Mixes(ctx, files, wanted) // without a disassembler there is less to say
 	return code
+}
+
+// clocks holds what was measured against a trace, which is a clock that the harness has
+// no hand in.
+func (p *profiling) clocks(s side, name string, trace *profile.Profile) string {
+	median := medianOf(p.Last, name, s)
+	if trace.Tool.Name != "nsys" || median == 0 {
+		return ""
+	}
+	c, err := tool.CompareClocks(measure.Samples{median}, trace, tracedRuns)
+	if err != nil {
+		return err.Error()
+	}
+	return s.name + ": " + c.Says
 }
 
 // medianOfRounds is the median over the rounds of their medians.
