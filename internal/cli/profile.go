@@ -129,13 +129,10 @@ func (f *profileFlags) showWhys(whys []bench.Why) error {
 		if w.Diagnosis == nil {
 			continue
 		}
-		at, err := drawWhy(w)
+		drawn, err := drawWhy(whyOf(w))
 		errs = append(errs, err)
 		a := newAnswer(*w.Diagnosis, *w.After)
-		a.Difference, a.Files, a.Notes = w.Difference, w.Files, w.Notes
-		if at != "" {
-			a.Files = append(a.Files, at)
-		}
+		a.Difference, a.Files, a.Notes = w.Difference, drawn.Files, w.Notes
 		if w.Err != nil {
 			a.Notes = append(a.Notes, w.Err.Error())
 		}
@@ -163,13 +160,18 @@ func (f *profileFlags) showWhys(whys []bench.Why) error {
 	return errors.Join(errs...)
 }
 
-// drawWhy writes the one-pager of a case beside its profile.
-func drawWhy(w bench.Why) (string, error) {
+// drawWhy writes the one-pager of a case beside its profile, and names it with the
+// other files.
+func drawWhy(w report.Why) (report.Why, error) {
 	if len(w.Files) == 0 {
-		return "", nil
+		return w, nil
 	}
 	at := filepath.Join(filepath.Dir(w.Files[0]), bench.Stem(w.Case, suite.Candidate)+".png")
-	return at, writeFile(at, func(out io.Writer) error { return report.OnePager(out, whyOf(w)) })
+	err := writeFile(at, func(out io.Writer) error { return report.OnePager(out, w) })
+	if err == nil {
+		w.Files = append(slices.Clone(w.Files), at)
+	}
+	return w, err
 }
 
 // whyOf is what profiles show, as a report takes it.

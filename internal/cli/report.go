@@ -14,6 +14,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/goatnote-inc/pawl/internal/bench"
+	"github.com/goatnote-inc/pawl/internal/diagnose"
 	"github.com/goatnote-inc/pawl/internal/report"
 	"github.com/goatnote-inc/pawl/measure"
 	"github.com/goatnote-inc/pawl/ratchet"
@@ -77,6 +79,9 @@ func (f *reportFlags) run(path string) error {
 		return usageError{err}
 	}
 	in.Now = time.Now()
+	if in.Whys, err = whysBeside(in); err != nil {
+		return err
+	}
 	doc := report.NewDocument(in)
 	if f.out == "" {
 		return write(f.globals, f.Out, doc)
@@ -145,6 +150,35 @@ func reportInput(path string) (report.Input, error) {
 		in.Result = &result
 	}
 	return in, nil
+}
+
+// whysBeside says why cases changed, from the profiles that were kept beside the record.
+func whysBeside(in report.Input) ([]report.Why, error) {
+	if in.Run == nil || in.Result == nil || in.Paths.Record == "" {
+		return nil, nil
+	}
+	changed := map[string]bool{}
+	for _, c := range in.Result.Cases {
+		changed[c.Name] = c.Verdict == ratchet.Regression || c.Verdict == ratchet.Improvement || c.Ratchet == ratchet.Moves
+	}
+	kept, err := readProfiles(filepath.Join(filepath.Dir(in.Paths.Record), bench.NsightDir), in.Run, func(name, _ string) bool { return changed[name] })
+	if err != nil {
+		return nil, err
+	}
+	rules := diagnose.Rules()
+	var whys []report.Why
+	for _, w := range kept.whys {
+		if w.After == nil {
+			continue
+		}
+		d := rules.Diagnose(*w.After)
+		w.Diagnosis = &d
+		if w.Before != nil {
+			w.Difference, _ = diagnose.Compare(*w.Before, *w.After) // what cannot be compared is still diagnosed
+		}
+		whys = append(whys, w)
+	}
+	return whys, nil
 }
 
 func measured(run *measure.Run, side string) bool {

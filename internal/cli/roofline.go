@@ -9,10 +9,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/goatnote-inc/pawl/internal/bench"
 	"github.com/goatnote-inc/pawl/internal/report"
 	"github.com/goatnote-inc/pawl/measure"
 )
@@ -118,9 +120,11 @@ func (f *rooflineFlags) gather(globs []string) (*report.Roofline, []string, erro
 	}
 	var kept keptProfiles
 	if f.record == "" {
-		if kept, err = readProfiles(filepath.Join("results", "nsight"), run, wanted); err != nil {
+		if kept, err = readProfiles(filepath.Join("results", bench.NsightDir), run, wanted); err != nil {
 			return nil, nil, err
 		}
+		// A tool that counts no traffic places nothing: then the record may.
+		kept.whys = slices.DeleteFunc(kept.whys, func(w report.Why) bool { return len(report.RooflineOf([]report.Why{w}).Points) == 0 })
 	}
 	if run == nil && kept.files == 0 {
 		return nil, nil, usageError{errors.New("there is neither results/current.json nor a profile in results/nsight: pawl run or pawl bench measures, --record names another record")}

@@ -70,8 +70,6 @@ func readProfiles(folder string, run *measure.Run, wanted func(name, benchmark s
 			kept.files++
 		}
 	}
-	// A tool that counts no traffic places nothing: then the record may.
-	kept.whys = slices.DeleteFunc(kept.whys, func(w report.Why) bool { return len(report.RooflineOf([]report.Why{w}).Points) == 0 })
 	if old > 0 {
 		kept.notes = append(kept.notes, fmt.Sprintf("%s of another commit or device left out", report.Plural(old, "profile")))
 	}

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/goatnote-inc/pawl/internal/bench"
-	"github.com/goatnote-inc/pawl/internal/diagnose"
 	"github.com/goatnote-inc/pawl/internal/loop"
 	"github.com/goatnote-inc/pawl/internal/report"
 	"github.com/goatnote-inc/pawl/internal/suite"
@@ -24,37 +23,21 @@ import (
 // beside it.
 type verdictDocument struct {
 	ratchet.Result
-	Run     string          `json:"run,omitempty"`   // ID of the record
-	Drift   *ratchet.Result `json:"drift,omitempty"` // the base against the baseline
-	Gain    *ratchet.Result `json:"gain,omitempty"`  // the candidate against the baseline
-	Moved   []string        `json:"moved,omitempty"` // cases whose baseline moved
-	Stopped *loop.Failure   `json:"stopped,omitempty"`
-	Stages  []report.Stage  `json:"stages,omitempty"` // what came before measuring
-	Trust   measure.Trust   `json:"trust,omitempty"`
-	Whys    []whyDocument   `json:"why,omitempty"` // of cases that changed, the worst first
+	Run     string               `json:"run,omitempty"`   // ID of the record
+	Drift   *ratchet.Result      `json:"drift,omitempty"` // the base against the baseline
+	Gain    *ratchet.Result      `json:"gain,omitempty"`  // the candidate against the baseline
+	Moved   []string             `json:"moved,omitempty"` // cases whose baseline moved
+	Stopped *loop.Failure        `json:"stopped,omitempty"`
+	Stages  []report.Stage       `json:"stages,omitempty"` // what came before measuring
+	Trust   measure.Trust        `json:"trust,omitempty"`
+	Whys    []report.WhyDocument `json:"whys,omitempty"` // of cases that changed, the worst first
 }
 
-// whyDocument is the reason for a change, with where the rest of it is.
-type whyDocument struct {
-	Case       string               `json:"case"`
-	Sentence   string               `json:"sentence,omitempty"`
-	Bottleneck diagnose.Bottleneck  `json:"bottleneck,omitempty"`
-	Tool       string               `json:"tool,omitempty"`
-	Files      []string             `json:"files,omitempty"`
-	Problem    string               `json:"problem,omitempty"` // why there is less than there could be
-	Difference *diagnose.Difference `json:"difference,omitempty"`
-}
-
-func newWhys(whys []bench.Why) []whyDocument {
-	var list []whyDocument
+// newWhys are the reasons of a gate, for programs.
+func newWhys(whys []bench.Why) []report.WhyDocument {
+	var list []report.WhyDocument
 	for _, w := range whys {
-		d := whyDocument{Case: w.Case, Tool: w.Tool, Files: w.Files, Difference: w.Difference}
-		if w.Diagnosis != nil {
-			d.Sentence, d.Bottleneck = w.Diagnosis.Sentence, w.Diagnosis.Bottleneck
-		}
-		if w.Difference != nil {
-			d.Sentence = w.Difference.Sentence
-		}
+		d := whyOf(w).Document()
 		if w.Err != nil {
 			d.Problem = w.Err.Error()
 		}
@@ -135,12 +118,11 @@ func (f *runFlags) report(s *suite.Suite, out bench.Outcome) error {
 	in := report.Input{Run: out.Run, Result: &doc.Result, Now: time.Now(), Next: f.next(s, out), Stages: doc.Stages, Name: cmp.Or(s.Name, "run"), Forgets: s.Baseline.Keep == "none"}
 	var errs []error
 	for _, w := range out.Whys {
-		at, err := drawWhy(w)
-		errs = append(errs, err)
-		why := whyOf(w)
-		if at != "" {
-			why.Files = append(why.Files, at)
+		if w.Diagnosis == nil {
+			continue
 		}
+		why, err := drawWhy(whyOf(w).Judged(&doc.Result))
+		errs = append(errs, err)
 		in.Whys = append(in.Whys, why)
 	}
 	write := func(name string, path *string, content func(io.Writer) error) {
@@ -179,6 +161,12 @@ func (f *runFlags) next(s *suite.Suite, out bench.Outcome) []report.Step {
 	for _, e := range out.Kept {
 		if e.Kind == ratchet.KindMoved {
 			say("The baseline of %s moved to %.12s: %.1f %% faster, confirmed with fresh rounds.", e.Case, e.Commit, 100*e.Gain)
+		}
+	}
+	for _, w := range out.Whys {
+		if w.Err != nil {
+			first, _, _ := strings.Cut(w.Err.Error(), "\n")
+			say("%s is not explained: %s", w.Case, first)
 		}
 	}
 	if st.Stopped != nil && st.Result != nil {

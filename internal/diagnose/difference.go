@@ -17,7 +17,9 @@ type Difference struct {
 	After  float64 `json:"after"`
 	Timer  string  `json:"timer,omitempty"` // "measured", or the tool's name
 	// Sentence says what changed in the machine, with the numbers, and what to try first.
-	Sentence  string   `json:"sentence"`
+	Sentence string `json:"sentence"`
+	// Because is the same without by how much, for where a judge has said that already.
+	Because   string   `json:"because,omitempty"`
 	Causes    []Cause  `json:"causes"`              // what explains most first, symptoms behind what they follow from
 	Changes   []Change `json:"changes"`             // every quantity that moved, the largest change first
 	Identical bool     `json:"identical,omitempty"` // the machine code is the same
@@ -106,10 +108,10 @@ func Compare(before, after Seen) (*Difference, error) {
 		d.Sentence = sentence(unchanged(d))
 	case change > 0:
 		d.Causes = explain(known, a.values, b.values, accounted(change, profiled), d.Identical, slower)
-		d.Sentence = d.tell(change, profiled)
+		d.tell(change, profiled)
 	default:
 		d.Causes = explain(known, b.values, a.values, accounted(-change, -profiled), d.Identical, faster)
-		d.Sentence = d.tell(change, profiled)
+		d.tell(change, profiled)
 	}
 	return d, nil
 }
@@ -156,36 +158,36 @@ func unchanged(d *Difference) string {
 }
 
 // tell makes the one sentence: by how much, why, and what to try.
-func (d *Difference) tell(change, profiled float64) string {
-	var b strings.Builder
+func (d *Difference) tell(change, profiled float64) {
+	much := howMuch(change)
 	if d.Timer == "" {
-		b.WriteString("by the counts of instructions and misses ")
+		much = "by the counts of instructions and misses " + much
+	} else {
+		much += fmt.Sprintf(" (%s, was %s)", inWords(d.After, "ns"), inWords(d.Before, "ns"))
 	}
-	b.WriteString(howMuch(change))
-	if d.Timer != "" {
-		fmt.Fprintf(&b, " (%s, was %s)", inWords(d.After, "ns"), inWords(d.Before, "ns"))
-	}
+	why := d.reason(profiled)
+	d.Sentence, d.Because = sentence(much+": "+why), sentence(why)
+}
+
+// reason is why, and what to try.
+func (d *Difference) reason(profiled float64) string {
 	switch {
 	case len(d.Causes) == 0 && d.Identical:
-		b.WriteString(": the machine code is identical: look at clocks, data or the machine")
-		return sentence(b.String())
+		return "the machine code is identical: look at clocks, data or the machine"
 	case len(d.Causes) == 0 && math.Abs(profiled) < sameProfiled:
-		b.WriteString(": under the profiler both take the same time: look at clocks, at what is between the launches, and at what else the machine does")
-		return sentence(b.String())
+		return "under the profiler both take the same time: look at clocks, at what is between the launches, and at what else the machine does"
 	case len(d.Causes) == 0:
-		b.WriteString(": nothing that this profile measures explains it; profile both sides with the full set of metrics")
-		return sentence(b.String())
-	case d.Identical:
-		b.WriteString(": the machine code is identical, but ")
-	default:
-		b.WriteString(": ")
+		return "nothing that this profile measures explains it; profile both sides with the full set of metrics"
 	}
 	first := d.Causes[0]
-	b.WriteString(strings.TrimSuffix(lowered(first.Sentence), "."))
-	if len(first.Fixes) > 0 {
-		b.WriteString("; try first: " + lowered(strings.TrimSuffix(first.Fixes[0].Do, ".")))
+	why := strings.TrimSuffix(lowered(first.Sentence), ".")
+	if d.Identical {
+		why = "the machine code is identical, but " + why
 	}
-	return sentence(b.String())
+	if len(first.Fixes) > 0 {
+		why += "; try first: " + lowered(strings.TrimSuffix(first.Fixes[0].Do, "."))
+	}
+	return why
 }
 
 // howMuch says a change of a logarithm: a fraction up to a half, then a factor.

@@ -63,16 +63,26 @@ type verdictDocument struct {
 	Links []about       `json:"links,omitempty"`
 	Made  string        `json:"made,omitempty"`
 	Next  []Step        `json:"next,omitempty"`
-	Whys  []whyDocument `json:"whys,omitempty"`
+	Whys  []WhyDocument `json:"whys,omitempty"`
 }
 
-// whyDocument is why a case is as it is, with all that the diagnosis says.
-type whyDocument struct {
+// WhyDocument is why a case is as it is, with all that the diagnosis says.
+type WhyDocument struct {
 	Case       string               `json:"case"`
-	Sentence   string               `json:"sentence"`
+	Sentence   string               `json:"sentence,omitempty"`
 	Difference *diagnose.Difference `json:"difference,omitempty"`
 	Diagnosis  *diagnose.Diagnosis  `json:"diagnosis,omitempty"`
 	Files      []string             `json:"files,omitempty"`
+	Problem    string               `json:"problem,omitempty"` // why there is less than there could be
+}
+
+// Document is a Why for programs.
+func (w Why) Document() WhyDocument {
+	d := WhyDocument{Case: w.Case, Difference: w.Difference, Diagnosis: w.Diagnosis, Files: w.Files}
+	if w.Diagnosis != nil || w.Difference != nil {
+		d.Sentence = w.sentence()
+	}
+	return d
 }
 
 type about struct {
@@ -100,7 +110,7 @@ func VerdictJSON(w io.Writer, d *Document) error {
 		doc.Links = append(doc.Links, about{l.Title, l.URL})
 	}
 	for _, w := range d.whys {
-		doc.Whys = append(doc.Whys, whyDocument{w.Case, w.sentence(), w.Difference, w.Diagnosis, w.Files})
+		doc.Whys = append(doc.Whys, w.Document())
 	}
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")

@@ -26,6 +26,16 @@ type Why struct {
 	Change  string
 }
 
+// Judged is the same with what a result says of the case.
+func (w Why) Judged(r *ratchet.Result) Why {
+	for _, j := range r.Cases {
+		if j.Name == w.Case && j.Facts != nil {
+			w.Verdict, w.Change = j.Verdict, changeOf(j.Facts)
+		}
+	}
+	return w
+}
+
 // Reason is what a report says of a Why. Text in it is plain; examples keep their lines.
 type Reason struct {
 	ID       int // from 1, in the order of the document
@@ -96,7 +106,9 @@ func (w Why) reason() Reason {
 func (w Why) sentence() string {
 	text := ""
 	if w.Difference != nil {
-		text = w.Difference.Sentence
+		if text = w.Difference.Sentence; w.Change != "" {
+			text = cmp.Or(w.Difference.Because, text)
+		}
 	}
 	if w.Diagnosis != nil {
 		text = cmp.Or(text, w.Diagnosis.Sentence)
