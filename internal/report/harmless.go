@@ -7,5 +7,8 @@ func Plain(s string) string { return plain(s, sentenceLength) }
 // MarkdownText is text in Markdown that means nothing but itself.
 func MarkdownText(s string) string { return escape(s) }
 
+// MarkdownCode is a name in Markdown that can be copied and means nothing else.
+func MarkdownCode(s string) string { return code(s) }
+
 // Ticks are round values that divide a range into about n parts.
 func Ticks(low, high float64, n int) []float64 { return ticks(low, high, n) }

@@ -22,6 +22,7 @@ type Report struct {
 	Price       float64      `json:"price_per_hour,omitempty"`
 	Journal     string       `json:"journal"`
 	Command     string       `json:"command"`            // that repeats the search
+	Build       string       `json:"build,omitempty"`    // the suite's build command, for how to apply a point; empty when not known
 	Proof       *Proof       `json:"proof,omitempty"`    // nil where nothing was measured again
 	Unproven    string       `json:"unproven,omitempty"` // why there is no proof
 }
@@ -56,6 +57,8 @@ type Proof struct {
 	Rounds   int      `json:"rounds"`             // a side
 	Seconds  float64  `json:"seconds"`
 	Record   string   `json:"record"` // file with every sample
+	// Reduced says what was left out for lack of time; empty for nothing.
+	Reduced string `json:"reduced,omitempty"`
 }
 
 // Finalist is a point that was measured again.

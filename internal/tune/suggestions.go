@@ -1,0 +1,150 @@
+package tune
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/goatnote-inc/pawl/internal/report"
+)
+
+// Suggestions are what a search means for the people who asked for it: what to change, how,
+// and how much of it is known. The renderers only write it down.
+type Suggestions struct {
+	*Report
+	Advice       Advice        `json:"advice"`
+	Headline     string        `json:"headline"`
+	Notes        []string      `json:"notes,omitempty"` // what stands in the way of believing it
+	Settings     []Setting     `json:"settings,omitempty"`
+	Forms        []Form        `json:"forms,omitempty"`
+	Dispatch     *Form         `json:"dispatch,omitempty"`
+	Importance   Importance    `json:"importance"`
+	Mattered     []string      `json:"mattered"`
+	Alternatives []Alternative `json:"alternatives,omitempty"`
+	Common       string        `json:"common,omitempty"` // what the alternatives share and where they are free
+	Failures     []Failure     `json:"failures,omitempty"`
+	Unexplored   []string      `json:"unexplored"`
+	Cost         []string      `json:"cost"`
+
+	point map[string]any // suggested, nil for the defaults
+}
+
+// Advice is what to do.
+type Advice string
+
+// What to do with what was found.
+const (
+	Change   Advice = "change"   // it is proven
+	Optional Advice = "optional" // it is proven and less than it should be
+	Unproven Advice = "unproven" // nobody measured it again, or there was no answer
+	Keep     Advice = "keep"     // the defaults are the best that is known
+)
+
+// Setting is one parameter of the suggested point.
+type Setting struct {
+	Name    string `json:"name"`
+	Default any    `json:"default"`
+	Value   any    `json:"value"`
+	Changed bool   `json:"changed"`
+}
+
+// Alternative is a point that is nearly as fast as the best.
+type Alternative struct {
+	N       int            `json:"n"`
+	Point   map[string]any `json:"point"`
+	Value   float64        `json:"value"`   // nanoseconds
+	Over    float64        `json:"over"`    // of the best: 0.01 is 1 % slower
+	Differs string         `json:"differs"` // from the suggested one
+}
+
+const (
+	nearOptimal      = 0.02
+	mostAlternatives = 8
+)
+
+// NewSuggestions makes the most of a search. It takes about a second: the model of what
+// mattered is learned here, with the seed of the search.
+func NewSuggestions(r *Report) *Suggestions {
+	s := &Suggestions{Report: r}
+	s.decide()
+	for _, p := range r.Header.Space.Parameters {
+		v, known := s.point[p.Name]
+		if !known {
+			v = p.Default
+		}
+		s.Settings = append(s.Settings, Setting{p.Name, p.Default, v, !sameValue(v, p.Default)})
+	}
+	if s.point != nil {
+		s.Forms = r.forms(s.point)
+	}
+	if r.Proof != nil && len(r.Proof.Choices) > 1 {
+		s.Dispatch = r.dispatch(r.Proof.Choices)
+	}
+	s.Importance = NewImportance(r.Header, r.Evaluations, r.Header.Seed)
+	s.Mattered = s.Importance.words()
+	s.alternatives()
+	s.Failures = failures(r.Header.Space.Parameters, r.Evaluations)
+	s.Unexplored = s.unexplored()
+	s.Cost = s.cost()
+	return s
+}
+
+// decide says what to do and how sure that is.
+func (s *Suggestions) decide() {
+	best, found := Best(s.Evaluations)
+	p := s.Proof
+	switch {
+	case !found:
+		s.Advice, s.Headline = Keep, "No point gave a right result, not even the defaults."
+		return
+	case p == nil && Key(best.Point) == Key(s.Report.Default.Point):
+		s.Advice, s.Headline = Keep, "Nothing that was tried was faster than the defaults: keep them."
+	case p == nil:
+		s.Advice, s.point = Unproven, best.Point
+		s.Headline = fmt.Sprintf("Not proven: in the search %s took %s.", s.Header.Case, report.Quantity(best.Value, "ns"))
+		if d := s.Report.Default; d.Status == OK && d.Value > 0 && best.Value > 0 {
+			s.Headline = fmt.Sprintf("Not proven: in the search %s took %s, and with the defaults %s: %.2f times as fast.",
+				s.Header.Case, report.Quantity(best.Value, "ns"), report.Quantity(d.Value, "ns"), d.Value/best.Value)
+		}
+		if s.Report.Unproven != "" {
+			s.Notes = append(s.Notes, "It was not measured again: "+report.Plain(s.Report.Unproven)+".")
+		}
+		s.Notes = append(s.Notes, "The best of many looks better than it is: part of its lead is luck. Only a measurement side by side with the defaults tells how much.")
+	default:
+		s.Headline = p.Sentence
+		s.proven(p)
+	}
+	if s.Unchecked != "" {
+		s.Notes = append(s.Notes, "Nobody looked at the results: "+report.Plain(s.Unchecked)+".")
+	}
+}
+
+func (s *Suggestions) proven(p *Proof) {
+	winner := p.Winner >= 0 && p.Winner < len(p.Finalists)
+	switch {
+	case winner && p.Answer == Faster:
+		s.Advice, s.point = Change, p.Finalists[p.Winner].Point
+	case winner:
+		s.Advice, s.point = Optional, p.Finalists[p.Winner].Point
+	case p.Answer == Inconclusive && len(p.Finalists) > 0:
+		s.Advice = Unproven
+		for _, f := range p.Finalists {
+			if f.Wrong == "" {
+				s.point = f.Point
+				break
+			}
+		}
+		if s.point != nil {
+			s.Notes = append(s.Notes, "What follows is the best of the search, for whoever wants to measure it longer. Do not make it the default on this evidence.")
+		}
+	default:
+		s.Advice = Keep
+	}
+	for _, f := range p.Finalists {
+		if f.Wrong != "" {
+			s.Notes = append(s.Notes, fmt.Sprintf("Evaluation %d was fast and is no choice: %s.", f.N, strings.TrimSuffix(report.Plain(f.Wrong), ".")))
+		}
+	}
+	if len(p.Loses) > 0 {
+		s.Notes = append(s.Notes, "As a default for all it would make these slower: "+report.Plain(strings.Join(p.Loses, ", "))+". Choose by config.")
+	}
+}

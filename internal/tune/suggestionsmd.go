@@ -1,0 +1,222 @@
+package tune
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/goatnote-inc/pawl/internal/report"
+)
+
+// Markdown writes the suggestions for people: tuning/suggestions.md.
+func (s *Suggestions) Markdown(w io.Writer) error {
+	m := &markdown{}
+	m.line("# Tuning %s", text(s.Header.Case))
+	m.line("**%s**", text(s.Headline))
+	m.line("%s", text(s.about()))
+	for _, n := range s.Notes {
+		m.line("> %s", text(n))
+	}
+	m.suggestion(s)
+	m.proof(s)
+	m.configs(s)
+	m.line("## What mattered")
+	m.items(s.Mattered)
+	if s.Importance.Unknown == "" {
+		m.line("%s", text(s.Importance.method()))
+	}
+	if len(s.Alternatives) > 0 {
+		m.line("## Nearly as fast")
+		m.line("By the times of the search, within %.0f %% of its best. Differences of this size may be noise.", 100*nearOptimal)
+		m.row("evaluation", "time", "over the best", "what is different")
+		m.row("---:", "---:", "---:", "---")
+		for _, a := range s.Alternatives {
+			m.row(fmt.Sprint(a.N), report.Quantity(a.Value, "ns"), report.Percent(a.Over), text(a.Differs))
+		}
+		m.b.WriteByte('\n')
+		if s.Common != "" {
+			m.line("%s", text(s.Common))
+		}
+	}
+	m.failures(s)
+	m.line("## Not explored")
+	m.items(s.Unexplored)
+	m.line("## What it took")
+	m.items(s.Cost)
+	m.line("Every evaluation stands in %s. To repeat the search:", name(s.Journal))
+	m.fence("sh", s.Command)
+	if m.b.Len() > 0 {
+		if _, err := io.WriteString(w, strings.TrimRight(m.b.String(), "\n")+"\n"); err != nil {
+			return fmt.Errorf("write suggestions: %w", err)
+		}
+	}
+	return nil
+}
+
+// about says on what and how it was searched.
+func (s *Suggestions) about() string {
+	h := s.Header
+	list := []string{"Searched"}
+	if h.Device.Name != "" {
+		list = append(list, "on "+h.Device.Name)
+	}
+	if h.Commit != "" {
+		commit := h.Commit[:min(len(h.Commit), 12)]
+		if h.Dirty {
+			commit += " with changes"
+		}
+		list = append(list, "at commit "+commit)
+	}
+	if h.Strategy != "" {
+		list = append(list, "by the strategy "+h.Strategy)
+	}
+	list = append(list, fmt.Sprintf("with seed %d", h.Seed))
+	if !s.Created.IsZero() {
+		list = append(list, "on "+s.Created.UTC().Format("2006-01-02 15:04 UTC"))
+	}
+	return report.Plain(strings.Join(list, " ")) + "."
+}
+
+// method says how importance was found, and where that ends.
+func (m Importance) method() string {
+	return fmt.Sprintf("Shares of the variance of the logarithm of the time over the whole space, with 90 %% intervals: "+
+		"boosted trees learned from %d evaluations, and foresee %.0f %% of the differences between those that they had not seen. "+
+		"A search looks mostly where it is fast: of slow corners that it did not visit, the shares know nothing.", m.Evaluations, 100*m.Fit)
+}
+
+func (m *markdown) suggestion(s *Suggestions) {
+	if s.point == nil {
+		return
+	}
+	m.line("## %s", map[Advice]string{
+		Change: "What to change", Optional: "What could be changed", Unproven: "What to measure longer",
+	}[s.Advice])
+	m.row("parameter", "default", "suggested")
+	m.row("---", "---:", "---:")
+	for _, x := range s.Settings {
+		value := name(valueText(x.Value))
+		if x.Changed {
+			value = "**" + value + "**"
+		}
+		m.row(name(x.Name), name(valueText(x.Default)), value)
+	}
+	m.b.WriteByte('\n')
+	m.line("How to apply it, whichever fits:")
+	for _, f := range s.Forms {
+		m.form(f)
+	}
+}
+
+func (m *markdown) proof(s *Suggestions) {
+	if s.Proof == nil || len(s.Proof.Finalists) == 0 {
+		return
+	}
+	m.line("## The proof")
+	m.line("The best of the search were measured again in fresh processes, in turn with the defaults, and judged: %d rounds a side. Every sample stands in %s.", s.Proof.Rounds, name(s.Proof.Record))
+	m.row("point", "case", "speed-up", "95 % interval", "answer")
+	m.row("---", "---", "---:", "---", "---")
+	for _, f := range s.Proof.Finalists {
+		label := s.differs(f.Point, s.defaults())
+		if label == "" {
+			label = "the defaults"
+		}
+		label = text(strings.ReplaceAll(label, " instead of ", " for "))
+		for _, c := range f.Cases {
+			if c.Excluded != "" {
+				m.row(label, text(c.Case), "-", "-", "not allowed there: "+text(c.Excluded))
+			} else {
+				m.row(label, text(c.Case), fmt.Sprintf("%.2fx", c.Speedup), interval(c.Low, c.High), answer(c.Answer, string(c.Verdict)))
+			}
+			label = ""
+		}
+		if b := f.Baseline; b != nil {
+			m.row(label, text(b.Case)+" against the baseline "+name(s.Proof.Baseline[:min(len(s.Proof.Baseline), 12)]), fmt.Sprintf("%.2fx", b.Speedup), interval(b.Low, b.High), answer(b.Answer, string(b.Verdict)))
+		}
+	}
+	m.b.WriteByte('\n')
+}
+
+func interval(low, high float64) string {
+	if low <= 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.2f to %.2f", low, high)
+}
+
+// answer says a comparison in a word or two.
+func answer(a Answer, verdict string) string {
+	switch {
+	case a == Small:
+		return fmt.Sprintf("faster by less than %.0f %%", 100*LeastGain)
+	case a == Faster:
+		return "faster"
+	case verdict == "regression":
+		return "**slower**"
+	case a == Same:
+		return "no gain"
+	case verdict == "broken":
+		return "**broken**"
+	}
+	return "inconclusive"
+}
+
+func (m *markdown) configs(s *Suggestions) {
+	if s.Proof == nil || len(s.Proof.Choices) < 2 {
+		return
+	}
+	m.line("## By config")
+	m.line("The best known point of every config of %s:", name(s.benchmark()))
+	m.row("case", "point", "speed-up", "95 % interval")
+	m.row("---", "---", "---:", "---")
+	for _, c := range s.Proof.Choices {
+		point := text(s.pointText(c.Point))
+		if Key(c.Point) == Key(s.defaults()) {
+			point = "the defaults"
+			if !c.Sure {
+				point += ", for lack of an answer"
+			}
+		}
+		m.row(text(c.Case), point, fmt.Sprintf("%.2fx", c.Speedup), interval(c.Low, c.High))
+	}
+	m.b.WriteByte('\n')
+	if s.Dispatch != nil {
+		m.form(*s.Dispatch)
+	}
+}
+
+// pointText is a point in a line.
+func (r *Report) pointText(point map[string]any) string {
+	var list []string
+	for _, p := range r.ordered(point) {
+		list = append(list, p.Name+"="+valueText(point[p.Name]))
+	}
+	return report.Plain(strings.Join(list, " "))
+}
+
+func (m *markdown) failures(s *Suggestions) {
+	if len(s.Failures) == 0 {
+		return
+	}
+	m.line("## What failed")
+	for _, f := range s.Failures {
+		m.line("- %s", text(f.sentence(len(s.Evaluations))))
+		m.b.Truncate(m.b.Len() - 1)
+		for _, r := range f.Rules {
+			m.line("  - %s: %d of %d.", name(r.Condition), r.Points, r.Points)
+			m.b.Truncate(m.b.Len() - 1)
+		}
+	}
+	m.b.WriteByte('\n')
+}
+
+// sentence says how many failed, and what they said.
+func (f Failure) sentence(of int) string {
+	out := fmt.Sprintf("%d of %d %s.", f.Count, of, f.Words)
+	if f.Why != "" {
+		out += " Most say: " + strings.TrimSuffix(report.Plain(f.Why), ".") + "."
+	}
+	if len(f.Rules) > 0 {
+		out += " Without exception where:"
+	}
+	return out
+}
