@@ -1,7 +1,7 @@
 // Package pawl is the performance feedback loop for GPU kernels.
 //
-// On every change pawl builds the kernel, measures it against its base on the same
-// device in the same minutes, and keeps every sample. A pawl is the catch of a
+// On every change pawl builds the kernel, proves it right, measures it against its base
+// on the same device in the same minutes, says why it changed, and keeps every sample. A pawl is the catch of a
 // ratchet: the wheel turns forward and never slips back.
 //
 // This package holds no code, only the rules of the house as tests (arch_test.go).
@@ -13,6 +13,7 @@
 //	internal/harness  the conversation with the user's program
 //	internal/suite    what pawl.yaml says
 //	internal/device   the device it runs on: state, clocks, locks
+//	internal/diagnose why it is slow: rules and causes as data
 //	internal/cli      one file a command
 //
 // docs/explanation/architecture.md draws the whole.
