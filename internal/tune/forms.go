@@ -1,11 +1,11 @@
 package tune
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/goatnote-inc/pawl/gpu"
@@ -138,7 +138,7 @@ func (r *Report) benchmark() string {
 }
 
 // yamlText writes a value so that YAML reads the same: text that could be anything else is
-// in quotes, in the way JSON has them.
+// in quotes.
 func yamlText(v any) string {
 	s, isText := v.(string)
 	switch {
@@ -147,11 +147,7 @@ func yamlText(v any) string {
 	case identifier.MatchString(s) && !slices.Contains([]string{"true", "false", "null", "yes", "no", "on", "off", "y", "n"}, strings.ToLower(s)):
 		return s
 	}
-	text, err := json.Marshal(s)
-	if err != nil { // no text fails
-		return `""`
-	}
-	return string(text)
+	return strconv.QuoteToASCII(s) // YAML has the same escapes
 }
 
 func sameValue(a, b any) bool {

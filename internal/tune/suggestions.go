@@ -45,6 +45,7 @@ type Setting struct {
 	Default any    `json:"default"`
 	Value   any    `json:"value"`
 	Changed bool   `json:"changed"`
+	Matters string `json:"matters,omitempty"` // how much of the differences in time it makes; empty when not known
 }
 
 // Alternative is a point that is nearly as fast as the best.
@@ -65,13 +66,14 @@ const (
 // mattered is learned here, with the seed of the search.
 func NewSuggestions(r *Report) *Suggestions {
 	s := &Suggestions{Report: r}
+	s.Importance = NewImportance(r.Header, r.Evaluations, r.Header.Seed)
 	s.decide()
 	for _, p := range r.Header.Space.Parameters {
 		v, known := s.point[p.Name]
 		if !known {
 			v = p.Default
 		}
-		s.Settings = append(s.Settings, Setting{p.Name, p.Default, v, !sameValue(v, p.Default)})
+		s.Settings = append(s.Settings, Setting{p.Name, p.Default, v, !sameValue(v, p.Default), s.Importance.of(p.Name)})
 	}
 	if s.point != nil {
 		s.Forms = r.forms(s.point)
@@ -79,7 +81,6 @@ func NewSuggestions(r *Report) *Suggestions {
 	if r.Proof != nil && len(r.Proof.Choices) > 1 {
 		s.Dispatch = r.dispatch(r.Proof.Choices)
 	}
-	s.Importance = NewImportance(r.Header, r.Evaluations, r.Header.Seed)
 	s.Mattered = s.Importance.words()
 	s.alternatives()
 	s.Failures = failures(r.Header.Space.Parameters, r.Evaluations)

@@ -76,6 +76,7 @@ type condition struct {
 	text   string
 	kind   int // about one parameter, a product of two, of three, or two parameters at once
 	points set
+	parts  []set // of a condition on two parameters, what each part alone holds for
 }
 
 // The kinds of conditions, the easiest to remember first.
@@ -87,12 +88,13 @@ const (
 	kinds
 )
 
-// mine looks for conditions under which every point failed in this way and that so many
-// would hardly meet by accident, however many conditions were tried.
+// mine looks for conditions under which every point that got so far failed in this way and
+// that so many would hardly meet by accident, however many conditions were tried.
 func mine(parameters []Parameter, list []Evaluation, status Status) []Rule {
 	var tried []Evaluation
 	for _, e := range list {
-		if e.Status != Pruned && len(tried) < mostMined {
+		earlier := e.Status == Pruned || e.Status == CompileError && status != CompileError
+		if !earlier && len(tried) < mostMined {
 			tried = append(tried, e)
 		}
 	}
@@ -109,7 +111,14 @@ func mine(parameters []Parameter, list []Evaluation, status Status) []Rule {
 	}
 	certain := slices.DeleteFunc(all, func(c condition) bool {
 		n := c.points.count()
-		return n < leastPoints || !c.points.within(failed) || chance(len(tried), failed.count(), n)*tests[c.kind] > chanceLimit/kinds
+		if n < leastPoints || !c.points.within(failed) {
+			return true
+		}
+		accident := chance(len(tried), failed.count(), n)
+		for _, part := range c.parts { // nearly all of a part may fail: then the other part says nothing
+			accident = max(accident, chance(part.count(), part.common(failed), n))
+		}
+		return accident*tests[c.kind] > chanceLimit/kinds
 	})
 	var rules []Rule
 	left := failed.clone()
@@ -160,7 +169,7 @@ func candidates(parameters []Parameter, tried []Evaluation, failed set) []condit
 	for i, a := range simple {
 		for _, b := range simple[i+1:] {
 			if strings.Fields(a.text)[0] != strings.Fields(b.text)[0] {
-				list = append(list, condition{a.text + " and " + b.text, twoParameters, a.points.both(b.points)})
+				list = append(list, condition{a.text + " and " + b.text, twoParameters, a.points.both(b.points), []set{a.points, b.points}})
 			}
 		}
 	}
@@ -192,11 +201,11 @@ func about(p Parameter, tried []Evaluation) []condition {
 			}
 			return s
 		}
-		list = append(list, condition{p.Name + " = " + text, oneParameter, where(func(e Evaluation) bool { return sameValue(e.Point[p.Name], v) })})
+		list = append(list, condition{text: p.Name + " = " + text, kind: oneParameter, points: where(func(e Evaluation) bool { return sameValue(e.Point[p.Name], v) })})
 		if isNumber && i > 0 && i < len(values)-1 {
 			list = append(list,
-				condition{p.Name + " >= " + text, oneParameter, where(func(e Evaluation) bool { y, _ := number(e.Point[p.Name]); return y >= x })},
-				condition{p.Name + " <= " + text, oneParameter, where(func(e Evaluation) bool { y, _ := number(e.Point[p.Name]); return y <= x })})
+				condition{text: p.Name + " >= " + text, kind: oneParameter, points: where(func(e Evaluation) bool { y, _ := number(e.Point[p.Name]); return y >= x })},
+				condition{text: p.Name + " <= " + text, kind: oneParameter, points: where(func(e Evaluation) bool { y, _ := number(e.Point[p.Name]); return y <= x })})
 		}
 	}
 	return list
@@ -234,8 +243,8 @@ func products(tried []Evaluation, failed set, names ...string) []condition {
 	}
 	product := strings.Join(names, " * ")
 	return []condition{
-		{fmt.Sprintf("%s > %s", product, valueText(high)), len(names) - 1, above},
-		{fmt.Sprintf("%s < %s", product, valueText(low)), len(names) - 1, below},
+		{text: fmt.Sprintf("%s > %s", product, valueText(high)), kind: len(names) - 1, points: above},
+		{text: fmt.Sprintf("%s < %s", product, valueText(low)), kind: len(names) - 1, points: below},
 	}
 }
 

@@ -44,7 +44,7 @@ func (s *Suggestions) Markdown(w io.Writer) error {
 	m.line("## What it took")
 	m.items(s.Cost)
 	m.line("Every evaluation stands in %s. To repeat the search:", name(s.Journal))
-	m.fence("sh", s.Command)
+	m.fence("sh", report.Plain(s.Command))
 	if m.b.Len() > 0 {
 		if _, err := io.WriteString(w, strings.TrimRight(m.b.String(), "\n")+"\n"); err != nil {
 			return fmt.Errorf("write suggestions: %w", err)
@@ -89,16 +89,16 @@ func (m *markdown) suggestion(s *Suggestions) {
 		return
 	}
 	m.line("## %s", map[Advice]string{
-		Change: "What to change", Optional: "What could be changed", Unproven: "What to measure longer",
+		Change: "What to change", Optional: "What could be changed", Unproven: "What was best in the search",
 	}[s.Advice])
-	m.row("parameter", "default", "suggested")
-	m.row("---", "---:", "---:")
+	m.row("parameter", "default", "suggested", "makes of the differences")
+	m.row("---", "---:", "---:", "---")
 	for _, x := range s.Settings {
 		value := name(valueText(x.Value))
 		if x.Changed {
 			value = "**" + value + "**"
 		}
-		m.row(name(x.Name), name(valueText(x.Default)), value)
+		m.row(name(x.Name), name(valueText(x.Default)), value, x.Matters)
 	}
 	m.b.WriteByte('\n')
 	m.line("How to apply it, whichever fits:")
@@ -202,7 +202,7 @@ func (m *markdown) failures(s *Suggestions) {
 		m.line("- %s", text(f.sentence(len(s.Evaluations))))
 		m.b.Truncate(m.b.Len() - 1)
 		for _, r := range f.Rules {
-			m.line("  - %s: %d of %d.", name(r.Condition), r.Points, r.Points)
+			m.line("  - %s: %d of %d%s.", name(r.Condition), r.Points, r.Points, map[bool]string{true: " that compile"}[f.Status != CompileError])
 			m.b.Truncate(m.b.Len() - 1)
 		}
 	}
@@ -213,7 +213,7 @@ func (m *markdown) failures(s *Suggestions) {
 func (f Failure) sentence(of int) string {
 	out := fmt.Sprintf("%d of %d %s.", f.Count, of, f.Words)
 	if f.Why != "" {
-		out += " Most say: " + strings.TrimSuffix(report.Plain(f.Why), ".") + "."
+		out += " The most frequent reason: " + strings.TrimSuffix(report.Plain(f.Why), ".") + "."
 	}
 	if len(f.Rules) > 0 {
 		out += " Without exception where:"

@@ -74,6 +74,23 @@ func (s *Suggestions) common(near []Evaluation) string {
 	return report.Plain(text)
 }
 
+// hardly is the share below which a parameter may as well keep its default.
+const hardly = 0.02
+
+// of says in a word or two how much a parameter matters.
+func (m Importance) of(name string) string {
+	for _, e := range m.Effects {
+		switch {
+		case e.Name != name:
+		case e.Total < hardly:
+			return "hardly any"
+		default:
+			return share(e.Total)
+		}
+	}
+	return ""
+}
+
 // words say the importance in sentences.
 func (m Importance) words() []string {
 	if m.Unknown != "" {
@@ -83,7 +100,7 @@ func (m Importance) words() []string {
 	little := []string{}
 	for _, e := range m.Effects {
 		name := report.Plain(e.Name)
-		if e.Total < 0.02 {
+		if e.Total < hardly {
 			little = append(little, name)
 			continue
 		}
@@ -185,7 +202,7 @@ func (s *Suggestions) cost() []string {
 		list = append(list, fmt.Sprintf("The proof took %s: %d rounds a side.", span(s.Proof.Seconds), s.Proof.Rounds))
 	}
 	if s.Price > 0 {
-		list = append(list, fmt.Sprintf("At %s an hour that is %s.", report.Dollars(s.Price), report.Dollars(s.Price*total/3600)))
+		list = append(list, fmt.Sprintf("At $%.2f an hour that is %s.", s.Price, report.Dollars(s.Price*total/3600)))
 	}
 	if why := map[string]string{"budget": "the budget was spent", "evaluations": "all evaluations that were asked for were done", "space": "every point was tried", "interrupted": "it was interrupted"}[s.End]; why != "" {
 		list = append(list, "It ended because "+why+".")

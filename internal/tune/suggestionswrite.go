@@ -3,6 +3,7 @@ package tune
 import (
 	"bytes"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/goatnote-inc/pawl/internal/report"
@@ -12,8 +13,26 @@ import (
 // or name first: it must not become markup.
 type markdown struct{ b bytes.Buffer }
 
-func text(s string) string { return report.MarkdownText(report.Plain(s)) }
-func name(s string) string { return report.MarkdownCode(report.Plain(s)) }
+// text may be read as it is written too: an underscore inside a word is no markup.
+func text(s string) string {
+	s = report.MarkdownText(report.Plain(s))
+	for range 2 { // a_b_c overlaps
+		s = inWord.ReplaceAllString(s, "${1}_$2")
+	}
+	return s
+}
+
+func name(s string) string {
+	if s = report.Plain(s); condensed.MatchString(s) {
+		return "`" + s + "`"
+	}
+	return report.MarkdownCode(s)
+}
+
+var (
+	inWord    = regexp.MustCompile(`([A-Za-z0-9])\\_([A-Za-z0-9])`)
+	condensed = regexp.MustCompile(`^[A-Za-z0-9_]+( (\*|>|<|=|>=|<=|and) [A-Za-z0-9_.]+)*$`) // a name, or a condition
+)
 
 // line is a paragraph.
 func (m *markdown) line(format string, args ...any) {
@@ -32,7 +51,7 @@ func (m *markdown) row(cells ...string) {
 }
 
 func (m *markdown) form(f Form) {
-	m.line("**%s.** %s", text(f.Title), text(f.Note))
+	m.line("%s", strings.TrimSpace(fmt.Sprintf("**%s.** %s", text(f.Title), text(f.Note))))
 	m.fence(f.Language, f.Text)
 }
 
