@@ -125,7 +125,7 @@ func TestFitFindsWhatMatters(t *testing.T) {
 		t.Errorf("likelihood %g after the fit, %g before", after, before)
 	}
 	k := newKernel(axes, w)
-	if matters, not := k.tables[0][1], k.tables[1][1]; matters > not-0.2 {
+	if matters, not := k.tables[0][1], k.tables[1][1]; matters > not-0.1 {
 		t.Errorf("neighbours on the axis that matters have %.2f in common, on one that does not %.2f", matters, not)
 	}
 }

@@ -109,8 +109,8 @@ func (r *Runoff) drop() {
 			continue
 		}
 		own, wide := middle(e.values)
-		error := 3 * math.Hypot(scatter, wide) / math.Sqrt(float64(r.laps))
-		e.out = own-first > error+1e-4
+		doubt := 3 * math.Hypot(scatter, wide) / math.Sqrt(float64(r.laps))
+		e.out = own-first > doubt+1e-4
 	}
 }
 

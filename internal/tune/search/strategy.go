@@ -60,15 +60,15 @@ func Names() []string { return slices.Sorted(maps.Keys(strategies)) }
 
 // New makes a strategy by its name.
 func New(name string, s *space.Space, o Options) (Strategy, error) {
-	make, ok := strategies[name]
+	made, ok := strategies[name]
 	if !ok {
 		return nil, fmt.Errorf("unknown strategy %q: there are %v", name, Names())
 	}
-	return make(s, o), nil
+	return made(s, o), nil
 }
 
 // seeded is the randomness of a strategy: its own, whatever else runs.
-func seeded(seed uint64, stream uint64) *rand.Rand {
+func seeded(seed, stream uint64) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, stream))
 }
 
