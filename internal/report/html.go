@@ -24,13 +24,19 @@ var (
 	page = template.Must(template.New("report").Parse(pageText))
 )
 
-// contentPolicy allows exactly the style and the script of the page, by their digests.
-func contentPolicy() string {
+// contentPolicy allows exactly the style and the script of the page.
+func contentPolicy() string { return policy(pageStyle, pageScript) }
+
+// policy allows one style and one script, by their digests.
+func policy(style, script string) string {
 	digest := func(text string) string {
+		if text == "" {
+			return "'none'"
+		}
 		sum := sha256.Sum256([]byte(text))
 		return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 	}
-	return fmt.Sprintf("default-src 'none'; style-src %s; script-src %s; base-uri 'none'; form-action 'none'", digest(pageStyle), digest(pageScript))
+	return fmt.Sprintf("default-src 'none'; style-src %s; script-src %s; base-uri 'none'; form-action 'none'", digest(style), digest(script))
 }
 
 // HTML writes the document as one page that needs no network.

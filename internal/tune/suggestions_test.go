@@ -244,9 +244,10 @@ func TestFailureRules(t *testing.T) {
 	}
 }
 
-// Names of a journal that somebody else wrote are names, whatever is in them.
-func TestSuggestionsOfHostileNames(t *testing.T) {
-	evil := "<img src=x onerror=alert(1)> @everyone `x` | # h\n## heading\n```\n[a](javascript:x) \u202e"
+const evil = "<img src=x onerror=alert(1)> @everyone `x` | # h\n## heading\n```\n[a](javascript:x) \u202e"
+
+// hostile is a search of which somebody else wrote every name.
+func hostile() *tune.Report {
 	r := matmul()
 	r.Header.Case, r.Header.Device.Name, r.Header.Commit, r.Header.Strategy = evil+"/"+evil, evil, evil, evil
 	r.Journal, r.Command, r.Unchecked, r.Unproven, r.Build = evil, evil, evil, evil, evil
@@ -264,6 +265,12 @@ func TestSuggestionsOfHostileNames(t *testing.T) {
 	r.Best, _ = tune.Best(r.Evaluations)
 	r = proven(r, tune.Faster, 1.5)
 	r.Proof.Record, r.Proof.Sentence, r.Proof.Baseline, r.Proof.Loses = evil, evil, evil, []string{evil}
+	return r
+}
+
+// Names of a journal that somebody else wrote are names, whatever is in them.
+func TestSuggestionsOfHostileNames(t *testing.T) {
+	r := hostile()
 	got, s := rendered(t, r)
 	if len(s.Forms) != 1 || s.Dispatch != nil {
 		t.Errorf("forms %+v, dispatch %v: only YAML can quote such names", s.Forms, s.Dispatch)

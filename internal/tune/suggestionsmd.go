@@ -88,10 +88,8 @@ func (m *markdown) suggestion(s *Suggestions) {
 	if s.point == nil {
 		return
 	}
-	m.line("## %s", map[Advice]string{
-		Change: "What to change", Optional: "What could be changed", Unproven: "What was best in the search",
-	}[s.Advice])
-	m.row("parameter", "default", "suggested", "makes of the differences")
+	m.line("## %s", titles[s.Advice])
+	m.row("parameter", "default", "suggested", "share of the differences")
 	m.row("---", "---:", "---:", "---")
 	for _, x := range s.Settings {
 		value := name(valueText(x.Value))
@@ -116,11 +114,7 @@ func (m *markdown) proof(s *Suggestions) {
 	m.row("point", "case", "speed-up", "95 % interval", "answer")
 	m.row("---", "---", "---:", "---", "---")
 	for _, f := range s.Proof.Finalists {
-		label := s.differs(f.Point, s.defaults())
-		if label == "" {
-			label = "the defaults"
-		}
-		label = text(strings.ReplaceAll(label, " instead of ", " for "))
+		label := text(s.apart(f.Point))
 		for _, c := range f.Cases {
 			if c.Excluded != "" {
 				m.row(label, text(c.Case), "-", "-", "not allowed there: "+text(c.Excluded))
@@ -169,19 +163,37 @@ func (m *markdown) configs(s *Suggestions) {
 	m.row("case", "point", "speed-up", "95 % interval")
 	m.row("---", "---", "---:", "---")
 	for _, c := range s.Proof.Choices {
-		point := text(s.pointText(c.Point))
-		if Key(c.Point) == Key(s.defaults()) {
-			point = "the defaults"
-			if !c.Sure {
-				point += ", for lack of an answer"
-			}
-		}
-		m.row(text(c.Case), point, fmt.Sprintf("%.2fx", c.Speedup), interval(c.Low, c.High))
+		m.row(text(c.Case), text(s.choiceText(c)), fmt.Sprintf("%.2fx", c.Speedup), interval(c.Low, c.High))
 	}
 	m.b.WriteByte('\n')
 	if s.Dispatch != nil {
 		m.form(*s.Dispatch)
 	}
+}
+
+// choiceText is the point of a config in a line.
+func (r *Report) choiceText(c Choice) string {
+	switch {
+	case Key(c.Point) != Key(r.defaults()):
+		return r.pointText(c.Point)
+	case c.Sure:
+		return "the defaults"
+	}
+	return "the defaults, for lack of an answer"
+}
+
+// apart is what of a point is not as in the defaults.
+func (r *Report) apart(point map[string]any) string {
+	var list []string
+	for _, p := range r.ordered(point) {
+		if !sameValue(point[p.Name], p.Default) {
+			list = append(list, p.Name+"="+valueText(point[p.Name]))
+		}
+	}
+	if len(list) == 0 {
+		return "the defaults"
+	}
+	return report.Plain(strings.Join(list, " "))
 }
 
 // pointText is a point in a line.

@@ -1,0 +1,103 @@
+package report
+
+import "html/template"
+
+// Sketch is a figure that another package draws for a page of its own: in the colours and
+// the type of pawl's pages, and as wide as a phone.
+type Sketch struct{ d drawing }
+
+// SketchWidth is how wide a figure is that is to be read on the smallest screen.
+const SketchWidth = drawn
+
+// NewSketch begins a figure of this size.
+func NewSketch(width, height float64) *Sketch { return &Sketch{drawing{width: width, height: height}} }
+
+// Place is a place in a figure: right and down.
+type Place struct{ X, Y float64 }
+
+// Tone is what a colour means; light and dark pages each have their own.
+type Tone int
+
+// The tones of a figure.
+const (
+	Ink   = Tone(toneInk)
+	Soft  = Tone(toneSoft)
+	Rule  = Tone(toneLine)
+	Faint = Tone(toneFaint)
+	Base  = Tone(toneBase)
+	Now   = Tone(toneNow)
+	Bad   = Tone(toneBad)
+	Good  = Tone(toneGood)
+)
+
+// Line draws through points; wide is 1, 1.5 or 2.
+func (s *Sketch) Line(t Tone, wide float64, points ...Place) {
+	s.d.line(tone(t), wide, places(points)...)
+}
+
+// Dashes draws a broken line.
+func (s *Sketch) Dashes(t Tone, wide float64, points ...Place) {
+	s.d.dashedLine(tone(t), wide, places(points)...)
+}
+
+// Bar fills a box.
+func (s *Sketch) Bar(t Tone, x, y, width, height float64) { s.d.bar(tone(t), x, y, width, height) }
+
+// Dot fills a circle, or draws one.
+func (s *Sketch) Dot(t Tone, at Place, radius float64, hollow bool) {
+	s.d.dot(tone(t), at.place(), radius, hollow)
+}
+
+// Label is how text stands at its place: Align is below 0 where it begins, 0 for its middle,
+// above 0 where it ends. Text wider than Most loses its middle; 0 is any width.
+type Label struct {
+	Text  string
+	Align int
+	Mono  bool
+	Bold  bool
+	Most  float64
+}
+
+// Write sets small text with its baseline at a place.
+func (s *Sketch) Write(t Tone, at Place, l Label) {
+	w := word{text: drawable(l.Text), small: true, mono: l.Mono, bold: l.Bold, halo: true}
+	if l.Most > 0 {
+		w.text = shortened(w.face(), w.size(), w.text, l.Most)
+	}
+	switch {
+	case l.Align == 0:
+		w.anchor = atMiddle
+	case l.Align > 0:
+		w.anchor = atEnd
+	}
+	s.d.write(tone(t), at.place(), w)
+}
+
+// Width is what a label takes.
+func (l Label) Width() float64 {
+	return word{text: drawable(l.Text), small: true, mono: l.Mono, bold: l.Bold}.width()
+}
+
+// HTML is the figure as part of a page. What it shows is said in words beside it.
+func (s *Sketch) HTML() template.HTML { return s.d.html() }
+
+func (p Place) place() point { return point{p.X, p.Y} }
+
+func places(list []Place) []point {
+	out := make([]point, len(list))
+	for i, p := range list {
+		out[i] = p.place()
+	}
+	return out
+}
+
+// PageStyle is how pawl's pages look.
+func PageStyle() string { return pageStyle }
+
+// PagePolicy lets a page have this style and nothing else: no script, no network.
+func PagePolicy(style string) string { return policy(style, "") }
+
+// TickTexts writes the ticks of an axis in one unit, which it names.
+func TickTexts(marks []float64, unit string) (texts []string, shown string) {
+	return tickText(marks, unit)
+}

@@ -1,0 +1,172 @@
+package tune
+
+import (
+	"bufio"
+	_ "embed" // the page's parts
+	"fmt"
+	"html/template"
+	"io"
+	"strings"
+
+	"github.com/goatnote-inc/pawl/internal/report"
+)
+
+// The page is one file: its style stands inside, and the policy in its head lets nothing
+// else load and no script run, whatever a parameter may be called.
+var (
+	//go:embed page/tuning.html
+	pageText string
+	//go:embed page/style.css
+	pageOwn string
+
+	page = template.Must(template.New("tuning").Parse(pageText))
+)
+
+// HTML writes the suggestions with their pictures as one page that needs no network:
+// tuning/report.html.
+func (s *Suggestions) HTML(w io.Writer) error {
+	b := bufio.NewWriterSize(w, 1<<16)
+	if err := page.Execute(b, newPageView(s)); err != nil {
+		return fmt.Errorf("write the page of a search: %w", err)
+	}
+	return b.Flush()
+}
+
+// pageView is the suggestions as the template sees them: all text is plain, and what is
+// template.HTML was drawn by us.
+type pageView struct {
+	Policy                                       string
+	Style                                        template.CSS
+	Case, Headline, Badge, BadgeClass, Suggested string
+	Notes, Mattered, Unexplored, Cost            []string
+	Facts                                        []factView
+	Rows                                         []rowView
+	Forms                                        []Form
+	Dispatch                                     *Form
+	Progress, Strips                             []figureView
+	Bars, Parallel                               *figureView
+	Rounds                                       int
+	Proofs                                       []proofView
+	Choices                                      []choiceView
+	Common                                       string
+	Nearly                                       []nearView
+	Failed                                       []failedView
+	About, Method, Again                         string
+}
+
+type (
+	factView   struct{ Label, Text string }
+	figureView struct {
+		Drawing template.HTML
+		Caption string
+	}
+	rowView struct {
+		Name, Default, Value, Matters string
+		Changed                       bool
+	}
+	proofView  struct{ Point, Case, Speedup, Interval, Answer string }
+	choiceView struct{ Case, Point, Speedup, Interval string }
+	nearView   struct {
+		N                   int
+		Time, Over, Differs string
+	}
+	failedView struct {
+		Text  string
+		Rules []Rule
+	}
+)
+
+func newPageView(s *Suggestions) pageView {
+	style := report.PageStyle() + pageOwn
+	v := pageView{
+		Policy: report.PagePolicy(style), Style: template.CSS(style), //nolint:gosec // both are ours
+		Case: report.Plain(s.Header.Case), Headline: report.Plain(s.Headline), Mattered: s.Mattered, Unexplored: s.Unexplored, Cost: s.Cost, Notes: s.Notes,
+		Badge: badges[s.Advice], BadgeClass: string(s.Advice), Facts: s.facts(), Forms: s.Forms, Dispatch: s.Dispatch, Common: s.Common,
+		About: s.about(), Again: report.Plain(s.Command),
+	}
+	if s.point != nil {
+		v.Suggested = titles[s.Advice]
+		for _, x := range s.Settings {
+			v.Rows = append(v.Rows, rowView{report.Plain(x.Name), report.Plain(valueText(x.Default)), report.Plain(valueText(x.Value)), x.Matters, x.Changed})
+		}
+	}
+	if s.Importance.Unknown == "" {
+		v.Method = s.Importance.method()
+	}
+	v.proof(s)
+	for _, a := range s.Alternatives {
+		v.Nearly = append(v.Nearly, nearView{a.N, report.Quantity(a.Value, "ns"), report.Percent(a.Over), a.Differs})
+	}
+	for _, f := range s.Failures {
+		rules := make([]Rule, len(f.Rules))
+		for i, r := range f.Rules {
+			rules[i] = Rule{report.Plain(r.Condition), r.Points}
+		}
+		v.Failed = append(v.Failed, failedView{f.sentence(len(s.Evaluations)), rules})
+	}
+	v.draw(s)
+	return v
+}
+
+var (
+	badges = map[Advice]string{Change: "faster", Optional: "little gain", Unproven: "not proven", Keep: "keep"}
+	titles = map[Advice]string{Change: "What to change", Optional: "What could be changed", Unproven: "What was best in the search"}
+)
+
+// facts are what the search was about.
+func (s *Suggestions) facts() []factView {
+	h := s.Header
+	failed := 0
+	for _, e := range s.Evaluations {
+		if e.Status != OK {
+			failed++
+		}
+	}
+	list := []factView{{"device", h.Device.Name}, {"commit", h.Commit[:min(len(h.Commit), 12)]}, {"strategy", h.Strategy}, {"seed", fmt.Sprint(h.Seed)}}
+	count := fmt.Sprint(len(s.Evaluations))
+	if h.Space.Points > 0 {
+		count += fmt.Sprintf(" of %d points", h.Space.Points)
+	}
+	list = append(list, factView{"evaluations", count}, factView{"failed", fmt.Sprint(failed)}, factView{"took", span(s.Seconds)})
+	if s.Proof != nil {
+		list = append(list, factView{"proof", span(s.Proof.Seconds)})
+	}
+	if d := s.Report.Default; d.Status == OK {
+		list = append(list, factView{"default", report.Quantity(d.Value, "ns")})
+	}
+	if best, ok := Best(s.Evaluations); ok {
+		list = append(list, factView{"best", report.Quantity(best.Value, "ns")})
+	}
+	var out []factView
+	for _, f := range list {
+		if f.Text = report.Plain(f.Text); f.Text != "" {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+func (v *pageView) proof(s *Suggestions) {
+	if s.Proof == nil {
+		return
+	}
+	v.Rounds = s.Proof.Rounds
+	for _, f := range s.Proof.Finalists {
+		point := s.apart(f.Point)
+		for _, c := range f.Cases {
+			row := proofView{Point: point, Case: report.Plain(c.Case), Speedup: "-", Interval: "-", Answer: "not allowed there"}
+			if c.Excluded == "" {
+				row.Speedup, row.Interval = fmt.Sprintf("%.2fx", c.Speedup), interval(c.Low, c.High)
+				row.Answer = strings.Trim(answer(c.Answer, string(c.Verdict)), "*")
+			}
+			v.Proofs = append(v.Proofs, row)
+			point = ""
+		}
+	}
+	if len(s.Proof.Choices) < 2 {
+		return
+	}
+	for _, c := range s.Proof.Choices {
+		v.Choices = append(v.Choices, choiceView{report.Plain(c.Case), s.choiceText(c), fmt.Sprintf("%.2fx", c.Speedup), interval(c.Low, c.High)})
+	}
+}

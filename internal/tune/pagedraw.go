@@ -1,0 +1,230 @@
+package tune
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/goatnote-inc/pawl/internal/report"
+	"github.com/goatnote-inc/pawl/stats"
+)
+
+const (
+	mostDots = 800 // of a figure: more only make it heavy
+	mostAxes = 12  // parameters that are drawn
+)
+
+// draw makes the figures.
+func (v *pageView) draw(s *Suggestions) {
+	ranked := Ranked(s.Evaluations)
+	if len(ranked) == 0 {
+		return
+	}
+	f := newFrame(s, ranked)
+	v.Progress = []figureView{f.progress(false), f.progress(true)}
+	if len(s.Importance.Effects) > 0 {
+		bars := drawImportance(s.Importance)
+		v.Bars = &bars
+	}
+	if len(ranked) >= 5 {
+		v.Parallel = f.parallel()
+		for _, p := range f.drawn {
+			v.Strips = append(v.Strips, f.strip(p))
+		}
+	}
+}
+
+// frame is what all figures of a search share: the range of times, and the parameters drawn.
+type frame struct {
+	*Suggestions
+	ranked    []Evaluation
+	low, high float64
+	drawn     []Parameter // the most important first
+}
+
+func newFrame(s *Suggestions, ranked []Evaluation) *frame {
+	f := &frame{Suggestions: s, ranked: ranked}
+	var values []float64
+	for _, e := range ranked {
+		values = append(values, e.Value)
+	}
+	f.low, f.high = slices.Min(values), stats.Quantile(values, 0.95)
+	if d := s.Report.Default; d.Status == OK {
+		f.high = max(f.high, d.Value)
+	}
+	room := math.Pow(max(f.high/f.low, 1.02), 0.06)
+	f.low, f.high = f.low/room, f.high*room
+	for _, e := range s.Importance.Effects {
+		i := slices.IndexFunc(s.Header.Space.Parameters, func(p Parameter) bool { return p.Name == e.Name })
+		if i >= 0 {
+			f.drawn = append(f.drawn, sortedValues(s.Header.Space.Parameters[i]))
+		}
+	}
+	if len(f.drawn) == 0 {
+		for _, p := range s.Header.Space.Parameters {
+			if len(p.Values) > 1 {
+				f.drawn = append(f.drawn, sortedValues(p))
+			}
+		}
+	}
+	f.drawn = f.drawn[:min(len(f.drawn), mostAxes)]
+	return f
+}
+
+// sortedValues has numbers in their order, whatever the suite has.
+func sortedValues(p Parameter) Parameter {
+	if _, isNumber := number(p.Values[0]); isNumber {
+		p.Values = slices.SortedFunc(slices.Values(p.Values), func(a, b any) int {
+			x, _ := number(a)
+			y, _ := number(b)
+			switch {
+			case x < y:
+				return -1
+			case x > y:
+				return 1
+			}
+			return 0
+		})
+	}
+	return p
+}
+
+// at is where a time stands between the bottom of a figure and its top: ratios are
+// distances, and what is slower than everything that is shown stands at the top.
+func (f *frame) at(value, bottom, top float64) float64 {
+	share := math.Log(value/f.low) / math.Log(f.high/f.low)
+	return bottom - min(max(share, 0), 1)*(bottom-top)
+}
+
+// timeAxis draws lines for round times, and names them at the left.
+func (f *frame) timeAxis(s *report.Sketch, left, right, bottom, top float64, n int) {
+	marks := report.Ticks(f.low, f.high, n)
+	if f.high/f.low > 6 {
+		marks = nil
+		for decade := math.Pow(10, math.Floor(math.Log10(f.low))); decade <= f.high; decade *= 10 {
+			for _, m := range []float64{1, 2, 5} {
+				if x := m * decade; x >= f.low && x <= f.high {
+					marks = append(marks, x)
+				}
+			}
+		}
+		for len(marks) > 2*n {
+			marks = slices.Collect(everySecond(marks))
+		}
+	}
+	texts, unit := report.TickTexts(marks, "ns")
+	for i, m := range marks {
+		y := f.at(m, bottom, top)
+		s.Line(report.Faint, 1, report.Place{X: left, Y: y}, report.Place{X: right, Y: y})
+		if y > top+8 {
+			s.Write(report.Soft, report.Place{X: left - 5, Y: y + 3}, report.Label{Text: texts[i], Align: 1})
+		}
+	}
+	s.Write(report.Soft, report.Place{X: left - 5, Y: top + 3}, report.Label{Text: unit, Align: 1})
+}
+
+func everySecond(list []float64) func(func(float64) bool) {
+	return func(yield func(float64) bool) {
+		for i := 0; i < len(list); i += 2 {
+			if !yield(list[i]) {
+				return
+			}
+		}
+	}
+}
+
+// elapsed is when each evaluation was done, in seconds from the start. A gap between two
+// sessions is none: nothing takes longer than building, checking and measuring it.
+func (f *frame) elapsed() []float64 {
+	out := make([]float64, len(f.Evaluations))
+	total := 0.0
+	for i, e := range f.Evaluations {
+		took := e.Seconds()
+		if i > 0 && !e.At.IsZero() && !f.Evaluations[i-1].At.IsZero() {
+			took = min(max(e.At.Sub(f.Evaluations[i-1].At).Seconds(), 0), 1.5*took+1)
+		}
+		total += took
+		out[i] = total
+	}
+	return out
+}
+
+// progress draws every evaluation and the best so far, over their number or over time.
+func (f *frame) progress(overTime bool) figureView {
+	const height, left, right, top, bottom = 220.0, 40.0, report.SketchWidth - 10, 22.0, 186.0
+	s := report.NewSketch(report.SketchWidth, height)
+	f.timeAxis(s, left, right, bottom, top, 5)
+	xs := f.elapsed()
+	if !overTime {
+		for i := range xs {
+			xs[i] = float64(i + 1)
+		}
+	}
+	most := max(xs[len(xs)-1], 1e-9)
+	x := func(i int) float64 { return left + xs[i]/most*(right-left) }
+	step := max(1, len(f.Evaluations)/mostDots)
+	for i := 0; i < len(f.Evaluations); i += step {
+		switch e := f.Evaluations[i]; {
+		case e.Status == OK:
+			s.Dot(report.Base, report.Place{X: x(i), Y: f.at(e.Value, bottom, top)}, 1.5, false)
+		default:
+			s.Line(report.Bad, 1, report.Place{X: x(i), Y: top - 8}, report.Place{X: x(i), Y: top - 3})
+		}
+	}
+	if d := f.Report.Default; d.Status == OK { // over the dots
+		y := f.at(d.Value, bottom, top)
+		s.Dashes(report.Ink, 1, report.Place{X: left, Y: y}, report.Place{X: right, Y: y})
+		s.Write(report.Ink, report.Place{X: right, Y: y - 4}, report.Label{Text: "default", Align: 1})
+	}
+	line, least, half := f.bestSoFar(x, bottom, top)
+	s.Line(report.Now, 2, line...)
+	s.Line(report.Rule, 1, report.Place{X: left, Y: bottom}, report.Place{X: right, Y: bottom})
+	marks := report.Ticks(0, most, 5)
+	for _, m := range marks {
+		s.Write(report.Soft, report.Place{X: min(left+m/most*(right-left), right-6), Y: bottom + 13}, report.Label{Text: fmt.Sprintf("%g", m)})
+	}
+	unit := "evaluations"
+	if overTime {
+		unit = "seconds"
+	}
+	s.Write(report.Soft, report.Place{X: right, Y: bottom + 27}, report.Label{Text: unit, Align: 1})
+	caption := fmt.Sprintf("Best so far over %s: it ended at %s", unit, report.Quantity(least, "ns"))
+	if d := f.Report.Default; d.Status == OK {
+		caption += fmt.Sprintf(", the defaults took %s", report.Quantity(d.Value, "ns"))
+	}
+	if half >= 0 {
+		caption += map[bool]string{
+			true:  fmt.Sprintf("; half of the gain was there after %s", span(xs[half])),
+			false: fmt.Sprintf("; half of the gain was there after %.0f evaluations", xs[half]),
+		}[overTime]
+	}
+	caption += ". Grey dots are evaluations, those beyond the top stand at it"
+	if len(f.Failures) > 0 {
+		caption += "; red marks above are failures"
+	}
+	return figureView{s.HTML(), caption + "."}
+}
+
+// bestSoFar is the line of the best, in steps; the time it ended at; and the first evaluation
+// by which half of the gain over the defaults was there, -1 for none.
+func (f *frame) bestSoFar(x func(int) float64, bottom, top float64) (line []report.Place, least float64, half int) {
+	least, half = math.Inf(1), -1
+	var values []float64
+	for i, e := range f.Evaluations {
+		if e.Status == OK && e.Value < least && (!e.Lost || math.IsInf(least, 1)) {
+			if len(line) > 0 {
+				line = append(line, report.Place{X: x(i), Y: line[len(line)-1].Y})
+			}
+			least = e.Value
+			line = append(line, report.Place{X: x(i), Y: f.at(least, bottom, top)})
+		}
+		values = append(values, least)
+	}
+	if len(line) > 0 {
+		line = append(line, report.Place{X: x(len(values) - 1), Y: line[len(line)-1].Y})
+	}
+	if d := f.Report.Default; d.Status == OK && least < d.Value {
+		half = slices.IndexFunc(values, func(v float64) bool { return v <= (d.Value+least)/2 })
+	}
+	return line, least, half
+}
