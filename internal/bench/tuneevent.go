@@ -28,7 +28,15 @@ type (
 		Elapsed        time.Duration
 		Left           time.Duration // of the budget; 0 without one
 	}
+	// ProofChecked tells what was seen of a finalist's results before it is measured.
+	ProofChecked struct {
+		Side    string
+		Point   map[string]any
+		Checked int
+		Wrong   string // empty when nothing is
+	}
 )
 
 func (TuneReady) benchEvent()     {}
 func (TuneEvaluated) benchEvent() {}
+func (ProofChecked) benchEvent()  {}

@@ -101,8 +101,29 @@ func (p *prover) begin(ctx context.Context, o Options) (err error) {
 		}
 		p.proof.Finalists = append(p.proof.Finalists, tune.Finalist{N: e.N, Point: e.Point, Side: side})
 	}
+	p.fit()
 	p.policy = tune.ProofPolicy(Policy(o.Suite), len(p.proof.Finalists))
 	return nil
+}
+
+// fit leaves out what the budget has no time for: finalists first, then the other configs. An
+// answer about one point on one config is better than none about everything.
+func (p *prover) fit() {
+	budget, all := p.ProofOptions.Budget.Seconds(), len(p.proof.Finalists)
+	if budget <= 0 || all == 0 {
+		return
+	}
+	// A process is started, warmed up, measured in turns with the others, and a result of it checked.
+	each := 0.5 + 2*p.found.Default.Measure
+	finalists, one := tune.Fit(all, len(p.benchmark.Configs), p.Suite.Measure.Rounds[0], each, budget)
+	p.proof.Finalists = p.proof.Finalists[:finalists]
+	switch {
+	case one:
+		p.Names = []string{p.found.Header.Case}
+		p.proof.Reduced = fmt.Sprintf("%d of %d finalists were measured, and no config but %s: the budget has no time for more", finalists, all, p.found.Header.Case)
+	case finalists < all:
+		p.proof.Reduced = fmt.Sprintf("%d of %d finalists were measured: the budget has no time for more", finalists, all)
+	}
 }
 
 // benchmarkIn is the benchmark that a case belongs to.

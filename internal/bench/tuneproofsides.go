@@ -96,6 +96,7 @@ func (p *prover) check(ctx context.Context, r *run) error {
 		if err := p.checkOne(ctx, r, s, f); err != nil {
 			return err
 		}
+		r.Emit(ProofChecked{Side: s.name, Point: f.Point, Checked: f.Checked, Wrong: f.Wrong})
 		if f.Wrong == "" {
 			right = append(right, s)
 		}
@@ -110,6 +111,7 @@ func (p *prover) check(ctx context.Context, r *run) error {
 func (p *prover) checkOne(ctx context.Context, r *run, s side, finalist *tune.Finalist) (err error) {
 	own := &run{Options: r.Options, device: r.device, lease: r.lease}
 	own.Suite, own.Dir, own.lineup, own.Seed = s.suite, s.dir, nil, r.random().Uint64()
+	own.Emit = func(Event) {} // what matters is told when it is over
 	defer func() { err = errors.Join(err, own.cleanUp(ctx)) }()
 	f, err := own.searching(FuzzOptions{Time: p.Fuzz})
 	if err != nil {

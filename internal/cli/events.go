@@ -47,6 +47,8 @@ func jsonEvent(e bench.Event) string {
 		name, fields["path"], fields["end"] = "saved", e.Path, e.End
 	case bench.Measuring:
 		name = trialEvent(e.Event, fields)
+	default:
+		name = tuneEvent(e, fields)
 	}
 	return eventLine(name, fields)
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,15 +20,18 @@ import (
 func newLab(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "lab",
-		Short: "Measure pawl's own judge",
-		Long:  `Measures what pawl itself does: how often its verdicts are wrong, and what they cost.`,
+		Short: "Measure pawl's own judge and tuner",
+		Long: `Measures what pawl itself does: how often its verdicts are wrong, how close its searches
+come to the best, and what both cost.`,
 		Example: `  pawl lab judge --quick                                   # the judge, in a few seconds
+  pawl lab tune --quick                                    # the tuner, likewise
   pawl lab judge --data DATA --out docs/lab --seed 1       # all of it, minutes`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	judge := newLabJudge(g)
-	judge.Args = checked(judge.Args)
-	cmd.AddCommand(judge)
+	for _, part := range []*cobra.Command{newLabJudge(g), newLabTune(g)} {
+		part.Args = checked(part.Args)
+		cmd.AddCommand(part)
+	}
 	return cmd
 }
 
@@ -109,6 +113,19 @@ func (f *labFlags) check() error {
 }
 
 func (f *labFlags) write(report *lab.Report) error {
+	plots := map[string][]byte{}
+	for _, plot := range report.Plots() {
+		var drawn bytes.Buffer
+		if err := plot.SVG(&drawn); err != nil {
+			return err
+		}
+		plots[plot.Name+".svg"] = drawn.Bytes()
+	}
+	return f.publishLab("judge", f.out, f.json, report, plots)
+}
+
+// publishLab shows the page or the figures of a measurement, or writes both into a folder.
+func (g *globals) publishLab(name, dir string, asJSON bool, report interface{ Markdown(io.Writer) error }, files map[string][]byte) error {
 	figures, err := json.MarshalIndent(report, "", "  ")
 	if err != nil {
 		return err
@@ -118,35 +135,27 @@ func (f *labFlags) write(report *lab.Report) error {
 	if err := report.Markdown(&page); err != nil {
 		return err
 	}
-	if f.out == "" {
-		if f.json {
-			_, err = f.Out.Write(figures)
-		} else {
-			_, err = f.Out.Write(page.Bytes())
-		}
-		return err
+	shown := page.Bytes()
+	if asJSON {
+		shown = figures
 	}
-	if f.json {
-		if _, err := f.Out.Write(figures); err != nil {
+	if dir == "" || asJSON {
+		if _, err := g.Out.Write(shown); err != nil || dir == "" {
 			return err
 		}
 	}
-	files := map[string][]byte{"judge.md": page.Bytes(), "judge.json": figures}
-	for _, plot := range report.Plots() {
-		var drawn bytes.Buffer
-		if err := plot.SVG(&drawn); err != nil {
-			return err
-		}
-		files[plot.Name+".svg"] = drawn.Bytes()
+	if files == nil {
+		files = map[string][]byte{}
 	}
-	if err := os.MkdirAll(f.out, 0o755); err != nil {
+	files[name+".md"], files[name+".json"] = page.Bytes(), figures
+	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
 	for name, content := range files {
-		if err := os.WriteFile(filepath.Join(f.out, name), content, 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, name), content, 0o644); err != nil {
 			return err
 		}
 	}
-	f.say("written: " + filepath.Join(f.out, "judge.md"))
+	g.say("written: " + filepath.Join(dir, name+".md"))
 	return nil
 }

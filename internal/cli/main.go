@@ -170,6 +170,7 @@ var commandGroups = []struct {
 	{"measure", "Measure:", []func(*globals) *cobra.Command{newBuild, newPreflight, newFuzz, newBench, newSweep, newImport, newReport}},
 	{"decide", "Decide:", []func(*globals) *cobra.Command{newRun, newCompare, newBaseline}},
 	{"explain", "Explain:", []func(*globals) *cobra.Command{newProfile, newDiagnose, newGPU, newOccupancy, newRoofline}},
+	{"improve", "Improve:", []func(*globals) *cobra.Command{newTune}},
 	{"other", "Other:", []func(*globals) *cobra.Command{newSDK, newLab}},
 }
 

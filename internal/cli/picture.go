@@ -28,9 +28,10 @@ type picture struct {
 	round    trial.RoundStarted
 	side     string
 	state    gpu.State
-	began    time.Time // of the round under way
-	measured int       // cases of a side that are done in the round under way
-	seconds  []float64 // what the rounds took that are done
+	began    time.Time  // of the round under way
+	measured int        // cases of a side that are done in the round under way
+	seconds  []float64  // what the rounds took that are done
+	search   *searching // nil where nothing is being tuned
 }
 
 // mostRows is how many cases the picture shows; the table at the end shows all.
@@ -38,6 +39,13 @@ const mostRows = 10
 
 func (p *picture) event(e bench.Event, now time.Time) {
 	switch e := e.(type) {
+	case bench.TuneReady:
+		p.search, p.doing = &searching{}, ""
+		p.search.event(e, now)
+	case bench.TuneEvaluated:
+		if p.search != nil {
+			p.search.event(e, now)
+		}
 	case bench.Building:
 		p.doing = fmt.Sprintf("building %s: %s", e.Side, e.Command)
 	case bench.Waiting:
@@ -45,7 +53,7 @@ func (p *picture) event(e bench.Event, now time.Time) {
 	case bench.Built:
 		p.doing = "starting the harness"
 	case bench.Ready:
-		p.sides, p.state, p.doing = e.Sides, e.State, "calibrating"
+		p.sides, p.state, p.doing, p.search = e.Sides, e.State, "calibrating", nil
 	case bench.Listed:
 		p.list(e.Cases)
 	case bench.Calibrated:
@@ -94,6 +102,8 @@ func (p *picture) lines(now time.Time, width, height int) []string {
 	switch {
 	case p.doing != "":
 		return []string{cut(p.doing+" ...", width)}
+	case p.search != nil:
+		return p.search.lines(now, width, height)
 	case p.round.Number == 0:
 		return nil
 	}

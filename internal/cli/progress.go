@@ -78,7 +78,7 @@ func (p *progress) line(text string) {
 // a line above it would only say them twice.
 func inPicture(e bench.Event) bool {
 	switch e := e.(type) {
-	case bench.Building, bench.Waiting, bench.Profiling:
+	case bench.Building, bench.Waiting, bench.Profiling, bench.TuneEvaluated:
 		return true
 	case bench.Measuring:
 		_, round := e.Event.(trial.RoundDone)
@@ -124,7 +124,7 @@ func (p *progress) describe(e bench.Event) string {
 	case bench.Measuring:
 		return p.describeTrial(e.Event)
 	default:
-		return ""
+		return describeTune(e)
 	}
 }
 

@@ -1,6 +1,7 @@
 // Package lab measures the judge: how often it accuses innocent code, how often it
 // misses a slowdown, and how many rounds it takes for that, beside the rules of other
-// tools on the same data.
+// tools on the same data. And it measures the tuner: how close its strategies come to the
+// best point of recorded spaces.
 //
 // The data are recordings, recordings with known differences added, and a generator
 // that says what it does. Every figure is reproducible from a seed. The package drives

@@ -23,6 +23,19 @@ func ProofPolicy(p ratchet.Policy, finalists int) ratchet.Policy {
 	return p
 }
 
+// Fit is how many finalists can be measured in so many seconds, beside the defaults, where a side
+// takes each seconds for a config in a round; one tells that there is time for one config alone.
+func Fit(finalists, configs, rounds int, each, seconds float64) (fit int, one bool) {
+	for _, measured := range []int{configs, 1} {
+		for n := finalists; n > 0; n-- {
+			if float64((n+1)*measured*rounds)*each <= seconds {
+				return n, measured < configs
+			}
+		}
+	}
+	return min(1, finalists), configs > 1
+}
+
 // NewComparison reads what the judge says of one case.
 func NewComparison(j ratchet.Judgement) Comparison {
 	c := Comparison{Case: j.Name, Verdict: j.Verdict, Answer: Inconclusive, Sentence: j.Sentence}
@@ -159,7 +172,14 @@ func (p *Proof) sentence(tuned string, configs int) string {
 	case Same:
 		text = fmt.Sprintf("No finalist is faster on %s than the defaults by %.0f %%: keep them.", tuned, 100*LeastGain)
 	case Inconclusive:
-		text = fmt.Sprintf("No answer for %s: the finalists may be faster than the defaults or not.", tuned)
+		text = fmt.Sprintf("No answer for %s: the finalists may be faster than the defaults or not", tuned)
+		for _, f := range p.Finalists {
+			if c, ok := f.of(tuned); ok && c.Low > 0 {
+				text += fmt.Sprintf(" (%s: %.2f times as fast, %.2f to %.2f)", f.Side, c.Speedup, c.Low, c.High)
+				break
+			}
+		}
+		text += "."
 	}
 	wrong := 0
 	for _, f := range p.Finalists {

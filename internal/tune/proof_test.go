@@ -194,3 +194,29 @@ func TestProofPolicy(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// With less time finalists are left out first, then the other configs; something is always measured.
+func TestFit(t *testing.T) {
+	for _, tt := range []struct {
+		configs int
+		seconds float64
+		want    int
+		one     bool
+	}{
+		{2, 1000, 3, false},
+		{2, 32, 3, false}, // 4 sides, 2 configs, 4 rounds of a second
+		{2, 31, 2, false},
+		{2, 16, 1, false},
+		{2, 15, 2, true},
+		{2, 8, 1, true},
+		{2, 0.1, 1, true},
+		{1, 0.1, 1, false},
+	} {
+		if got, one := tune.Fit(3, tt.configs, 4, 1, tt.seconds); got != tt.want || one != tt.one {
+			t.Errorf("%d configs in %g s: %d finalists, one config: %v; want %d, %v", tt.configs, tt.seconds, got, one, tt.want, tt.one)
+		}
+	}
+	if got, _ := tune.Fit(0, 2, 4, 1, 10); got != 0 {
+		t.Errorf("of no finalists %d fit", got)
+	}
+}

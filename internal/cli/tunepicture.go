@@ -1,0 +1,205 @@
+package cli
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/goatnote-inc/pawl/internal/bench"
+	"github.com/goatnote-inc/pawl/internal/report"
+	"github.com/goatnote-inc/pawl/internal/tune"
+)
+
+// searching is what a search looks like from outside at one moment.
+type searching struct {
+	ready    bench.TuneReady
+	last     bench.TuneEvaluated
+	began    time.Time // of the last event
+	best     []float64 // best time after every evaluation, of which there was one
+	failures map[tune.Status]int
+}
+
+// event takes note; it tells whether the search is what is to be shown.
+func (s *searching) event(e bench.Event, now time.Time) {
+	switch e := e.(type) {
+	case bench.TuneReady:
+		*s = searching{ready: e, began: now, failures: map[tune.Status]int{}}
+	case bench.TuneEvaluated:
+		s.last, s.began = e, now
+		s.best = append(s.best, e.Best.Value)
+		if e.Evaluation.Status != tune.OK {
+			s.failures[e.Evaluation.Status]++
+		}
+	}
+}
+
+// lines draws it: where it stands, the best so far, what failed.
+func (s *searching) lines(now time.Time, width, height int) []string {
+	if s.last.Done == 0 {
+		return []string{cut("building and measuring the defaults ...", width)}
+	}
+	lines := []string{s.bar(now, width), "  " + s.found(), "  best     " + pointText(s.last.Best.Point)}
+	if text := s.failed(); text != "" {
+		lines = append(lines, "  "+text)
+	}
+	for i := range lines {
+		lines[i] = cut(lines[i], width)
+	}
+	return lines[:min(len(lines), max(height-1, 1))]
+}
+
+// bar is how far it is: by evaluations or by time, whichever ends it first.
+func (s *searching) bar(now time.Time, width int) string {
+	e, since := s.last, now.Sub(s.began)
+	done, parts := 0.0, []string{report.Plural(e.Done, "evaluation")}
+	if e.Of > 0 {
+		done, parts[0] = float64(e.Done)/float64(e.Of), fmt.Sprintf("%d of %s", e.Done, report.Plural(e.Of, "evaluation"))
+	}
+	left := max(0, e.Left-since)
+	if e.Left > 0 {
+		done = max(done, 1-left.Seconds()/(e.Elapsed+e.Left).Seconds())
+	}
+	cells := 20
+	if width < 80 {
+		cells = 10
+	}
+	full := int(min(done, 1) * float64(cells))
+	parts = append(parts, strings.Repeat("#", full)+strings.Repeat(".", cells-full), fmt.Sprintf("%3.0f %%", 100*min(done, 1)))
+	if left, known := s.left(since); known {
+		parts = append(parts, report.Span(left)+" left")
+	}
+	return strings.Join(parts, "  ")
+}
+
+// left is how long it still takes: to the end of the budget, or of the evaluations if that is sooner.
+func (s *searching) left(since time.Duration) (time.Duration, bool) {
+	e := s.last
+	budget, known := e.Left-since, e.Left > 0
+	if e.Of > 0 && e.Done > s.ready.Resumed {
+		each := e.Elapsed.Seconds() / float64(e.Done-s.ready.Resumed)
+		rest := time.Duration(float64(e.Of-e.Done)*each*float64(time.Second)) - since
+		if !known || rest < budget {
+			budget, known = rest, true
+		}
+	}
+	return max(0, budget), known
+}
+
+// more is about how many evaluations are still to come.
+func (s *searching) more() int {
+	e := s.last
+	if e.Of > 0 && e.Left == 0 {
+		return e.Of - e.Done
+	}
+	each := e.Elapsed.Seconds() / float64(max(1, e.Done-s.ready.Resumed))
+	n := int(e.Left.Seconds() / max(each, 1e-3))
+	if e.Of > 0 {
+		n = min(n, e.Of-e.Done)
+	}
+	return n
+}
+
+// found is the best so far against the defaults, and what may still come.
+func (s *searching) found() string {
+	e := s.last
+	text := fmt.Sprintf("default  %s", report.Quantity(e.Default.Value, "ns"))
+	if e.Best.Value > 0 && e.Default.Value > 0 {
+		text += fmt.Sprintf("   best %s, %.2f times as fast", report.Quantity(e.Best.Value, "ns"), e.Default.Value/e.Best.Value)
+	}
+	if gain, known := tune.Remaining(s.best, s.more()); known {
+		text += fmt.Sprintf("   about %.1f %% more to expect", 100*gain)
+	}
+	return text
+}
+
+// failed counts what went wrong by kind.
+func (s *searching) failed() string {
+	if len(s.failures) == 0 {
+		return ""
+	}
+	return "failed   " + failureText(s.failures)
+}
+
+func failureText(failures map[tune.Status]int) string {
+	var parts []string
+	for _, status := range slices.Sorted(maps.Keys(failures)) {
+		parts = append(parts, fmt.Sprintf("%d %s", failures[status], strings.ReplaceAll(string(status), "_", " ")))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// pointText is a point as one writes it on a command line.
+func pointText(point map[string]any) string {
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(point)) {
+		parts = append(parts, fmt.Sprintf("%s=%v", name, point[name]))
+	}
+	return strings.Join(parts, " ")
+}
+
+// describeTune is an event of a search as a line that is worth keeping: what begins, every new
+// best, and now and then where it stands.
+func describeTune(e bench.Event) string {
+	const often = 20 // evaluations between lines if nothing gets better
+	switch e := e.(type) {
+	case bench.TuneReady:
+		what := report.Plural(e.Points, "point")
+		if !e.Complete {
+			what = fmt.Sprintf("%s drawn from more", what)
+		}
+		text := fmt.Sprintf("tuning %s: %s, strategy %s, %s at once, on %s", e.Case, what, e.Strategy, report.Plural(e.Jobs, "build"), e.Device.Name)
+		if e.Resumed > 0 {
+			text += fmt.Sprintf("\nthe journal has %s already", report.Plural(e.Resumed, "evaluation"))
+		}
+		if e.Unchecked != "" {
+			text += "\nnote: results are not looked at: " + e.Unchecked
+		}
+		return text
+	case bench.TuneEvaluated:
+		best := e.Evaluation.N == e.Best.N
+		if !best && e.Done%often != 0 {
+			return ""
+		}
+		text := fmt.Sprintf("%d evaluated in %s", e.Done, report.Span(e.Elapsed))
+		if e.Failed > 0 {
+			text += fmt.Sprintf(", %d failed", e.Failed)
+		}
+		text += fmt.Sprintf(": best %s", report.Quantity(e.Best.Value, "ns"))
+		if e.Default.Value > 0 && e.Best.Value > 0 {
+			text += fmt.Sprintf(" (%.2f times as fast as the default)", e.Default.Value/e.Best.Value)
+		}
+		if best {
+			text += " with " + pointText(e.Best.Point)
+		}
+		return text
+	case bench.ProofChecked:
+		if e.Wrong != "" {
+			return fmt.Sprintf("%s (%s) is wrong and leaves: %s", e.Side, pointText(e.Point), e.Wrong)
+		}
+		return fmt.Sprintf("%s (%s): all of %s right", e.Side, pointText(e.Point), report.Plural(e.Checked, "result"))
+	}
+	return ""
+}
+
+// tuneEvent fills in what happens in a search.
+func tuneEvent(e bench.Event, fields map[string]any) string {
+	switch e := e.(type) {
+	case bench.TuneReady:
+		fields["case"], fields["device"], fields["strategy"], fields["points"], fields["complete"] = e.Case, e.Device, e.Strategy, e.Points, e.Complete
+		fields["resumed"], fields["unchecked"], fields["jobs"] = e.Resumed, e.Unchecked, e.Jobs
+		return "tune_ready"
+	case bench.TuneEvaluated:
+		x := e.Evaluation
+		x.Samples = nil // the journal has them
+		fields["evaluation"], fields["best"], fields["best_ns"], fields["default_ns"] = x, e.Best.N, e.Best.Value, e.Default.Value
+		fields["done"], fields["of"], fields["failed"], fields["pruned"] = e.Done, e.Of, e.Failed, e.Pruned
+		fields["elapsed_seconds"], fields["left_seconds"] = e.Elapsed.Seconds(), e.Left.Seconds()
+		return "tune_evaluated"
+	case bench.ProofChecked:
+		fields["side"], fields["point"], fields["checked"], fields["wrong"] = e.Side, e.Point, e.Checked, e.Wrong
+		return "proof_checked"
+	}
+	return ""
+}

@@ -1,0 +1,56 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/goatnote-inc/pawl/internal/bench"
+	"github.com/goatnote-inc/pawl/internal/report"
+)
+
+// printTunePlan shows a dry run.
+func (f *tuneFlags) printTunePlan(p bench.TunePlan) error {
+	if f.json {
+		return writeJSON(f.Out, p)
+	}
+	var b strings.Builder
+	line := func(label, format string, args ...any) {
+		fmt.Fprintf(&b, "%-9s%s\n", label, fmt.Sprintf(format, args...))
+	}
+	line("tune", "%s on %s, strategy %s, seed %d", p.Case, p.Device, p.Strategy, p.Seed)
+	for i, x := range p.Parameters {
+		label := ""
+		if i == 0 {
+			label = "over"
+		}
+		line(label, "%s", x)
+	}
+	for _, c := range p.Constraints {
+		line("where", "%s", c)
+	}
+	points := report.Plural(p.Points, "point")
+	if !p.Complete {
+		points += ", drawn from more than can be listed"
+	}
+	line("points", "%s; the defaults are %s", points, pointText(p.Defaults))
+	if p.Unchecked != "" {
+		line("check", "none: %s", p.Unchecked)
+	}
+	more := ""
+	if p.Known > 0 {
+		more = fmt.Sprintf(" beside the %d of the journal", p.Known)
+	}
+	line("search", "about %s%s in %s, %s each (from %s)", report.Plural(p.Evaluations, "evaluation"), more, seconds(p.Search.Seconds), seconds(p.Each), p.Basis)
+	if p.Proof.Seconds > 0 {
+		line("proof", "at most %s: the best three beside the defaults, on every config", seconds(p.Proof.Seconds))
+	} else {
+		line("proof", "none")
+	}
+	if total := p.Search.Dollars + p.Proof.Dollars; total > 0 {
+		line("cost", "at most %s", report.Dollars(total))
+	} else {
+		line("cost", "unknown: set device.price_per_hour in the suite")
+	}
+	_, err := f.Out.Write([]byte(b.String()))
+	return err
+}

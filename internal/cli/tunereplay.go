@@ -1,0 +1,91 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/goatnote-inc/pawl/internal/lab"
+	"github.com/goatnote-inc/pawl/internal/report"
+	"github.com/goatnote-inc/pawl/internal/tune/replay"
+)
+
+// replayDocument is what pawl tune --replay answers with.
+type replayDocument struct {
+	Schema      string                 `json:"schema"`
+	Space       string                 `json:"space"`
+	Points      int                    `json:"points"`
+	Optimum     float64                `json:"optimum_ms"`
+	Strategy    string                 `json:"strategy"`
+	Evaluations int                    `json:"evals"`
+	Repeats     int                    `json:"repeats"`
+	Seed        uint64                 `json:"seed"` // of the first repeat; the next has the next
+	Noisy       bool                   `json:"noisy,omitempty"`
+	Fraction    map[string]replayLevel `json:"fraction_of_optimum"` // by evaluations
+	// Chosen is what the choice among noisy times comes to, beside the best that was evaluated.
+	Chosen *lab.Chosen `json:"chosen,omitempty"`
+
+	levels []replay.Level
+}
+
+type replayLevel struct {
+	Mean float64 `json:"mean"`
+	P10  float64 `json:"p10"` // a tenth of the repeats was worse
+}
+
+// usualEvaluations are those of a replay if nobody says how many.
+const usualEvaluations = 200
+
+func (f *tuneFlags) runReplay(ctx context.Context) error {
+	rec, err := openRecording(f.replay)
+	if err != nil {
+		return usageError{err}
+	}
+	if f.evals == 0 {
+		f.evals = usualEvaluations
+	}
+	if !f.has("seed") {
+		f.seed = 1 // a replay is repeated by others
+	}
+	traces, err := lab.Replay(ctx, rec, lab.ReplayPlan{
+		Strategy: f.strategy, Plan: replay.Plan{Evaluations: f.evals, Noisy: f.noisy}, Repeats: f.repeats, Seed: f.seed,
+	})
+	if err != nil {
+		return err
+	}
+	d := replayDocument{
+		Schema: "pawl.replay/v1", Space: rec.Name, Points: rec.Space.Len(), Optimum: rec.Optimum, Strategy: f.strategy,
+		Evaluations: f.evals, Repeats: f.repeats, Seed: f.seed, Noisy: f.noisy, Fraction: map[string]replayLevel{},
+		levels: replay.Summarize(traces, lab.Levels(f.evals)...),
+	}
+	for _, l := range d.levels {
+		d.Fraction[strconv.Itoa(l.Evaluations)] = replayLevel{l.Mean, l.P10}
+	}
+	if f.noisy {
+		chosen := lab.Choices(rec, traces, f.seed)
+		d.Chosen = &chosen
+	}
+	if f.json {
+		return writeJSON(f.Out, d)
+	}
+	return f.showReplay(d)
+}
+
+func (f *tuneFlags) showReplay(d replayDocument) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %d points, the best takes %s; %s, %s, seeds from %d\n\n",
+		d.Space, d.Points, report.Quantity(d.Optimum*1e6, "ns"), d.Strategy, report.Plural(d.Repeats, "repeat"), d.Seed)
+	rows := [][]string{{"evaluations", "fraction of optimum", "a tenth is below"}}
+	for _, l := range d.levels {
+		rows = append(rows, []string{strconv.Itoa(l.Evaluations), fmt.Sprintf("%.3f", l.Mean), fmt.Sprintf("%.3f", l.P10)})
+	}
+	for _, line := range aligned(rows) {
+		b.WriteString(line + "\n")
+	}
+	if d.Chosen != nil {
+		fmt.Fprintf(&b, "\nchosen among noisy times: %.3f on average; within 1 %% of the best that was evaluated in %.0f %% of the repeats\n", d.Chosen.Mean, 100*d.Chosen.Within)
+	}
+	_, err := f.Out.Write([]byte(b.String()))
+	return err
+}

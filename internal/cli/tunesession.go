@@ -1,0 +1,177 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/goatnote-inc/pawl/internal/bench"
+	"github.com/goatnote-inc/pawl/internal/ledger"
+	"github.com/goatnote-inc/pawl/internal/report"
+	"github.com/goatnote-inc/pawl/internal/suite"
+	"github.com/goatnote-inc/pawl/internal/tune"
+)
+
+// tuneSession is a search with its proof, on its way.
+type tuneSession struct {
+	*tuneFlags
+	bench.Options
+	bench.TuneOptions
+	total time.Duration // for search and proof; 0 for no limit
+	began time.Time
+}
+
+// What a proof takes of the time.
+const (
+	proofShare = 4               // a part of the budget
+	mostProof  = 5 * time.Minute // but never more; and so long without a budget
+	mostFuzz   = 20 * time.Second
+)
+
+func (f *tuneFlags) session(o bench.Options, args []string) *tuneSession {
+	t := &tuneSession{tuneFlags: f, Options: o, began: time.Now()}
+	if !f.has("evals") || f.has("budget") {
+		t.total = f.benchFlags.budget
+	}
+	f.dir = cmp.Or(f.dir, filepath.Join(o.Dir, "tuning"))
+	t.TuneOptions = bench.TuneOptions{
+		Strategy: f.strategy, Evals: f.evals, Resume: f.resume, WarmStart: f.warmStart, Jobs: f.jobs,
+		Journal: filepath.Join(f.dir, "journal.jsonl"),
+	}
+	if t.total > 0 {
+		t.TuneOptions.Budget = t.total - t.proofTime(0)
+	}
+	if len(args) > 0 {
+		t.TuneOptions.Case = args[0]
+	}
+	return t
+}
+
+// proofTime is what is kept for the proof, or what is left for it when the search is over.
+func (t *tuneSession) proofTime(elapsed time.Duration) time.Duration {
+	switch {
+	case t.noProof:
+		return 0
+	case t.total == 0:
+		return mostProof
+	case elapsed > 0:
+		return max(time.Second, t.total-elapsed)
+	default:
+		return min(t.total/proofShare, mostProof)
+	}
+}
+
+func (t *tuneSession) run(ctx context.Context) error {
+	progress := newProgress(t.globals, t.json)
+	o := t.Options
+	o.Emit = progress.event
+	found, err := bench.Tune(ctx, o, t.TuneOptions)
+	if found == nil || len(found.Evaluations) == 0 {
+		progress.close()
+		return t.explain(ctx, found, err)
+	}
+	r := t.report(found)
+	switch {
+	case err != nil:
+		r.Unproven = "the search did not end by itself"
+	case t.noProof:
+		r.Unproven = "by --no-proof"
+	default:
+		err = t.prove(ctx, o, found, r)
+	}
+	progress.close()
+	err = t.explain(ctx, found, err)
+	if shown := t.show(r, found); shown != nil || err != nil {
+		return errors.Join(err, shown)
+	}
+	if r.Proof != nil && r.Proof.Answer == tune.Inconclusive {
+		return codeError{exitNoAnswer, fmt.Errorf("no answer: %s --evals %d measures the finalists again, and a larger --budget gives them more rounds", t.again(), len(found.Evaluations))}
+	}
+	return nil
+}
+
+// prove measures the best few against the defaults.
+func (t *tuneSession) prove(ctx context.Context, o bench.Options, found *bench.Tuning, r *tune.Report) error {
+	what := bench.ProofOptions{Budget: t.proofTime(time.Since(t.began))}
+	what.Fuzz = min(what.Budget/10, mostFuzz)
+	if s := t.Options.Suite; s.Baseline.Keep != "none" {
+		l, err := ledger.Open(ctx, whereOf(s.Baseline, o.Dir))
+		if err != nil {
+			return err
+		}
+		what.Ledger = l
+	}
+	proof, err := bench.Prove(ctx, o, found, what)
+	if r.Proof = proof; err != nil {
+		r.Proof, r.Unproven = nil, "the proof did not end: "+firstLineOf(err)
+	}
+	return err
+}
+
+func firstLineOf(err error) string {
+	line, _, _ := strings.Cut(err.Error(), "\n")
+	return line
+}
+
+// report is everything that is known of the search.
+func (t *tuneSession) report(found *bench.Tuning) *tune.Report {
+	candidate, _ := t.Options.Suite.Implementation(suite.Candidate)
+	return &tune.Report{
+		Build:  candidate.Build.String(),
+		Header: found.Header, Created: time.Now().UTC(), Default: found.Default, Best: found.Best, Evaluations: found.Evaluations,
+		Complete: found.Space.Complete(), Resumed: found.Resumed, Unchecked: found.Unchecked, End: found.End, Seconds: found.Seconds,
+		Price: t.Options.Suite.Device.PricePerHour, Journal: found.Journal, Command: t.command(found.Header.Case),
+	}
+}
+
+// command is how the search is repeated.
+func (t *tuneSession) command(name string) string {
+	words := []string{"pawl", "tune", name}
+	if t.TuneOptions.Evals > 0 {
+		words = append(words, "--evals", fmt.Sprint(t.TuneOptions.Evals))
+	}
+	if t.total > 0 {
+		words = append(words, "--budget", t.total.String())
+	}
+	if t.strategy != "auto" {
+		words = append(words, "--strategy", t.strategy)
+	}
+	for _, file := range t.warmStart {
+		words = append(words, "--warm-start", file)
+	}
+	if t.suite != "" {
+		words = append(words, "--suite", t.suite)
+	}
+	return strings.Join(append(words, "--seed", fmt.Sprint(t.Options.Seed)), " ")
+}
+
+// again is the command that goes on.
+func (t *tuneSession) again() string {
+	words := []string{"pawl", "tune"}
+	if t.TuneOptions.Case != "" {
+		words = append(words, t.TuneOptions.Case)
+	}
+	if t.has("out") {
+		words = append(words, "--out", t.dir)
+	}
+	if t.suite != "" {
+		words = append(words, "--suite", t.suite)
+	}
+	return strings.Join(append(words, "--resume"), " ")
+}
+
+// explain says what is kept of a search that was interrupted.
+func (t *tuneSession) explain(ctx context.Context, found *bench.Tuning, err error) error {
+	if err == nil || !errors.Is(context.Cause(ctx), errInterrupted) {
+		return err
+	}
+	if found == nil || len(found.Evaluations) == 0 {
+		return fmt.Errorf("%w before the first evaluation was done: nothing was kept", errInterrupted)
+	}
+	return fmt.Errorf("%w after %s, all kept in %s\n  %s goes on from there", errInterrupted,
+		report.Plural(len(found.Evaluations), "evaluation"), found.Journal, t.again())
+}

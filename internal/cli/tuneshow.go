@@ -1,0 +1,148 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/goatnote-inc/pawl/internal/bench"
+	"github.com/goatnote-inc/pawl/internal/report"
+	"github.com/goatnote-inc/pawl/internal/tune"
+)
+
+// tuneDocument is what pawl tune answers with.
+type tuneDocument struct {
+	*tune.Report
+	Schema      string              `json:"schema"`
+	Case        string              `json:"case"`
+	Evaluations int                 `json:"evaluations"`
+	Failures    map[tune.Status]int `json:"failures"`
+	Files       []string            `json:"files"`
+}
+
+// show writes the files of a search and tells what was found.
+func (t *tuneSession) show(r *tune.Report, found *bench.Tuning) error {
+	files, err := t.write(r)
+	d := tuneDocument{Report: r, Schema: "pawl.tune/v1", Case: r.Header.Case, Evaluations: len(r.Evaluations), Failures: map[tune.Status]int{}, Files: files}
+	for _, e := range r.Evaluations {
+		if e.Status != tune.OK {
+			d.Failures[e.Status]++
+		}
+	}
+	if t.json {
+		return errors.Join(err, writeJSON(t.IO.Out, d))
+	}
+	_, shown := io.WriteString(t.IO.Out, t.text(d))
+	return errors.Join(err, shown)
+}
+
+// write leaves what people and other tools read.
+func (t *tuneSession) write(r *tune.Report) (files []string, err error) {
+	files = []string{r.Journal}
+	found := tune.NewSuggestions(r)
+	for _, file := range tuneFiles {
+		path := filepath.Join(t.tuneFlags.dir, file.name)
+		if e := writeFile(path, func(w io.Writer) error { return file.write(found, w) }); e != nil {
+			err = errors.Join(err, e)
+			continue
+		}
+		files = append(files, path)
+	}
+	if r.Proof != nil && r.Proof.Record != "" {
+		files = append(files, r.Proof.Record)
+	}
+	if t.export != "" {
+		format := tune.KernelTuner
+		if strings.HasSuffix(t.export, ".t4.json") {
+			format = tune.T4
+		}
+		e := writeFile(t.export, func(w io.Writer) error { return tune.Export(w, format, r.Header, r.Evaluations) })
+		if err = errors.Join(err, e); e == nil {
+			files = append(files, t.export)
+		}
+	}
+	return files, err
+}
+
+// text is what was found, for people.
+func (t *tuneSession) text(d tuneDocument) string {
+	style := t.style()
+	var b strings.Builder
+	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	fmt.Fprintf(&b, "%s on %s: %s of %s in %s", d.Case, d.Header.Device.Name, report.Plural(d.Evaluations, "evaluation"),
+		report.Plural(d.Header.Space.Points, "point"), report.Span(time.Duration(d.Seconds*float64(time.Second))))
+	if len(d.Failures) > 0 {
+		fmt.Fprintf(&b, ", failed: %s", failureText(d.Failures))
+	}
+	line("\n")
+	rows := [][]string{
+		{"default", report.Quantity(d.Default.Value, "ns"), pointText(d.Default.Point)},
+		{"best", report.Quantity(d.Best.Value, "ns"), pointText(d.Best.Point), fmt.Sprintf("%.2f times as fast in the search", d.Default.Value/d.Best.Value)},
+	}
+	for _, row := range aligned(rows) {
+		line("  %s", row)
+	}
+	line("")
+	switch {
+	case d.Proof != nil:
+		line("%s", proofText(d.Proof, style))
+	default:
+		line("%s %s", style.Warn("Not proven:"), d.Unproven+". The best of many looks better than it is.")
+	}
+	if d.Unchecked != "" {
+		line("%s %s", style.Warn("Not checked:"), d.Unchecked)
+	}
+	for _, f := range d.Files {
+		line("%s", style.Faint("wrote "+f))
+	}
+	return b.String()
+}
+
+// proofText is the answer, and the choice by config.
+func proofText(p *tune.Proof, style report.Style) string {
+	mark := style.Warn
+	switch p.Answer {
+	case tune.Faster:
+		mark = style.Good
+	case tune.Small, tune.Same, tune.Inconclusive:
+	}
+	var b strings.Builder
+	head, rest, _ := strings.Cut(p.Sentence, ":")
+	b.WriteString(mark(head+":") + rest + "\n")
+	if len(p.Finalists) == 0 {
+		return strings.TrimSuffix(b.String(), "\n")
+	}
+	rows := [][]string{{"config", "choose", "times as fast", "with"}}
+	for _, c := range p.Choices {
+		name, gain := "default", ""
+		switch {
+		case c.Finalist >= 0:
+			name, gain = p.Finalists[c.Finalist].Side, fmt.Sprintf("%.2f", c.Speedup)
+			if c.Low > 0 {
+				gain += fmt.Sprintf(" (%.2f to %.2f)", c.Low, c.High)
+			}
+		case !c.Sure:
+			gain = "no answer"
+		}
+		rows = append(rows, []string{c.Case, name, gain, pointText(c.Point)})
+	}
+	b.WriteString("\n")
+	for _, row := range aligned(rows) {
+		b.WriteString("  " + row + "\n")
+	}
+	if p.Reduced != "" {
+		fmt.Fprintf(&b, "\n%s %s", style.Warn("note:"), p.Reduced)
+	}
+	for _, f := range p.Finalists {
+		if f.Wrong != "" {
+			fmt.Fprintf(&b, "\n%s %s is wrong: %s", style.Warn("note:"), pointText(f.Point), f.Wrong)
+		}
+		if f.Baseline != nil {
+			fmt.Fprintf(&b, "\n%s against the baseline %.12s: %.2f times as fast (%.2f to %.2f)", f.Side, p.Baseline, f.Baseline.Speedup, f.Baseline.Low, f.Baseline.High)
+		}
+	}
+	return strings.TrimRight(b.String(), "\n") + "\n"
+}

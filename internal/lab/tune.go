@@ -1,0 +1,184 @@
+package lab
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/goatnote-inc/pawl/internal/tune/replay"
+	"github.com/goatnote-inc/pawl/internal/tune/search"
+)
+
+// TuneSchema names the document of figures about the tuner.
+const TuneSchema = "pawl.lab.tune/v1"
+
+// TuneOptions say what to measure of the tuner.
+type TuneOptions struct {
+	Seed       uint64
+	Quick      bool     // few repeats on small generated spaces
+	Data       string   // folder of recorded data; empty for generated spaces
+	Repeats    int      // searches of a strategy on a space; 0 for 100, or 10 if quick
+	Strategies []string // empty for all but exhaustive
+	Spaces     []string // globs over the names of recorded spaces; empty for all
+	Parts      []string // empty for all: see TuneParts
+	Say        func(string)
+}
+
+// Parts of the measurement.
+const (
+	PartCount    = "count"    // by evaluations
+	PartCost     = "cost"     // by what they cost
+	PartNoise    = "noise"    // raw times one by one
+	PartTransfer = "transfer" // with what another GPU taught
+)
+
+// TuneParts are all of them.
+var TuneParts = []string{PartCount, PartCost, PartNoise, PartTransfer}
+
+// lead is the strategy that users get, which noise, cost and transfer are measured of.
+const lead = "auto"
+
+// TuneReport is what was measured about the tuner.
+type TuneReport struct {
+	Schema   string        `json:"schema"`
+	Seed     uint64        `json:"seed"` // of the first repeat; the next has the next
+	Quick    bool          `json:"quick,omitempty"`
+	Repeats  int           `json:"repeats"`
+	Spaces   []RecordedOf  `json:"spaces"`
+	Rows     []TuneRow     `json:"rows,omitempty"`
+	Anchors  []TuneRow     `json:"anchors,omitempty"` // what other tools reach, as recorded with the spaces
+	Common   []string      `json:"common,omitempty"`  // spaces on which every anchor was measured
+	Costs    []CostRow     `json:"costs,omitempty"`
+	Noises   []NoiseRow    `json:"noise,omitempty"`
+	Transfer []TransferRow `json:"transfer,omitempty"`
+	Claims   []Claim       `json:"claims,omitempty"`
+}
+
+// RecordedOf is a space in numbers.
+type RecordedOf struct {
+	Name   string  `json:"name"`
+	Points int     `json:"points"`
+	Failed int     `json:"failed"`
+	Hours  float64 `json:"hours"` // to evaluate every point
+}
+
+// TuneRow is what repeats of one strategy reached on one space.
+type TuneRow struct {
+	Space    string         `json:"space"`
+	Strategy string         `json:"strategy"`
+	Repeats  int            `json:"repeats"`
+	Levels   []replay.Level `json:"levels"`
+}
+
+// At is the mean after so many evaluations; false where it is not known.
+func (r TuneRow) At(evaluations int) (float64, bool) {
+	for _, l := range r.Levels {
+		if l.Evaluations == evaluations {
+			return l.Mean, true
+		}
+	}
+	return 0, false
+}
+
+// mostEvaluations is how far a search goes.
+const mostEvaluations = 200
+
+// Tune measures the tuner on recorded spaces, or where there are none on generated ones.
+func Tune(ctx context.Context, o TuneOptions) (*TuneReport, error) {
+	if o.Say == nil {
+		o.Say = func(string) {}
+	}
+	if o.Repeats == 0 {
+		if o.Repeats = 100; o.Quick {
+			o.Repeats = 10
+		}
+	}
+	if len(o.Strategies) == 0 {
+		o.Strategies = slices.DeleteFunc(search.Names(), func(s string) bool { return s == "exhaustive" })
+	}
+	recs, err := o.recordings()
+	if err != nil {
+		return nil, err
+	}
+	t := &tunerLab{TuneOptions: o, recs: recs, report: &TuneReport{Schema: TuneSchema, Seed: o.Seed, Quick: o.Quick, Repeats: o.Repeats}}
+	for _, rec := range recs {
+		s := RecordedOf{Name: rec.Name, Points: rec.Space.Len(), Hours: rec.Cost() / 3600}
+		for _, row := range rec.Rows {
+			if row.Failed() {
+				s.Failed++
+			}
+		}
+		t.report.Spaces = append(t.report.Spaces, s)
+	}
+	for _, part := range []struct {
+		name string
+		run  func(context.Context) error
+	}{{PartCount, t.count}, {PartCost, t.cost}, {PartNoise, t.noise}, {PartTransfer, t.transfer}} {
+		if len(o.Parts) > 0 && !slices.Contains(o.Parts, part.name) {
+			continue
+		}
+		if err := part.run(ctx); err != nil {
+			return nil, err
+		}
+	}
+	t.report.Claims = tuneClaims(t.report)
+	return t.report, nil
+}
+
+// tunerLab is a measurement of the tuner on its way.
+type tunerLab struct {
+	TuneOptions
+	recs   []*replay.Recording
+	report *TuneReport
+}
+
+func (o TuneOptions) recordings() ([]*replay.Recording, error) {
+	if o.Data == "" {
+		return GeneratedSpaces()
+	}
+	files, err := filepath.Glob(filepath.Join(o.Data, "tuning-spaces", "*.csv.gz"))
+	if err != nil {
+		return nil, fmt.Errorf("tuning spaces: %w", err)
+	}
+	var list []*replay.Recording
+	for _, file := range files {
+		name := strings.TrimSuffix(filepath.Base(file), ".csv.gz")
+		wanted := func(glob string) bool { ok, _ := filepath.Match(glob, name); return ok }
+		if len(o.Spaces) > 0 && !slices.ContainsFunc(o.Spaces, wanted) {
+			continue
+		}
+		rec, err := replay.Open(file)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, rec)
+	}
+	if len(list) == 0 {
+		return nil, fmt.Errorf("tuning spaces: no .csv.gz in %s is one of %v", filepath.Join(o.Data, "tuning-spaces"), o.Spaces)
+	}
+	return list, nil
+}
+
+// count lets every strategy search every space.
+func (t *tunerLab) count(ctx context.Context) error {
+	for _, rec := range t.recs {
+		for _, strategy := range t.Strategies {
+			t.Say(fmt.Sprintf("%s on %s: %d searches", strategy, rec.Name, t.Repeats))
+			plan := ReplayPlan{Strategy: strategy, Plan: replay.Plan{Evaluations: mostEvaluations}, Repeats: t.Repeats, Seed: t.Seed}
+			traces, err := Replay(ctx, rec, plan)
+			if err != nil {
+				return err
+			}
+			t.report.Rows = append(t.report.Rows, TuneRow{Space: rec.Name, Strategy: strategy, Repeats: t.Repeats, Levels: replay.Summarize(traces, Levels(mostEvaluations)...)})
+		}
+	}
+	if t.Data == "" {
+		return nil
+	}
+	var err error
+	t.report.Anchors, err = ReadAnchors(filepath.Join(t.Data, "tuning-spaces", "anchors.csv"))
+	t.report.Common = commonSpaces(t.report.Anchors)
+	return err
+}

@@ -1,0 +1,126 @@
+package lab
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/goatnote-inc/pawl/stats"
+)
+
+// The promises of the tuner, over the spaces on which every anchor was measured.
+var tunePromises = []struct {
+	evaluations int
+	least       float64
+}{{50, 0.93}, {100, 0.97}, {200, 0.985}}
+
+// tuneClaims are those for which there are figures. On generated spaces nothing is promised.
+func tuneClaims(r *TuneReport) []Claim {
+	var list []Claim
+	add := func(c Claim) {
+		c.judge(false)
+		list = append(list, c)
+	}
+	if n := len(r.Common); n > 0 && r.covers(r.Common) {
+		for _, p := range tunePromises {
+			if mean, ok := meanOver(lead, p.evaluations, r.Common, r.Rows); ok {
+				add(Claim{Text: fmt.Sprintf("fraction of the optimum after %d evaluations, mean over %d spaces", p.evaluations, n), Limit: p.least, Least: true, Value: mean})
+			}
+		}
+		add(Claim{Text: "spaces on which another tool is better after 100 evaluations", Limit: 0, Value: float64(len(r.Behind()))})
+	}
+	if len(r.Anchors) == 0 && len(r.Common) == 0 && !r.recorded() {
+		return list
+	}
+	if len(r.Costs) > 0 {
+		var needed []float64
+		for _, c := range r.Costs {
+			needed = append(needed, c.Seconds)
+		}
+		add(Claim{Text: "seconds to reach what random search reaches in an hour, median over spaces", Limit: sixMin, Value: stats.Median(needed), Unit: "s"})
+	}
+	if len(r.Noises) > 0 {
+		var drop, within float64
+		for _, n := range r.Noises {
+			drop += (n.Quiet - n.Chosen.Mean) / float64(len(r.Noises))
+			within += n.Chosen.Within / float64(len(r.Noises))
+		}
+		add(Claim{Text: "loss by noise, in fractions of the optimum", Limit: 0.01, Value: drop})
+		add(Claim{Text: "share of noisy searches whose choice is within 1 % of the best they evaluated", Limit: 0.95, Least: true, Value: within})
+	}
+	if len(r.Transfer) > 0 {
+		gain, worse := 0.0, 0
+		for _, x := range r.Transfer {
+			gain += (x.Warm20 - x.Cold60) / float64(len(r.Transfer))
+			if x.Warm100 < x.Cold100-transferSlack {
+				worse++
+			}
+		}
+		add(Claim{Text: "20 evaluations with a warm start over 60 without, mean over pairs", Limit: 0, Least: true, Value: gain})
+		add(Claim{Text: "pairs that are worse with a warm start after 100 evaluations", Limit: 0, Value: float64(worse)})
+	}
+	return list
+}
+
+// transferSlack is what two means of a hundred repeats differ by without a reason.
+const transferSlack = 0.005
+
+// recorded tells that the spaces are not generated ones.
+func (r *TuneReport) recorded() bool {
+	return !slices.ContainsFunc(r.Spaces, func(s RecordedOf) bool { return s.Name == "generated_small" })
+}
+
+// covers tells whether all of these spaces were searched.
+func (r *TuneReport) covers(spaces []string) bool {
+	for _, space := range spaces {
+		if !slices.ContainsFunc(r.Rows, func(x TuneRow) bool { return x.Space == space && x.Strategy == lead }) {
+			return false
+		}
+	}
+	return true
+}
+
+// meanOver is that of a strategy over spaces; false unless it has them all.
+func meanOver(strategy string, evaluations int, spaces []string, rows []TuneRow) (float64, bool) {
+	sum, n := 0.0, 0
+	for _, x := range rows {
+		if x.Strategy != strategy || !slices.Contains(spaces, x.Space) {
+			continue
+		}
+		if v, ok := x.At(evaluations); ok {
+			sum += v
+			n++
+		}
+	}
+	return sum / float64(max(n, 1)), n == len(spaces) && n > 0
+}
+
+// Lag is a space on which another tool's strategy is better.
+type Lag struct {
+	Space, Anchor string
+	Own, Other    float64 // after 100 evaluations
+}
+
+// Behind are the spaces on which an anchor is better after 100 evaluations. Chance is not one of
+// another tool, and the prototype that came with the anchors is none.
+func (r *TuneReport) Behind() []Lag {
+	var list []Lag
+	for _, own := range r.Rows {
+		v, ok := own.At(100)
+		if own.Strategy != lead || !ok {
+			continue
+		}
+		worst := Lag{Space: own.Space, Own: v, Other: v}
+		for _, a := range r.Anchors {
+			if a.Space != own.Space || a.Strategy == "proto_gp_ei" || a.Strategy == "random_uniform_ok_only" {
+				continue
+			}
+			if x, ok := a.At(100); ok && x > worst.Other {
+				worst.Anchor, worst.Other = a.Strategy, x
+			}
+		}
+		if worst.Anchor != "" {
+			list = append(list, worst)
+		}
+	}
+	return list
+}

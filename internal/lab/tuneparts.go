@@ -1,0 +1,171 @@
+package lab
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/goatnote-inc/pawl/internal/tune/replay"
+	"github.com/goatnote-inc/pawl/internal/tune/search"
+	"github.com/goatnote-inc/pawl/stats"
+)
+
+// CostRow is how long a search takes to reach what random search reaches in an hour, by the
+// recorded seconds.
+type CostRow struct {
+	Space   string  `json:"space"`
+	Random  float64 `json:"random_after_1h"` // mean fraction of the optimum
+	Seconds float64 `json:"median_seconds"`  // of the tuner until it is there
+	Six     float64 `json:"after_6min"`      // its mean fraction then
+	Never   int     `json:"never"`           // repeats that were not there in an hour
+}
+
+// Costs are asked of spaces that nobody would measure as a whole.
+const (
+	expensive = 2 * 3600.0
+	anHour    = 3600.0
+	sixMin    = 360.0
+)
+
+func (t *tunerLab) cost(ctx context.Context) error {
+	for _, rec := range t.recs {
+		if rec.Cost() < expensive {
+			continue
+		}
+		t.Say("by cost: " + rec.Name)
+		hour := replay.Plan{Evaluations: rec.Space.Len(), Seconds: anHour}
+		random, err := Replay(ctx, rec, ReplayPlan{Strategy: "random", Plan: hour, Repeats: t.Repeats, Seed: t.Seed})
+		if err != nil {
+			return err
+		}
+		// Nobody needs a tenth of the time that is more than a third of an hour; the search ends there.
+		short := replay.Plan{Evaluations: rec.Space.Len(), Seconds: anHour / 3}
+		traces, err := Replay(ctx, rec, ReplayPlan{Strategy: lead, Plan: short, Repeats: t.Repeats, Seed: t.Seed, ByCost: true})
+		if err != nil {
+			return err
+		}
+		row := CostRow{Space: rec.Name}
+		for _, trace := range random {
+			row.Random += trace.After(anHour) / float64(len(random))
+		}
+		var needed []float64
+		for _, trace := range traces {
+			row.Six += trace.After(sixMin) / float64(len(traces))
+			i := slices.IndexFunc(trace, func(s replay.Step) bool { return s.Fraction >= row.Random })
+			if i < 0 {
+				row.Never++
+				needed = append(needed, math.MaxFloat64)
+				continue
+			}
+			needed = append(needed, trace[i].Spent)
+		}
+		row.Seconds = stats.Median(needed)
+		if row.Never > len(traces)/2 {
+			row.Seconds = anHour
+		}
+		t.report.Costs = append(t.report.Costs, row)
+	}
+	return nil
+}
+
+// NoiseRow is what raw times in place of medians do to a search of 100 evaluations.
+type NoiseRow struct {
+	Space  string  `json:"space"`
+	Quiet  float64 `json:"quiet"` // mean fraction of the optimum with medians
+	Noisy  float64 `json:"noisy"` // with one raw time an evaluation, before the best are measured again
+	Chosen Chosen  `json:"chosen"`
+}
+
+func (t *tunerLab) noise(ctx context.Context) error {
+	for _, rec := range t.recs {
+		if !slices.ContainsFunc(rec.Rows, func(r replay.Row) bool { return len(r.Times) > 1 }) {
+			continue
+		}
+		t.Say("with noise: " + rec.Name)
+		row := NoiseRow{Space: rec.Name}
+		plan := ReplayPlan{Strategy: lead, Plan: replay.Plan{Evaluations: 100}, Repeats: t.Repeats, Seed: t.Seed}
+		quiet, err := Replay(ctx, rec, plan)
+		if err != nil {
+			return err
+		}
+		plan.Noisy = true
+		noisy, err := Replay(ctx, rec, plan)
+		if err != nil {
+			return err
+		}
+		row.Quiet, row.Noisy = replay.Summarize(quiet, 100)[0].Mean, replay.Summarize(noisy, 100)[0].Mean
+		row.Chosen = Choices(rec, noisy, t.Seed)
+		t.report.Noises = append(t.report.Noises, row)
+	}
+	return nil
+}
+
+// TransferRow is a search that begins with what one of another GPU found.
+type TransferRow struct {
+	From    string  `json:"from"`
+	To      string  `json:"to"`
+	Warm20  float64 `json:"warm_20"`
+	Warm100 float64 `json:"warm_100"`
+	Cold20  float64 `json:"cold_20"`
+	Cold60  float64 `json:"cold_60"`
+	Cold100 float64 `json:"cold_100"`
+}
+
+func (t *tunerLab) transfer(ctx context.Context) error {
+	for _, to := range t.recs {
+		for _, from := range t.recs {
+			if from == to || !sameParameters(from, to) {
+				continue
+			}
+			row, err := t.pair(ctx, from, to)
+			if err != nil {
+				return err
+			}
+			t.report.Transfer = append(t.report.Transfer, row)
+		}
+	}
+	return nil
+}
+
+// sameParameters tells whether two recordings are of one kernel.
+func sameParameters(a, b *replay.Recording) bool {
+	return fmt.Sprint(a.Space.Parameters()) == fmt.Sprint(b.Space.Parameters())
+}
+
+func (t *tunerLab) pair(ctx context.Context, from, to *replay.Recording) (TransferRow, error) {
+	t.Say(fmt.Sprintf("from %s to %s", from.Name, to.Name))
+	row := TransferRow{From: from.Name, To: to.Name}
+	plan := ReplayPlan{Strategy: lead, Plan: replay.Plan{Evaluations: 100}, Repeats: t.Repeats, Seed: t.Seed}
+	cold, err := Replay(ctx, to, plan)
+	if err != nil {
+		return row, err
+	}
+	plan.Source = func(seed uint64) *search.Source { return taught(from, to, seed) }
+	warm, err := Replay(ctx, to, plan)
+	if err != nil {
+		return row, err
+	}
+	at := func(traces []replay.Trace, n int) float64 { return replay.Summarize(traces, n)[0].Mean }
+	row.Warm20, row.Warm100 = at(warm, 20), at(warm, 100)
+	row.Cold20, row.Cold60, row.Cold100 = at(cold, 20), at(cold, 60), at(cold, 100)
+	return row, nil
+}
+
+// taught is what a search of 200 evaluations on another GPU would hand over. Its seed is none of
+// those that search here.
+func taught(from, to *replay.Recording, seed uint64) *search.Source {
+	seed += 1 << 40
+	s, err := search.New(lead, from.Space, search.Options{Seed: seed, Evaluations: mostEvaluations})
+	if err != nil { // it is one of the names
+		return nil
+	}
+	source := &search.Source{}
+	for _, o := range replay.Run(from, s, replay.Plan{Evaluations: mostEvaluations}, seed).Outcomes() {
+		if p, ok := to.Space.Index(from.Space.Point(o.Point)); ok {
+			o.Point = p
+			source.Outcomes = append(source.Outcomes, o)
+		}
+	}
+	return source
+}

@@ -1,0 +1,87 @@
+package lab
+
+import (
+	"context"
+	"slices"
+
+	"github.com/goatnote-inc/pawl/internal/tune/replay"
+	"github.com/goatnote-inc/pawl/internal/tune/search"
+)
+
+// ReplayPlan says how a strategy searches a recording many times.
+type ReplayPlan struct {
+	Strategy string
+	replay.Plan
+	Repeats int
+	Seed    uint64 // of the first repeat; the next has the next
+	ByCost  bool   // what an evaluation costs counts
+	// Source gives what another device taught before a repeat; nil for a cold start.
+	Source func(seed uint64) *search.Source
+}
+
+// Replay lets a strategy search a recording, each repeat with a seed and a strategy of its own.
+// The traces do not depend on how many cores there are.
+func Replay(ctx context.Context, rec *replay.Recording, p ReplayPlan) ([]replay.Trace, error) {
+	if _, err := search.New(p.Strategy, rec.Space, search.Options{Seed: p.Seed}); err != nil {
+		return nil, err
+	}
+	traces := make([]replay.Trace, p.Repeats)
+	err := each(ctx, p.Repeats, func(i int) {
+		o := search.Options{Seed: p.Seed + uint64(i), Evaluations: p.Evaluations, ByCost: p.ByCost}
+		if p.Source != nil {
+			o.Source = p.Source(o.Seed)
+		}
+		s, err := search.New(p.Strategy, rec.Space, o)
+		if err != nil { // it was made once already
+			return
+		}
+		traces[i] = replay.Run(rec, s, p.Plan, o.Seed)
+	})
+	return traces, err
+}
+
+// Levels are the numbers of evaluations that are told of a search of n.
+func Levels(n int) []int {
+	var list []int
+	for _, l := range []int{20, 50, 100, 200} {
+		if l < n {
+			list = append(list, l)
+		}
+	}
+	return append(list, n)
+}
+
+// Chosen is what the choice at the end of a noisy search comes to.
+type Chosen struct {
+	Mean   float64 `json:"mean"` // fraction of the optimum
+	P10    float64 `json:"p10"`
+	Within float64 `json:"within_1_percent"` // share of repeats whose choice is within 1 % of the best they evaluated
+}
+
+// Choices lets the best of every search race for the choice.
+func Choices(rec *replay.Recording, traces []replay.Trace, seed uint64) Chosen {
+	var c Chosen
+	var reached []float64
+	for i, t := range traces {
+		best := 0.0
+		for _, s := range t {
+			if !s.Outcome.Failed {
+				best = max(best, rec.Optimum/rec.Rows[s.Outcome.Point].Time)
+			}
+		}
+		own := 0.0
+		if p := replay.Choose(rec, t, seed+uint64(i)); p >= 0 {
+			own = rec.Optimum / rec.Rows[p].Time
+		}
+		if own >= best/1.01 {
+			c.Within += 1 / float64(len(traces))
+		}
+		c.Mean += own / float64(len(traces))
+		reached = append(reached, own)
+	}
+	if len(reached) > 0 {
+		slices.Sort(reached)
+		c.P10 = reached[len(reached)/10]
+	}
+	return c
+}
