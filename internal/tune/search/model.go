@@ -100,7 +100,7 @@ func (m *Model) Tell(o Outcome) {
 	if o.Cost > 0 {
 		k.cost = math.Log(o.Cost)
 	}
-	if o.Failed || !(o.Value > 0) {
+	if o.Failed || !(o.Value > 0) || math.IsInf(o.Value, 1) {
 		k.state = failed
 		return
 	}
