@@ -140,16 +140,17 @@ func (j *Journal) add(record any) error {
 	return j.err
 }
 
-// Load reads a journal, also one that is being written.
+// Load reads what a search left: a journal, also one that is being written, or whatever else
+// Import knows.
 func Load(path string) (Header, []Evaluation, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return Header{}, nil, fmt.Errorf("read a tuning journal: %w", err)
+		return Header{}, nil, fmt.Errorf("read what a search left: %w", err)
 	}
 	defer f.Close()
-	h, list, _, err := read(f)
+	h, list, err := Import(f)
 	if err != nil {
-		return h, nil, fmt.Errorf("read the tuning journal %s: %w", path, err)
+		return h, nil, fmt.Errorf("read what a search left, %s: %w", path, err)
 	}
 	return h, list, nil
 }
