@@ -3,6 +3,7 @@ package bench
 import (
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
 
@@ -22,7 +23,7 @@ func (t *tuner) warmStart() (*search.Source, error) {
 	}
 	source := &search.Source{}
 	for _, path := range t.WarmStart {
-		_, list, err := tune.Load(path)
+		list, err := foundElsewhere(path)
 		if err != nil {
 			return nil, err
 		}
@@ -32,6 +33,20 @@ func (t *tuner) warmStart() (*search.Source, error) {
 		return nil, fmt.Errorf("nothing of %s can be of use here: no point of it is one of this space, whose parameters or values are others", strings.Join(t.WarmStart, ", "))
 	}
 	return source, nil
+}
+
+// foundElsewhere reads a search from whatever wrote it.
+func foundElsewhere(path string) ([]tune.Evaluation, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("warm start: %w", err)
+	}
+	defer f.Close()
+	_, list, err := tune.Import(f)
+	if err != nil {
+		return nil, fmt.Errorf("warm start from %s: %w", path, err)
+	}
+	return list, nil
 }
 
 // outcomes are the evaluations of another journal that are points here, the best first, then the rest in
