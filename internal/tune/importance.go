@@ -51,12 +51,12 @@ type Interaction struct {
 }
 
 const (
-	spreadPoints  = 4000 // drawn from the space
-	resamples     = 40
-	leastFit      = 0.25
-	leastPerValue = 3 // evaluations a parameter
-	leastToLearn  = 20
-	leastPair     = 0.01 // share of a pair that is worth a word
+	spreadPoints      = 4000 // drawn from the space
+	resamples         = 40
+	leastFit          = 0.25
+	leastPerParameter = 3 // evaluations a parameter
+	leastToLearn      = 20
+	leastPair         = 0.01 // share of a pair that is worth a word
 )
 
 // NewImportance finds what mattered. The same evaluations and seed give the same answer.
@@ -79,7 +79,7 @@ func importanceOver(points *space.Space, list []Evaluation, rng *rand.Rand) Impo
 			varied++
 		}
 	}
-	if need := max(leastToLearn, leastPerValue*varied); len(data.y) < need {
+	if need := max(leastToLearn, leastPerParameter*varied); len(data.y) < need {
 		m.Unknown = fmt.Sprintf("%d evaluations gave a time, and for %d parameters it takes %d to tell", len(data.y), varied, need)
 		return m
 	}

@@ -131,7 +131,7 @@ func (s *Suggestions) facts() []factView {
 	if s.Proof != nil {
 		list = append(list, factView{"proof", span(s.Proof.Seconds)})
 	}
-	if d := s.Report.Default; d.Status == OK {
+	if d := s.Default; d.Status == OK {
 		list = append(list, factView{"default", report.Quantity(d.Value, "ns")})
 	}
 	if best, ok := Best(s.Evaluations); ok {

@@ -49,7 +49,7 @@ func newFrame(s *Suggestions, ranked []Evaluation) *frame {
 		values = append(values, e.Value)
 	}
 	f.low, f.high = slices.Min(values), stats.Quantile(values, 0.95)
-	if d := s.Report.Default; d.Status == OK {
+	if d := s.Default; d.Status == OK {
 		f.high = max(f.high, d.Value)
 	}
 	room := math.Pow(max(f.high/f.low, 1.02), 0.06)
@@ -164,14 +164,13 @@ func (f *frame) progress(overTime bool) figureView {
 	x := func(i int) float64 { return left + xs[i]/most*(right-left) }
 	step := max(1, len(f.Evaluations)/mostDots)
 	for i := 0; i < len(f.Evaluations); i += step {
-		switch e := f.Evaluations[i]; {
-		case e.Status == OK:
+		if e := f.Evaluations[i]; e.Status == OK {
 			s.Dot(report.Base, report.Place{X: x(i), Y: f.at(e.Value, bottom, top)}, 1.5, false)
-		default:
+		} else {
 			s.Line(report.Bad, 1, report.Place{X: x(i), Y: top - 8}, report.Place{X: x(i), Y: top - 3})
 		}
 	}
-	if d := f.Report.Default; d.Status == OK { // over the dots
+	if d := f.Default; d.Status == OK { // over the dots
 		y := f.at(d.Value, bottom, top)
 		s.Dashes(report.Ink, 1, report.Place{X: left, Y: y}, report.Place{X: right, Y: y})
 		s.Write(report.Ink, report.Place{X: right, Y: y - 4}, report.Label{Text: "default", Align: 1})
@@ -189,7 +188,7 @@ func (f *frame) progress(overTime bool) figureView {
 	}
 	s.Write(report.Soft, report.Place{X: right, Y: bottom + 27}, report.Label{Text: unit, Align: 1})
 	caption := fmt.Sprintf("Best so far over %s: it ended at %s", unit, report.Quantity(least, "ns"))
-	if d := f.Report.Default; d.Status == OK {
+	if d := f.Default; d.Status == OK {
 		caption += fmt.Sprintf(", the defaults took %s", report.Quantity(d.Value, "ns"))
 	}
 	if half >= 0 {
@@ -223,7 +222,7 @@ func (f *frame) bestSoFar(x func(int) float64, bottom, top float64) (line []repo
 	if len(line) > 0 {
 		line = append(line, report.Place{X: x(len(values) - 1), Y: line[len(line)-1].Y})
 	}
-	if d := f.Report.Default; d.Status == OK && least < d.Value {
+	if d := f.Default; d.Status == OK && least < d.Value {
 		half = slices.IndexFunc(values, func(v float64) bool { return v <= (d.Value+least)/2 })
 	}
 	return line, least, half

@@ -71,7 +71,7 @@ func (f *frame) parallel() *figureView {
 	for i := len(f.ranked) - 1; i >= tenth; i -= step {
 		s.Line(report.Rule, 1, line(f.ranked[i])...)
 	}
-	if d := f.Report.Default; d.Status == OK {
+	if d := f.Default; d.Status == OK {
 		s.Dashes(report.Ink, 1.5, line(d)...)
 	}
 	for i := tenth - 1; i >= 0; i-- {

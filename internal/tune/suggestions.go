@@ -97,17 +97,17 @@ func (s *Suggestions) decide() {
 	case !found:
 		s.Advice, s.Headline = Keep, "No point gave a right result, not even the defaults."
 		return
-	case p == nil && Key(best.Point) == Key(s.Report.Default.Point):
+	case p == nil && Key(best.Point) == Key(s.Default.Point):
 		s.Advice, s.Headline = Keep, "Nothing that was tried was faster than the defaults: keep them."
 	case p == nil:
 		s.Advice, s.point = Unproven, best.Point
 		s.Headline = fmt.Sprintf("Not proven: in the search %s took %s.", s.Header.Case, report.Quantity(best.Value, "ns"))
-		if d := s.Report.Default; d.Status == OK && d.Value > 0 && best.Value > 0 {
+		if d := s.Default; d.Status == OK && d.Value > 0 && best.Value > 0 {
 			s.Headline = fmt.Sprintf("Not proven: in the search %s took %s, and with the defaults %s: %.2f times as fast.",
 				s.Header.Case, report.Quantity(best.Value, "ns"), report.Quantity(d.Value, "ns"), d.Value/best.Value)
 		}
-		if s.Report.Unproven != "" {
-			s.Notes = append(s.Notes, "It was not measured again: "+report.Plain(s.Report.Unproven)+".")
+		if s.Unproven != "" {
+			s.Notes = append(s.Notes, "It was not measured again: "+report.Plain(s.Unproven)+".")
 		}
 		s.Notes = append(s.Notes, "The best of many looks better than it is: part of its lead is luck. Only a measurement side by side with the defaults tells how much.")
 	default:

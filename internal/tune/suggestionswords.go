@@ -19,7 +19,7 @@ func (s *Suggestions) alternatives() {
 	reference := ranked[0]
 	own := s.point
 	if own == nil {
-		own = s.Report.Default.Point
+		own = s.Default.Point
 	}
 	var near []Evaluation
 	for _, e := range ranked {
