@@ -128,7 +128,7 @@ func (s *Suggestions) facts() []factView {
 		count += fmt.Sprintf(" of %d points", h.Space.Points)
 	}
 	list = append(list, factView{"evaluations", count}, factView{"failed", fmt.Sprint(failed)}, factView{"took", span(s.Seconds)})
-	if s.Proof != nil {
+	if s.Proof != nil && s.Proof.Rounds > 0 {
 		list = append(list, factView{"proof", span(s.Proof.Seconds)})
 	}
 	if d := s.Default; d.Status == OK {
@@ -163,10 +163,7 @@ func (v *pageView) proof(s *Suggestions) {
 			point = ""
 		}
 	}
-	if len(s.Proof.Choices) < 2 {
-		return
-	}
-	for _, c := range s.Proof.Choices {
+	for _, c := range s.choices() {
 		v.Choices = append(v.Choices, choiceView{report.Plain(c.Case), s.choiceText(c), fmt.Sprintf("%.2fx", c.Speedup), interval(c.Low, c.High)})
 	}
 }

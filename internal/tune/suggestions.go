@@ -78,8 +78,8 @@ func NewSuggestions(r *Report) *Suggestions {
 	if s.point != nil {
 		s.Forms = r.forms(s.point)
 	}
-	if r.Proof != nil && len(r.Proof.Choices) > 1 {
-		s.Dispatch = r.dispatch(r.Proof.Choices)
+	if choices := r.choices(); len(choices) > 0 {
+		s.Dispatch = r.dispatch(choices)
 	}
 	s.Mattered = s.Importance.words()
 	s.alternatives()

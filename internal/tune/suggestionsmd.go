@@ -155,20 +155,29 @@ func answer(a Answer, verdict string) string {
 }
 
 func (m *markdown) configs(s *Suggestions) {
-	if s.Proof == nil || len(s.Proof.Choices) < 2 {
+	choices := s.choices()
+	if len(choices) == 0 {
 		return
 	}
 	m.line("## By config")
 	m.line("The best known point of every config of %s:", name(s.benchmark()))
 	m.row("case", "point", "speed-up", "95 % interval")
 	m.row("---", "---", "---:", "---")
-	for _, c := range s.Proof.Choices {
+	for _, c := range choices {
 		m.row(text(c.Case), text(s.choiceText(c)), fmt.Sprintf("%.2fx", c.Speedup), interval(c.Low, c.High))
 	}
 	m.b.WriteByte('\n')
 	if s.Dispatch != nil {
 		m.form(*s.Dispatch)
 	}
+}
+
+// choices are the points by config, where there is something to choose.
+func (r *Report) choices() []Choice {
+	if r.Proof == nil || len(r.Proof.Choices) < 2 || len(r.Proof.Finalists) == 0 {
+		return nil
+	}
+	return r.Proof.Choices
 }
 
 // choiceText is the point of a config in a line.

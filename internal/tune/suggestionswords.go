@@ -175,11 +175,11 @@ func (s *Suggestions) edges() []string {
 				low, high = min(low, y), max(high, y)
 			}
 		}
-		switch x {
-		case high:
+		switch {
+		case x == high:
 			list = append(list, report.Plain(fmt.Sprintf("%s %s is the largest value there is: a larger one may be faster still.", p.Name, valueText(x))))
-		case low:
-			list = append(list, report.Plain(fmt.Sprintf("%s %s is the smallest value there is: a smaller one may be faster still, if there can be one.", p.Name, valueText(x))))
+		case x == low && x > 1: // below 1 most parameters mean nothing
+			list = append(list, report.Plain(fmt.Sprintf("%s %s is the smallest value there is: a smaller one may be faster still.", p.Name, valueText(x))))
 		}
 	}
 	return list
@@ -197,7 +197,7 @@ func (s *Suggestions) cost() []string {
 		text += fmt.Sprintf(", and went on from %d of an earlier one", s.Resumed)
 	}
 	list := []string{fmt.Sprintf("%s. Of all evaluations, building took %s, checking %s and measuring %s; builds run while others are measured.", text, span(build), span(check), span(measured))}
-	if s.Proof != nil {
+	if s.Proof != nil && s.Proof.Rounds > 0 {
 		total += s.Proof.Seconds
 		list = append(list, fmt.Sprintf("The proof took %s: %d rounds a side.", span(s.Proof.Seconds), s.Proof.Rounds))
 	}
