@@ -81,7 +81,7 @@ func (p *TunePlan) estimate(t *tuner, proof time.Duration) {
 		p.Evaluations = max(0, min(p.Evaluations, t.Evals-p.Known))
 	}
 	seconds := float64(p.Evaluations) * p.Each
-	if limit := t.TuneOptions.Budget.Seconds(); limit > 0 && limit < seconds {
+	if limit := t.Budget.Seconds(); limit > 0 && limit < seconds {
 		seconds, p.Evaluations = limit, int(limit/p.Each)
 	}
 	p.Search = cost(t.Suite, seconds)

@@ -25,9 +25,10 @@ type ProofOptions struct {
 	Ledger    *ledger.Ledger // its baseline's commit is measured too; nil for none
 }
 
-// Names of the sides of a proof, as the record has them.
+// DefaultSide is the name of the side with the defaults in the record of a proof.
 const DefaultSide = "default"
 
+// finalistSides are the names of the others, best of the search first.
 var finalistSides = []string{"best", "second", "third", "fourth", "fifth"}
 
 // usualFinalists are as many as a lucky winner can hide behind.

@@ -1,10 +1,10 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -62,31 +62,32 @@ func (f *diagnoseFlags) run(ctx context.Context, files []string) error {
 	if err != nil {
 		return usageError{err}
 	}
-	var seen []diagnose.Seen
+	var profiles []*profile.Profile
 	for _, file := range files {
 		p, err := anyProfile(ctx, file)
 		if err != nil {
 			return err
 		}
-		if f.listing {
-			if err := f.list(file, p); err != nil {
-				return err
-			}
-			continue
-		}
-		s, err := f.choose(file, p)
+		profiles = append(profiles, p)
+	}
+	if f.listing {
+		return f.list(files, profiles)
+	}
+	var seen []diagnose.Seen
+	for i, p := range profiles {
+		s, err := f.choose(files[i], p)
 		if err != nil {
 			return usageError{err}
 		}
 		seen = append(seen, s)
 	}
-	if f.listing {
-		return nil
-	}
 	answer := newAnswer(rules.Diagnose(seen[len(seen)-1]), seen[len(seen)-1])
 	if len(seen) == 2 {
 		if answer.Difference, err = diagnose.Compare(seen[0], seen[1]); err != nil {
 			return codeError{exitNoAnswer, fmt.Errorf("compare %s with %s: %w", files[0], files[1], err)}
+		}
+		if a, b := seen[0].Launch.Kernel, seen[1].Launch.Kernel; a != b {
+			answer.Notes = append(answer.Notes, fmt.Sprintf("two kernels are compared, and before it was %s; --kernel chooses others", a))
 		}
 	}
 	if f.json {
@@ -113,7 +114,7 @@ func newAnswer(d diagnose.Diagnosis, s diagnose.Seen) diagnosisAnswer {
 func loadRules(files []string) (*diagnose.RuleSet, error) {
 	rules := diagnose.Rules()
 	for _, file := range files {
-		data, err := os.ReadFile(file)
+		data, err := ruleFile(file)
 		if err != nil {
 			return nil, fmt.Errorf("read rules: %w", err)
 		}
@@ -127,6 +128,16 @@ func loadRules(files []string) (*diagnose.RuleSet, error) {
 		}
 	}
 	return rules, nil
+}
+
+// ruleFile reads no more of a file than shows that it is too large.
+func ruleFile(path string) ([]byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return io.ReadAll(io.LimitReader(file, diagnose.MaxRuleFile+1))
 }
 
 // anyProfile reads whatever form a profile has.
@@ -199,22 +210,41 @@ func (f *diagnoseFlags) card(p *profile.Profile) (*gpu.Card, error) {
 	}
 }
 
-// list shows the launches of a profile.
-func (f *diagnoseFlags) list(file string, p *profile.Profile) error {
-	if len(p.Launches) == 0 {
-		return usageError{errors.New(file + " has no launch")}
-	}
-	if f.json {
-		type row struct {
-			ID     int     `json:"id"`
-			Kernel string  `json:"kernel"`
-			Time   float64 `json:"time_ns,omitempty"`
+// launchList is the launches of a file, for programs.
+type launchList struct {
+	File     string      `json:"file"`
+	Launches []launchRow `json:"launches"`
+}
+
+type launchRow struct {
+	ID     int     `json:"id"`
+	Kernel string  `json:"kernel"`
+	Time   float64 `json:"time_ns,omitempty"`
+}
+
+// list shows the launches of profiles.
+func (f *diagnoseFlags) list(files []string, profiles []*profile.Profile) error {
+	var lists []launchList
+	for i, p := range profiles {
+		if len(p.Launches) == 0 {
+			return usageError{errors.New(files[i] + " has no launch")}
 		}
-		var rows []row
-		for _, l := range p.Launches {
-			rows = append(rows, row{l.ID, l.Kernel, l.Facts()["time_ns"]})
+		l := launchList{File: files[i]}
+		for _, launch := range p.Launches {
+			l.Launches = append(l.Launches, launchRow{launch.ID, launch.Kernel, launch.Facts()["time_ns"]})
 		}
-		return writeJSON(f.Out, map[string]any{"file": file, "launches": rows})
+		lists = append(lists, l)
 	}
-	return writeLaunches(f.Out, f.style(), cmp.Or(filepath.Base(file), file), p)
+	switch {
+	case f.json && len(lists) == 1:
+		return writeJSON(f.Out, lists[0])
+	case f.json:
+		return writeJSON(f.Out, map[string]any{"profiles": lists})
+	}
+	for i, p := range profiles {
+		if err := writeLaunches(f.Out, f.style(), filepath.Base(files[i]), p); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -46,7 +46,7 @@ func (p *diagnosisPage) head(a diagnosisAnswer) {
 	if a.Case != "" {
 		name = report.Plain(a.Case) + "  " + p.style.Faint(name)
 	}
-	p.line("%s  %s", p.style.Bold(name), p.style.Faint(strings.TrimSpace(a.Tool.Name+" "+a.Tool.Version)))
+	p.line("%s  %s", p.style.Bold(name), p.style.Faint(report.Plain(a.Tool.Name+" "+a.Tool.Version)))
 }
 
 func (p *diagnosisPage) difference(d diagnose.Difference) {
@@ -59,6 +59,9 @@ func (p *diagnosisPage) difference(d diagnose.Difference) {
 		explains := ""
 		if c.Explains != nil {
 			explains = fmt.Sprintf("  explains %.0f %%", 100**c.Explains)
+		}
+		if c.Symptom && !d.Causes[0].Symptom {
+			explains += "  follows from the above"
 		}
 		p.line("\n%d  %s%s", i+1, p.style.Bold(report.Plain(c.Title)), p.style.Faint(explains))
 		p.line("   %s", report.Plain(c.Sentence))
@@ -143,12 +146,19 @@ func (p *diagnosisPage) fixes(fixes []diagnose.Fix) {
 		}
 		p.line("   try: %s", report.Plain(fix.Do))
 		for l := range strings.Lines(fix.Example) {
-			p.line("        %s", p.style.Faint(strings.TrimRight(l, "\n")))
+			p.line("        %s", p.style.Faint(codeLine(l)))
 		}
 		if fix.Watch != "" {
 			p.line("   watch: %s", report.Plain(fix.Watch))
 		}
 	}
+}
+
+// codeLine is a line of an example, its indent kept: the rule may be a stranger's.
+func codeLine(line string) string {
+	text := strings.TrimLeft(line, " \t")
+	indent := strings.ReplaceAll(line[:len(line)-len(text)], "\t", "    ")
+	return indent + report.Plain(text)
 }
 
 func writeLaunches(w io.Writer, style report.Style, file string, p *profile.Profile) error {

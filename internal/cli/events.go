@@ -12,7 +12,7 @@ import (
 // jsonEvent is an event for programs: its name, then its fields.
 func jsonEvent(e bench.Event) string {
 	fields := map[string]any{}
-	name := ""
+	var name string
 	switch e := e.(type) {
 	case bench.Recovered:
 		name, fields["path"], fields["rounds"] = "recovered", e.Path, e.Rounds

@@ -88,12 +88,20 @@ func (f *profileFlags) run(ctx context.Context, glob string) error {
 	o.Owner, o.Out = "pawl profile", filepath.Join(results, "profile.json")
 	last, _ := measure.Load(filepath.Join(results, "current.json")) // without a record no time is known but the profiler's
 	progress := newProgress(f.globals, f.json)
-	o.Emit = progress.event
+	o.Emit = func(e bench.Event) {
+		if _, is := e.(bench.Explained); is && !f.json {
+			return // said at the end, with the case
+		}
+		progress.event(e)
+	}
 	whys, err := bench.Profile(ctx, o, bench.ProfileOptions{
 		Tool: f.tool, Set: f.set, Time: f.budget, Rules: rules, Last: last,
 	})
 	progress.close()
-	return errors.Join(f.showWhys(whys), ended(ctx, bench.Result{}, err), profileError(whys))
+	if err != nil && errors.Is(context.Cause(ctx), errInterrupted) {
+		err = fmt.Errorf("%w while %s was profiled: what was kept before is shown, the rest is not there", errInterrupted, glob)
+	}
+	return errors.Join(f.showWhys(whys), err, profileError(whys))
 }
 
 // checkTool finds a tool or a set that there is not.
@@ -125,8 +133,12 @@ func profileError(whys []bench.Why) error {
 func (f *profileFlags) showWhys(whys []bench.Why) error {
 	var errs []error
 	var answers []diagnosisAnswer
+	looked := slices.ContainsFunc(whys, func(w bench.Why) bool { return w.Diagnosis != nil })
 	for _, w := range whys {
 		if w.Diagnosis == nil {
+			if looked { // else it is the error that the command ends with
+				f.say(fmt.Sprintf("note: %s has no profile: %s", w.Case, report.Plain(w.Err.Error())))
+			}
 			continue
 		}
 		drawn, err := drawWhy(whyOf(w))

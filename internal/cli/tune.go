@@ -98,7 +98,7 @@ func (f *tuneFlags) run(ctx context.Context, args []string) error {
 	o.Budget, o.Owner = 0, "pawl tune"
 	t := f.session(o, args)
 	if f.dryRun {
-		plan, err := bench.ForecastTune(ctx, t.Options, t.TuneOptions, t.proofTime(0))
+		plan, err := bench.ForecastTune(ctx, t.bench, t.what, t.proofTime(0))
 		if err != nil {
 			return err
 		}

@@ -19,8 +19,8 @@ import (
 // tuneSession is a search with its proof, on its way.
 type tuneSession struct {
 	*tuneFlags
-	bench.Options
-	bench.TuneOptions
+	bench bench.Options
+	what  bench.TuneOptions
 	total time.Duration // for search and proof; 0 for no limit
 	began time.Time
 }
@@ -33,20 +33,20 @@ const (
 )
 
 func (f *tuneFlags) session(o bench.Options, args []string) *tuneSession {
-	t := &tuneSession{tuneFlags: f, Options: o, began: time.Now()}
+	t := &tuneSession{tuneFlags: f, bench: o, began: time.Now()}
 	if !f.has("evals") || f.has("budget") {
-		t.total = f.benchFlags.budget
+		t.total = f.budget
 	}
 	f.dir = cmp.Or(f.dir, filepath.Join(o.Dir, "tuning"))
-	t.TuneOptions = bench.TuneOptions{
+	t.what = bench.TuneOptions{
 		Strategy: f.strategy, Evals: f.evals, Resume: f.resume, WarmStart: f.warmStart, Jobs: f.jobs,
 		Journal: filepath.Join(f.dir, "journal.jsonl"),
 	}
 	if t.total > 0 {
-		t.TuneOptions.Budget = t.total - t.proofTime(0)
+		t.what.Budget = t.total - t.proofTime(0)
 	}
 	if len(args) > 0 {
-		t.TuneOptions.Case = args[0]
+		t.what.Case = args[0]
 	}
 	return t
 }
@@ -67,9 +67,9 @@ func (t *tuneSession) proofTime(elapsed time.Duration) time.Duration {
 
 func (t *tuneSession) run(ctx context.Context) error {
 	progress := newProgress(t.globals, t.json)
-	o := t.Options
+	o := t.bench
 	o.Emit = progress.event
-	found, err := bench.Tune(ctx, o, t.TuneOptions)
+	found, err := bench.Tune(ctx, o, t.what)
 	if found == nil || len(found.Evaluations) == 0 {
 		progress.close()
 		return t.explain(ctx, found, err)
@@ -85,7 +85,7 @@ func (t *tuneSession) run(ctx context.Context) error {
 	}
 	progress.close()
 	err = t.explain(ctx, found, err)
-	if shown := t.show(r, found); shown != nil || err != nil {
+	if shown := t.show(r); shown != nil || err != nil {
 		return errors.Join(err, shown)
 	}
 	if r.Proof != nil && r.Proof.Answer == tune.Inconclusive {
@@ -98,7 +98,7 @@ func (t *tuneSession) run(ctx context.Context) error {
 func (t *tuneSession) prove(ctx context.Context, o bench.Options, found *bench.Tuning, r *tune.Report) error {
 	what := bench.ProofOptions{Budget: t.proofTime(time.Since(t.began))}
 	what.Fuzz = min(what.Budget/10, mostFuzz)
-	if s := t.Options.Suite; s.Baseline.Keep != "none" {
+	if s := t.bench.Suite; s.Baseline.Keep != "none" {
 		l, err := ledger.Open(ctx, whereOf(s.Baseline, o.Dir))
 		if err != nil {
 			return err
@@ -119,20 +119,20 @@ func firstLineOf(err error) string {
 
 // report is everything that is known of the search.
 func (t *tuneSession) report(found *bench.Tuning) *tune.Report {
-	candidate, _ := t.Options.Suite.Implementation(suite.Candidate)
+	candidate, _ := t.bench.Suite.Implementation(suite.Candidate)
 	return &tune.Report{
 		Build:  candidate.Build.String(),
 		Header: found.Header, Created: time.Now().UTC(), Default: found.Default, Best: found.Best, Evaluations: found.Evaluations,
 		Complete: found.Space.Complete(), Resumed: found.Resumed, Unchecked: found.Unchecked, End: found.End, Seconds: found.Seconds,
-		Price: t.Options.Suite.Device.PricePerHour, Journal: found.Journal, Command: t.command(found.Header.Case),
+		Price: t.bench.Suite.Device.PricePerHour, Journal: found.Journal, Command: t.command(found.Header.Case),
 	}
 }
 
 // command is how the search is repeated.
 func (t *tuneSession) command(name string) string {
 	words := []string{"pawl", "tune", name}
-	if t.TuneOptions.Evals > 0 {
-		words = append(words, "--evals", fmt.Sprint(t.TuneOptions.Evals))
+	if t.what.Evals > 0 {
+		words = append(words, "--evals", fmt.Sprint(t.what.Evals))
 	}
 	if t.total > 0 {
 		words = append(words, "--budget", t.total.String())
@@ -146,14 +146,14 @@ func (t *tuneSession) command(name string) string {
 	if t.suite != "" {
 		words = append(words, "--suite", t.suite)
 	}
-	return strings.Join(append(words, "--seed", fmt.Sprint(t.Options.Seed)), " ")
+	return strings.Join(append(words, "--seed", fmt.Sprint(t.bench.Seed)), " ")
 }
 
 // again is the command that goes on.
 func (t *tuneSession) again() string {
 	words := []string{"pawl", "tune"}
-	if t.TuneOptions.Case != "" {
-		words = append(words, t.TuneOptions.Case)
+	if t.what.Case != "" {
+		words = append(words, t.what.Case)
 	}
 	if t.has("out") {
 		words = append(words, "--out", t.dir)

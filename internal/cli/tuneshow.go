@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/goatnote-inc/pawl/internal/bench"
 	"github.com/goatnote-inc/pawl/internal/report"
 	"github.com/goatnote-inc/pawl/internal/tune"
 )
@@ -24,7 +23,7 @@ type tuneDocument struct {
 }
 
 // show writes the files of a search and tells what was found.
-func (t *tuneSession) show(r *tune.Report, found *bench.Tuning) error {
+func (t *tuneSession) show(r *tune.Report) error {
 	files, err := t.write(r)
 	d := tuneDocument{Report: r, Schema: "pawl.tune/v1", Case: r.Header.Case, Evaluations: len(r.Evaluations), Failures: map[tune.Status]int{}, Files: files}
 	for _, e := range r.Evaluations {
@@ -33,9 +32,9 @@ func (t *tuneSession) show(r *tune.Report, found *bench.Tuning) error {
 		}
 	}
 	if t.json {
-		return errors.Join(err, writeJSON(t.IO.Out, d))
+		return errors.Join(err, writeJSON(t.Out, d))
 	}
-	_, shown := io.WriteString(t.IO.Out, t.text(d))
+	_, shown := io.WriteString(t.Out, t.text(d))
 	return errors.Join(err, shown)
 }
 
@@ -44,7 +43,7 @@ func (t *tuneSession) write(r *tune.Report) (files []string, err error) {
 	files = []string{r.Journal}
 	found := tune.NewSuggestions(r)
 	for _, file := range tuneFiles {
-		path := filepath.Join(t.tuneFlags.dir, file.name)
+		path := filepath.Join(t.dir, file.name)
 		if e := writeFile(path, func(w io.Writer) error { return file.write(found, w) }); e != nil {
 			err = errors.Join(err, e)
 			continue

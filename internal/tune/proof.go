@@ -172,14 +172,15 @@ func (p *Proof) sentence(tuned string, configs int) string {
 	case Same:
 		text = fmt.Sprintf("No finalist is faster on %s than the defaults by %.0f %%: keep them.", tuned, 100*LeastGain)
 	case Inconclusive:
-		text = fmt.Sprintf("No answer for %s: the finalists may be faster than the defaults or not", tuned)
+		text = fmt.Sprintf("No answer for %s: the finalists may be faster than the defaults or not.", tuned)
 		for _, f := range p.Finalists {
-			if c, ok := f.of(tuned); ok && c.Low > 0 {
-				text += fmt.Sprintf(" (%s: %.2f times as fast, %.2f to %.2f)", f.Side, c.Speedup, c.Low, c.High)
-				break
+			c, ok := f.of(tuned)
+			if !ok || c.Low <= 0 {
+				continue
 			}
+			text = fmt.Sprintf("No answer for %s: %s looks %.2f times as fast as the defaults (%.2f to %.2f), which is not sure enough.", tuned, f.Side, c.Speedup, c.Low, c.High)
+			break
 		}
-		text += "."
 	}
 	wrong := 0
 	for _, f := range p.Finalists {
