@@ -118,7 +118,9 @@ func (o Options) base(ctx context.Context) (repo *build.Repository, inside strin
 
 // checkout puts a commit beside the working tree.
 func (r *run) checkout(ctx context.Context, name, ref string) (side, error) {
-	repo, inside, err := r.base(ctx)
+	own := r.Options
+	own.Base = ref
+	repo, inside, err := own.base(ctx)
 	if err != nil {
 		return side{}, err
 	}

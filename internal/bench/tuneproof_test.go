@@ -9,6 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/build"
+	"github.com/goatnote-inc/pawl/internal/suite"
 	"github.com/goatnote-inc/pawl/internal/tune"
 	"github.com/goatnote-inc/pawl/measure"
 	"github.com/goatnote-inc/pawl/ratchet"
@@ -142,5 +145,54 @@ func TestProveInterrupted(t *testing.T) {
 	}
 	if p, err := Prove(ctx, o, found, ProofOptions{}); err == nil || ctx.Err() == nil || p.Answer == tune.Faster {
 		t.Errorf("%+v, %v", p, err)
+	}
+}
+
+// The baseline's commit is measured in the same rounds, with the defaults that it had.
+func TestProveAgainstBaseline(t *testing.T) {
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	dir, aside := t.TempDir(), t.TempDir()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "pawl.yaml")
+	write := func(text string) {
+		text = strings.NewReplacer("%[1]s", self, "%[2]s", filepath.Join(aside, "count"), "    test ! -f object.txt || exit 7\n", "").Replace(text)
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(tunedYAML)
+	gitRepository(t, dir)
+	repo, err := build.Open(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	commit, _, err := repo.Head(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(strings.Replace(tunedYAML, "default: 32", "default: 16", 1))
+	s, err := suite.Load(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := Options{
+		Suite: s, Dir: dir, Path: path, LockDir: aside, Wait: time.Minute, Seed: 1, Out: filepath.Join(dir, "results", "current.json"),
+		Baseline: func(gpu.Identity) string { return commit },
+	}
+	_, p := proven(t, o, ProofOptions{Finalists: 1})
+	best := p.Finalists[0]
+	if p.Baseline != commit || best.Baseline == nil {
+		t.Fatalf("the baseline is %q, compared: %+v", p.Baseline, best.Baseline)
+	}
+	for got, want := range map[float64]float64{
+		best.Baseline.Speedup: tunedTime(32, 1) / tunedTime(64, 4),
+		best.Cases[0].Speedup: tunedTime(16, 1) / tunedTime(64, 4),
+	} {
+		if got < 0.97*want || got > 1.03*want {
+			t.Errorf("a speed-up of %.2f, want %.2f", got, want)
+		}
 	}
 }

@@ -79,7 +79,9 @@ func (t *tuneSession) text(d tuneDocument) string {
 	line("\n")
 	rows := [][]string{
 		{"default", report.Quantity(d.Default.Value, "ns"), pointText(d.Default.Point)},
-		{"best", report.Quantity(d.Best.Value, "ns"), pointText(d.Best.Point), fmt.Sprintf("%.2f times as fast in the search", d.Default.Value/d.Best.Value)},
+	}
+	if d.Best.N != d.Default.N {
+		rows = append(rows, []string{"best", report.Quantity(d.Best.Value, "ns"), pointText(d.Best.Point), fmt.Sprintf("%.2f times as fast in the search", d.Default.Value/d.Best.Value)})
 	}
 	for _, row := range aligned(rows) {
 		line("  %s", row)
