@@ -97,7 +97,7 @@ func (x *Rule) clues(v values) []Evidence {
 }
 
 // advise lists the fixes that apply, by what they may save; those of which nobody can
-// tell keep their order behind the others.
+// tell keep their order behind the others. None saves more than the finding costs.
 func (x *Rule) advise(v values, share float64) []Fix {
 	v[shareName] = share
 	defer delete(v, shareName)
@@ -111,6 +111,11 @@ func (x *Rule) advise(v values, share float64) []Fix {
 		fixes = append(fixes, Fix{Do: do, Example: f.Example, Watch: f.Watch, Gain: min(max(gain, 0), 1)})
 	}
 	slices.SortStableFunc(fixes, func(a, b Fix) int { return cmp.Compare(b.Gain, a.Gain) })
+	for i := range fixes {
+		if share > 0 {
+			fixes[i].Gain = min(fixes[i].Gain, share)
+		}
+	}
 	return fixes
 }
 

@@ -47,7 +47,7 @@ func TestDiagnosisIsInOrder(t *testing.T) {
 			}
 			faults = !f.Intended
 			for _, fix := range f.Fixes {
-				if fix.Gain < 0 || fix.Gain > 1 || fix.Do == "" {
+				if fix.Gain < 0 || fix.Gain > 1 || f.Share != nil && *f.Share > 0 && fix.Gain > *f.Share || fix.Do == "" {
 					t.Errorf("rule %s has the fix %+v", f.Rule, fix)
 				}
 			}

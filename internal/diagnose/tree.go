@@ -73,7 +73,22 @@ func (t *tree) classify(v values) (Bottleneck, string) {
 			}
 		}
 	}
-	return Unknown, "what limits the kernel is not in the profile"
+	return Unknown, "what limits the kernel is not in the profile" + timesOf(v)
+}
+
+// timesOf says what a profile without counters has: how long a launch takes.
+func timesOf(v values) string {
+	at, ok := v.get("time_ns")
+	if !ok {
+		return ""
+	}
+	says := ", only that a launch takes " + inWords(at, "ns")
+	queued, known := v.get("queued_ns")
+	submit, also := v.get("submit_ns")
+	if known || also {
+		says += " after " + inWords(queued+submit, "ns") + " on its way"
+	}
+	return says
 }
 
 // missing lists what the profile does not hold and could.

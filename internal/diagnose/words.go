@@ -44,6 +44,8 @@ func number(x float64) string {
 	switch {
 	case size >= 1e6:
 		return scaled(x, 1000, []string{"", "thousand", "million", "billion", "trillion"})
+	case size >= 10000:
+		return thousands(strconv.FormatFloat(x, 'f', 0, 64))
 	case x == math.Trunc(x), size >= 1000:
 		return strconv.FormatFloat(x, 'f', 0, 64)
 	case size >= 100:
@@ -53,6 +55,11 @@ func number(x float64) string {
 	default:
 		return trimmed(x, 2)
 	}
+}
+
+// thousands parts five and six digits, which nobody reads at a glance: 541,270.
+func thousands(digits string) string {
+	return digits[:len(digits)-3] + "," + digits[len(digits)-3:]
 }
 
 func inBytes(x float64) string {

@@ -13,8 +13,8 @@ import (
 	"github.com/goatnote-inc/pawl/internal/suite/spell"
 )
 
-// maxFile bounds a rule file: far beyond any real one.
-const maxFile = 1 << 20
+// MaxRuleFile bounds the bytes of a rule file: far beyond any real one.
+const MaxRuleFile = 1 << 20
 
 // reader goes through the nodes of one file and notes what is wrong with them. It goes
 // on after a mistake, to find them all.
@@ -32,8 +32,8 @@ var yamlLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?(?s:(.*))$`)
 func (r *reader) parse(data []byte) *yaml.Node {
 	start := place{r.file, 1, 1}
 	switch {
-	case len(data) > maxFile:
-		r.errs.add(start, "", "the file has %d bytes, the limit is %d", len(data), maxFile)
+	case len(data) > MaxRuleFile:
+		r.errs.add(start, "", "the file has more than %d bytes", MaxRuleFile)
 		return nil
 	case !utf8.Valid(data):
 		r.errs.add(start, "", "the file is not UTF-8 text")

@@ -133,6 +133,9 @@ func (s *sheet) next() ([]string, error) {
 	if errors.Is(err, io.EOF) {
 		return nil, io.EOF
 	}
+	if errors.Is(err, csv.ErrQuote) {
+		return nil, fmt.Errorf("after the header: %w: was the file cut short, or edited? export it again", err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("after the header: %w", err)
 	}

@@ -112,7 +112,7 @@ func TestPagesThatAreRefused(t *testing.T) {
 	const ids = `"ID","Kernel Name"`
 	const rows = `"ID","Kernel Name","Section Name","Metric Name","Metric Unit","Metric Value"` + "\n"
 	for _, c := range []struct{ name, in, want string }{
-		{"nothing", "", "none of"},
+		{"nothing", "", "the file is empty"},
 		{"a report", "NVR\x00\x00", "ncu --import"},
 		{"no kernel", "==PROF== Connected\n==WARNING== No kernels were profiled.\n", "none of"},
 		{"names alone", ids + `,"sm__cycles_active.avg"` + "\n", "line of units is missing"},
@@ -120,7 +120,7 @@ func TestPagesThatAreRefused(t *testing.T) {
 		{"no units", ids + `,"sm__cycles_active.avg"` + "\n" + `"0","k","12"` + "\n", "not that of the units"},
 		{"an ID that is none", ids + `,"x__y"` + "\n" + `"","",""` + "\n" + `"zero","k","12"` + "\n", `the ID "zero" is no number`},
 		{"a column twice", ids + `,"x__y","x__y"` + "\n", "twice"},
-		{"an open quote", rows + `"0","k","Occupancy","Achieved`, "quote"},
+		{"an open quote", rows + `"0","k","Occupancy","Achieved`, "was the file cut short"},
 		{"details without values", `"ID","Kernel Name","Section Name","Metric Name","Metric Unit"` + "\n", "neither"},
 		{"a long cell", rows + `"0","` + strings.Repeat("k", 70_000) + `"`, "a cell of 70000 bytes"},
 		{"text without its beginning", "    ----- ---- ----\n    Duration us 1.5\n    ----- ---- ----\n", "lost its beginning"},

@@ -38,7 +38,7 @@ func rawPage(data []byte) (*Profile, error) {
 	metrics := s.metricColumns()
 	row, err := s.next()
 	if err != nil {
-		return nil, fmt.Errorf("the line of units is missing: %w", notEOF(err))
+		return nil, fmt.Errorf("the line of units is missing: %w: was the file cut short? export it again", notEOF(err))
 	}
 	units := make([]string, len(s.header))
 	if s.at(row, "ID") != "" {

@@ -19,6 +19,9 @@ func Read(r io.Reader) (*Profile, error) {
 			return form.read(data)
 		}
 	}
+	if len(bytes.TrimSpace(data)) == 0 {
+		return nil, errors.New("reading a profile: the file is empty: did the tool fail that was to write it?")
+	}
 	return nil, errors.New("reading a profile: it is none of: " + formNames() + ". A report (.ncu-rep) is read by ncu --import")
 }
 

@@ -81,7 +81,7 @@ func TestTracesThatAreRefused(t *testing.T) {
 		{"a time that is none", header + "soon,5,1,0,k\n", `line 1: Start is "soon"`},
 		{"before time", header + "5,-5,1,0,k\n", "no time"},
 		{"a unit of something else", "Start (%),Duration (ns),CorrId,Device,Name\n1,2,3,0,k\n", "no time"},
-		{"nothing at all", "\n\n", "none of"},
+		{"nothing at all", "\n\n", "the file is empty"},
 		{"columns twice", "Start (ns),Start (us),Duration (ns),CorrId,Device,Name\n1,2,3,4,0,k\n", "twice"},
 	} {
 		_, err := profile.Read(strings.NewReader(c.in))

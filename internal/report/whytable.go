@@ -121,7 +121,8 @@ func Reading(v float64, unit string) string {
 	}
 }
 
-// count writes whole numbers with spaces between thousands, others short.
+// count writes whole numbers with commas between thousands, from a million on and others
+// short: 5.47 M beside 138 M can be compared at a glance.
 func count(v float64) string {
 	if v != math.Trunc(v) || math.Abs(v) >= 1e15 {
 		if math.Abs(v) < 1000 {
@@ -129,7 +130,7 @@ func count(v float64) string {
 		}
 		return strings.TrimSpace(si(v, ""))
 	}
-	if math.Abs(v) >= 1e7 {
+	if math.Abs(v) >= 1e6 {
 		return strings.TrimSpace(si(v, ""))
 	}
 	text := strconv.FormatFloat(math.Abs(v), 'f', 0, 64)

@@ -39,19 +39,25 @@ func Callgrind(ctx context.Context, t Target) (Result, error) {
 		}
 	}
 	stem := filepath.Join(t.Dir, t.Stem)
-	if err := forget(stem+".callgrind.*", stem+".valgrind.*"); err != nil {
+	counts, logs := stem+".callgrind.", stem+".valgrind." // each with the number of a process behind it
+	if err := forget(append(begunWith(counts), begunWith(logs)...)...); err != nil {
 		return Result{}, &Trouble{Tool: name, What: t.what(), Why: err.Error()}
 	}
 	t.Warmup = min(t.Warmup, 1) // one run fills the simulated caches
 	wrap := []string{
 		"valgrind", "--tool=callgrind", "--cache-sim=yes", "--branch-sim=yes", "--trace-children=yes",
-		"--callgrind-out-file=" + stem + ".callgrind.%p", "--log-file=" + stem + ".valgrind.%p",
+		"--callgrind-out-file=" + percents(counts) + "%p", "--log-file=" + percents(logs) + "%p",
 	}
 	if !t.Plain {
 		wrap = append(wrap, "--toggle-collect=pawl_profiled*") // a compiler may add to the name
 	}
 	err := drive(ctx, t, wrap, driving{tool: name, slower: callgrindSlower, exact: true})
-	if why := valgrindComplaint(stem + ".valgrind.*"); why != "" {
+	why := valgrindComplaint(begunWith(logs))
+	_ = forget(begunWith(logs)...) // read, and of no use to anybody else
+	if err != nil {
+		_ = forget(begunWith(counts)...) // half a count is none
+	}
+	if why != "" {
 		return Result{}, &Trouble{
 			Tool: name, What: t.what(), Why: why, Err: err,
 			Fix: "build without AVX-512 where it is to be profiled: -mno-avx512f behind -march=native, or -march=x86-64-v3; or take a newer valgrind",
@@ -60,16 +66,18 @@ func Callgrind(ctx context.Context, t Target) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	_ = forget(stem + ".valgrind.*") // they say nothing when all went well
-	return readCallgrind(t, stem+".callgrind.*")
+	return readCallgrind(t, counts)
 }
 
 // readCallgrind reads the file of the process that ran the kernel. Each process of the
 // command leaves one: the shell's, and those of programs before it, collected nothing.
-func readCallgrind(t Target, pattern string) (Result, error) {
-	files, err := filepath.Glob(pattern)
-	if err != nil || len(files) == 0 {
-		return Result{}, &Trouble{Tool: "callgrind", What: t.what(), Why: "valgrind left no file " + pattern, Err: err}
+func readCallgrind(t Target, start string) (Result, error) {
+	files := begunWith(start)
+	if len(files) == 0 {
+		return Result{}, &Trouble{
+			Tool: "callgrind", What: t.what(), Why: "valgrind left no file " + start + "*",
+			Fix: "see whether the folder can be written and the disk has space",
+		}
 	}
 	var found Result
 	most := 0.0
@@ -111,9 +119,8 @@ var (
 
 // valgrindComplaint looks for an instruction that valgrind does not know: the program
 // dies of it, and without this nobody could tell why.
-func valgrindComplaint(pattern string) string {
-	files, _ := filepath.Glob(pattern) // it fails only on a bad pattern
-	for _, file := range files {
+func valgrindComplaint(logs []string) string {
+	for _, file := range logs {
 		text := readSome(file, 64<<10)
 		found := unknownInstruction.FindStringSubmatch(text)
 		if found == nil {

@@ -26,11 +26,12 @@ func need(t *testing.T, programs ...string) {
 }
 
 // hostTarget builds testdata/host.c and makes a target of one of its benchmarks. The
-// folder has a space and a quote in its name: command lines must survive both.
+// folder has a space, a quote, brackets and a percent sign in its name: command lines
+// must survive all of them.
 func hostTarget(t *testing.T, benchmark string, n int, flags ...string) Target {
 	t.Helper()
 	need(t, "gcc")
-	dir := filepath.Join(t.TempDir(), "it's a folder")
+	dir := filepath.Join(t.TempDir(), "it's a folder [50 %p]")
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -71,9 +72,8 @@ func TestCallgrindCountsTheKernelAlone(t *testing.T) {
 	if len(second.Files) != 1 {
 		t.Errorf("files %q", second.Files)
 	}
-	left, err := filepath.Glob(filepath.Join(target.Dir, "sum_n*"))
-	if err != nil || !cmp.Equal(left, second.Files) {
-		t.Errorf("%v: it left %q", err, left)
+	if left := begunWith(filepath.Join(target.Dir, "sum_n")); !cmp.Equal(left, second.Files) {
+		t.Errorf("it left %q", left)
 	}
 }
 
@@ -92,7 +92,7 @@ func TestCallgrindSaysWhyItCannot(t *testing.T) {
 	}{
 		"a kernel of the launcher":      {launched, []string{"profiling sum (candidate) with callgrind", "confines"}},
 		"a binary without symbols":      {stripped, []string{"no function pawl_profiled", "without -s"}},
-		"no program":                    {missing, []string{"crashed", "is it built", "by hand, without the tool: cd '", `it'\''s a folder' && ./nothing-here`}},
+		"no program":                    {missing, []string{"crashed", "is it built", "by hand, without the tool: cd '", `it'\''s a folder [50 %p]' && ./nothing-here`}},
 		"a case that cannot be set up":  {refused, []string{"refused", "prepare sum"}},
 		"instructions that are unknown": {hostTarget(t, "wide", 100, "-mavx512f"), []string{"valgrind cannot run AVX-512, and the program has it in ", "-mno-avx512f"}},
 	} {
@@ -147,5 +147,19 @@ func TestPerfWithoutCounters(t *testing.T) {
 	}
 	if why != nil && (err == nil || !strings.Contains(err.Error(), why.Error()) || !strings.Contains(err.Error(), "callgrind")) {
 		t.Errorf("have %v, want %v", err, why)
+	}
+}
+
+// A count that was broken off is no profile, and nobody looks at its log.
+func TestCallgrindThatIsStoppedLeavesNothing(t *testing.T) {
+	t.Parallel()
+	need(t, "valgrind")
+	target := hostTarget(t, "sum", 100)
+	target.Command.Line = "./nothing-here"
+	if _, err := Callgrind(t.Context(), target); err == nil {
+		t.Error("it counted what is not there")
+	}
+	if left := begunWith(filepath.Join(target.Dir, target.Stem)); len(left) > 0 {
+		t.Errorf("it left %q", left)
 	}
 }

@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -172,7 +173,7 @@ func (o NcuOptions) judge(t Target, log, talk, report string, err error) error {
 		return err
 	}
 	if !found {
-		trouble.Why, trouble.Fix = "it left no report, and says no reason", "run it by hand and see: "+o.Program+" "+t.Command.Line
+		trouble.Why, trouble.Fix = "it left no report, and says no reason", "run it by hand and see: "+cmp.Or(o.Program, "ncu")+" "+t.Command.Line
 	}
 	return trouble
 }

@@ -99,7 +99,7 @@ func (o NsysOptions) run(ctx context.Context, t Target) (Result, error) {
 // nsysArgs is nsys's command line up to the program. Samples of the host and context
 // switches would disturb what is traced, and need permissions.
 func nsysArgs(t Target, stem string) []string {
-	args := []string{"profile", "--trace=cuda,nvtx", "--sample=none", "--cpuctxsw=none", "--force-overwrite=true", "--output=" + stem}
+	args := []string{"profile", "--trace=cuda,nvtx", "--sample=none", "--cpuctxsw=none", "--force-overwrite=true", "--output=" + percents(stem)}
 	switch {
 	case t.Exact:
 		args = append(args, "--capture-range=cudaProfilerApi", "--capture-range-end=stop", "--kill=none")

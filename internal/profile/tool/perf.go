@@ -49,7 +49,7 @@ func PerfReady(ctx context.Context) error {
 	text := string(out)
 	switch {
 	case strings.Contains(text, "<not supported>"):
-		return errors.New("this machine gives no hardware counters (perf says: not supported), as most virtual machines")
+		return errors.New("this machine gives no hardware counters (perf says: not supported), as is usual in virtual machines")
 	case err != nil && strings.Contains(text, "perf_event_paranoid"):
 		return errors.New("this user may not read counters: sudo sysctl kernel.perf_event_paranoid=2, in a container --cap-add=PERFMON")
 	case err != nil:
