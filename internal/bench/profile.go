@@ -68,7 +68,9 @@ func Profile(ctx context.Context, o Options, what ProfileOptions) (whys []Why, e
 	began := p.Now()
 	for _, s := range p.chosen() {
 		if spent := p.Now().Sub(began); p.Time > 0 && spent > p.Time {
-			whys = append(whys, Why{Case: s, Err: fmt.Errorf("not profiled: the time of %v was over", p.Time)})
+			late := Why{Case: s, Err: fmt.Errorf("%s is not profiled: the time of %v was over before its turn came", s, p.Time)}
+			p.Emit(Explained{Why: late})
+			whys = append(whys, late)
 			continue
 		}
 		why := p.look(ctx, s)

@@ -99,7 +99,7 @@ func (f *profileFlags) run(ctx context.Context, glob string) error {
 	})
 	progress.close()
 	if err != nil && errors.Is(context.Cause(ctx), errInterrupted) {
-		err = fmt.Errorf("%w while %s was profiled: what was kept before is shown, the rest is not there", errInterrupted, glob)
+		err = fmt.Errorf("%w while %s was profiled: cases that were done are kept, the others have no profile", errInterrupted, glob)
 	}
 	return errors.Join(f.showWhys(whys), err, profileError(whys))
 }
@@ -136,8 +136,8 @@ func (f *profileFlags) showWhys(whys []bench.Why) error {
 	looked := slices.ContainsFunc(whys, func(w bench.Why) bool { return w.Diagnosis != nil })
 	for _, w := range whys {
 		if w.Diagnosis == nil {
-			if looked { // else it is the error that the command ends with
-				f.say(fmt.Sprintf("note: %s has no profile: %s", w.Case, report.Plain(w.Err.Error())))
+			if looked && !f.json && w.Err != nil { // else it is the error that the command ends with
+				f.say("note: " + report.Plain(w.Err.Error()))
 			}
 			continue
 		}

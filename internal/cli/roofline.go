@@ -79,7 +79,11 @@ func (f *rooflineFlags) run(globs []string) error {
 		roof.Compute = []report.Ceiling{{Name: "peak", Value: f.peak * 1e9}}
 	}
 	if len(roof.Points) == 0 {
-		return codeError{exitNoAnswer, fmt.Errorf("there is no case to draw in %s\n  %s", strings.Join(used, " and "),
+		of := ""
+		if len(globs) > 0 {
+			of = fmt.Sprintf(" that matches %q", globs)
+		}
+		return codeError{exitNoAnswer, fmt.Errorf("there is no case to draw in %s%s\n  %s", strings.Join(used, " and "), of,
 			"a case needs flops and bytes in the suite, or a profile (pawl profile CASE), and a time")}
 	}
 	var b bytes.Buffer // a picture that cannot be made leaves the old one alone
