@@ -16,7 +16,7 @@ type axis struct {
 }
 
 // axesOf finds in which ways the values of each parameter are near or far. Three are
-// enough for kernels: the size; how often two divides the value, because a GPU cares
+// enough for kernels: the rank; how often two divides the value, because a GPU cares
 // whether 96 or 128 threads fill its lanes and whether tiles divide the problem; and
 // being different at all, which needs no table.
 func axesOf(s *space.Space) []axis {
@@ -27,7 +27,11 @@ func axesOf(s *space.Space) []axis {
 		}
 		a := axis{parameter: i, width: len(p.Values)}
 		if p.Ordered() && len(p.Values) > 2 {
-			a.squares = append(a.squares, squares(sizesOf(p)))
+			ranks := make([]float64, a.width)
+			for v := range ranks {
+				ranks[v] = float64(v)
+			}
+			a.squares = append(a.squares, squares(ranks))
 			if twos := twosOf(p); twos != nil {
 				a.squares = append(a.squares, squares(twos))
 			}
@@ -37,24 +41,8 @@ func axesOf(s *space.Space) []axis {
 	return list
 }
 
-// sizesOf is the logarithm of counts, where doubling is a step, and else the rank.
-func sizesOf(p space.Parameter) []float64 {
-	sizes := make([]float64, len(p.Values))
-	for v := range sizes {
-		x, ok := p.Number(v)
-		if !ok || x < 1 {
-			for rank := range sizes {
-				sizes[rank] = float64(rank)
-			}
-			return sizes
-		}
-		sizes[v] = math.Log2(x)
-	}
-	return sizes
-}
-
 // twosOf is how often two divides each value. It is nil where that says nothing that
-// the size does not: for powers of two in a row, and for what is not a count.
+// the rank does not: for powers of two in a row, and for what is not a count.
 func twosOf(p space.Parameter) []float64 {
 	twos := make([]float64, len(p.Values))
 	news := false

@@ -11,9 +11,9 @@ type weights []float64
 // held back to here while there are few points. Found on recorded spaces.
 const (
 	usualNear, spreadNear         = 0.7, 2.0
-	usualApart, spreadApart       = -1.5, 1.5
+	usualApart, spreadApart       = -2.0, 1.5
 	usualDevice, spreadDevice     = -1.0, 1.0
-	usualTogether, spreadTogether = -0.5, 1.0
+	usualTogether, spreadTogether = -1.0, 1.0
 	usualNoise, spreadNoise       = -6.0, 2.0
 )
 

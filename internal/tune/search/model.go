@@ -10,7 +10,7 @@ import (
 const (
 	design      = 6  // points that are spread out before the process is asked
 	fitPoints   = 50 // that the weights are fitted to, at most
-	fitRounds   = 4
+	fitRounds   = 8
 	everyFourth = 4 // of the points more, and the weights are fitted again
 	everyThird  = 3 // proposal is a neighbour of the best
 )
