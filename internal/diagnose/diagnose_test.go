@@ -71,6 +71,19 @@ func TestNothingIsSaidOfNothing(t *testing.T) {
 	}
 }
 
+// Whatever callgrind counts, it is of one class or another.
+func TestCountsOfTheHostHaveAClass(t *testing.T) {
+	for misses, want := range map[float64]Bottleneck{1e3: Compute, 4.9e5: Compute, 1.5e6: Balanced, 5e6: Memory} {
+		v := profile.Facts{
+			"host_instructions": 38.4e6, "host_reads": 5.65e6, "host_writes": 0.87e6, "host_l1_misses": misses, "host_llc_misses": 0,
+			"host_l1_miss_pct": 100 * misses / 6.52e6, "host_llc_miss_pct": 0, "host_branches": 8e5, "host_branch_misses": 17e3, "host_branch_miss_pct": 2.1,
+		}
+		if d := Rules().Diagnose(Seen{Facts: v}); d.Bottleneck != want {
+			t.Errorf("%v misses: %s, want %s: %s", misses, d.Bottleneck, want, d.Sentence)
+		}
+	}
+}
+
 // The tool's estimate takes the place of pawl's, and goes first.
 func TestToolsEstimatesGoFirst(t *testing.T) {
 	estimate := 8.3

@@ -3,6 +3,7 @@ package diagnose
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/goatnote-inc/pawl/internal/profile"
@@ -92,6 +93,7 @@ func Compare(before, after Seen) (*Difference, error) {
 	if d.Timer != measured && isTime(a.traced) && isTime(b.traced) {
 		d.Before, d.After = a.traced, b.traced
 	}
+	blind := isTime(a.traced) && isTime(b.traced) && !seesInside(a.values) && !seesInside(b.values)
 	change := math.Log(d.After / d.Before)
 	if d.Timer == "" {
 		change = hostChange(a.values, b.values) // NaN where there is nothing to count in either
@@ -108,10 +110,10 @@ func Compare(before, after Seen) (*Difference, error) {
 		d.Sentence = sentence(unchanged(d))
 	case change > 0:
 		d.Causes = explain(known, a.values, b.values, accounted(change, profiled), d.Identical, slower)
-		d.tell(change, profiled)
+		d.tell(change, profiled, blind)
 	default:
 		d.Causes = explain(known, b.values, a.values, accounted(-change, -profiled), d.Identical, faster)
-		d.tell(change, profiled)
+		d.tell(change, profiled, blind)
 	}
 	return d, nil
 }
@@ -158,24 +160,26 @@ func unchanged(d *Difference) string {
 }
 
 // tell makes the one sentence: by how much, why, and what to try.
-func (d *Difference) tell(change, profiled float64) {
+func (d *Difference) tell(change, profiled float64, blind bool) {
 	much := howMuch(change)
 	if d.Timer == "" {
 		much = "by the counts of instructions and misses " + much
 	} else {
 		much += fmt.Sprintf(" (%s, was %s)", inWords(d.After, "ns"), inWords(d.Before, "ns"))
 	}
-	why := d.reason(profiled)
+	why := d.reason(profiled, blind)
 	d.Sentence, d.Because = sentence(much+": "+why), sentence(why)
 }
 
-// reason is why, and what to try.
-func (d *Difference) reason(profiled float64) string {
+// reason is why, and what to try. A tool is blind that saw launches and nothing inside of them.
+func (d *Difference) reason(profiled float64, blind bool) string {
 	switch {
 	case len(d.Causes) == 0 && d.Identical:
 		return "the machine code is identical: look at clocks, data or the machine"
 	case len(d.Causes) == 0 && math.Abs(profiled) < sameProfiled:
 		return "under the profiler both take the same time: look at clocks, at what is between the launches, and at what else the machine does"
+	case len(d.Causes) == 0 && blind:
+		return "the time is spent inside the kernels, where this tool does not see: look at what changed in their source, in what they are given and on the machine"
 	case len(d.Causes) == 0:
 		return "nothing that this profile measures explains it; profile both sides with the full set of metrics"
 	}
@@ -188,6 +192,14 @@ func (d *Difference) reason(profiled float64) string {
 		why += "; try first: " + lowered(strings.TrimSuffix(first.Fixes[0].Do, "."))
 	}
 	return why
+}
+
+// seesInside tells whether anything was counted while a kernel ran.
+func seesInside(v values) bool {
+	return slices.ContainsFunc([]string{"sm_pct", "memory_pct", "instructions", "host_instructions"}, func(name string) bool {
+		_, ok := v.get(name)
+		return ok
+	})
 }
 
 // howMuch says a change of a logarithm: a fraction up to a half, then a factor.

@@ -37,7 +37,7 @@ func look(s Seen) side {
 	if s.Profile == nil {
 		return x
 	}
-	if launches, ns := traced(s.Profile.Launches); launches > 0 {
+	if launches, ns := traced(s.Profile); launches > 0 {
 		x.values["launches"], x.traced = launches, ns
 	}
 	var mix measure.Mix
@@ -61,13 +61,16 @@ func look(s Seen) side {
 
 // traced counts the launches of a trace and adds up their times. A tool that looks at
 // one launch in depth does not say how many there are. A trace has each launch, and with
-// it how many there are of its kernel; a summary has that number and their mean time.
-func traced(launches []profile.Launch) (count, ns float64) {
+// it how many there are of its kernel; a summary has that number and their mean time, and
+// so have OpenCL's events, for each shape of a kernel.
+func traced(p *profile.Profile) (count, ns float64) {
 	each := map[string]int{}
-	for _, l := range launches {
-		each[l.Kernel]++
+	for _, l := range p.Launches {
+		if each[l.Kernel]++; p.Tool.Name == openCL {
+			each[l.Kernel] = 1
+		}
 	}
-	for _, l := range launches {
+	for _, l := range p.Launches {
 		f := l.Facts()
 		n, ok := f["launches"]
 		if !ok || !isTime(n) {
@@ -84,7 +87,7 @@ func traced(launches []profile.Launch) (count, ns float64) {
 func functionsOf(s Seen) []profile.Function {
 	var all, own []profile.Function
 	for _, f := range s.Profile.Code.Functions {
-		if !ofArch(f.Arch, s.Launch.CC) {
+		if !ofArch(f.Arch, s.Launch.CC) || ofHost(f.Arch) && slices.Contains(deviceTools, s.Profile.Tool.Name) {
 			continue
 		}
 		all = append(all, f)
@@ -96,6 +99,17 @@ func functionsOf(s Seen) []profile.Function {
 		return own
 	}
 	return all
+}
+
+// deviceTools see kernels that are not the host's. A driver may compile those when the
+// program runs: that the program is the same says nothing of them.
+var deviceTools = []string{"ncu", "nsys", "rocprofv3", openCL}
+
+const openCL = "opencl"
+
+// ofHost tells of machine code that no GPU runs.
+func ofHost(arch string) bool {
+	return arch != "" && !strings.HasPrefix(arch, "sm_") && !strings.HasPrefix(arch, "gfx")
 }
 
 // ofArch tells whether code is for the GPU of a launch; a launch that does not name one
