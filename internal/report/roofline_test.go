@@ -213,3 +213,15 @@ func TestStalls(t *testing.T) {
 		t.Errorf("the other way round: %s", got)
 	}
 }
+
+// A single case is named above the picture, where its points name their sides only.
+func TestRooflineOfOneCaseNamesIt(t *testing.T) {
+	var b strings.Builder
+	r := report.RooflineOf([]report.Why{why()})
+	if err := report.RooflineSVG(&b, r); err != nil {
+		t.Fatal(err)
+	}
+	if want := "Roofline of " + r.Points[0].Name; !strings.Contains(b.String(), want) {
+		t.Errorf("the drawing lacks %q", want)
+	}
+}

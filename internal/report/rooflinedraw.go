@@ -49,6 +49,9 @@ func (r *Roofline) alone() *drawing {
 	inner := r.draw(width-2*side, plotHeight)
 	d := &drawing{width: width}
 	title := "Roofline"
+	if len(r.Points) > 0 && r.sidesAt(0) == len(r.Points) && r.Points[0].Name != "" {
+		title += " of " + r.Points[0].Name // its points name their sides only
+	}
 	if r.Device != "" {
 		title += " · " + r.Device
 	}
