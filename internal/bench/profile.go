@@ -148,7 +148,7 @@ func (p *profiling) look(ctx context.Context, name string) Why {
 	for _, s := range slices.Backward(p.sides) { // the base first: before, then after
 		seen, err := p.side(ctx, s, name, &w)
 		if err != nil {
-			w.Err = errors.Join(w.Err, fmt.Errorf("profile %s of %s: %w", s.name, name, err))
+			w.Err = andThen(w.Err, s.name, name, err)
 			continue
 		}
 		if s.name == suite.Base {
@@ -159,6 +159,22 @@ func (p *profiling) look(ctx context.Context, name string) Why {
 	}
 	p.conclude(&w)
 	return w
+}
+
+// andThen adds why a side has no profile to why the other has none. What keeps both from
+// one, a missing tool for instance, is said once.
+func andThen(before error, side, name string, err error) error {
+	trouble, ok := errors.AsType[*tool.Trouble](err)
+	if !ok {
+		return errors.Join(before, fmt.Errorf("profile %s of %s: %w", side, name, err))
+	}
+	t := *trouble
+	t.What = fmt.Sprintf("profiling %s of %s", side, name)
+	if other, ok := errors.AsType[*tool.Trouble](before); ok && other.Why == t.Why {
+		t.What = "profiling both sides of " + name
+		return &t
+	}
+	return errors.Join(before, &t)
 }
 
 // conclude says what the profiles mean.
