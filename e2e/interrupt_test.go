@@ -61,7 +61,7 @@ func keptOf(t *testing.T, dir, said string, err error) {
 		t.Errorf("the record ends with %+v after %d rounds", run.End, len(run.Rounds))
 	}
 	rounds := fmt.Sprintf("%d round", len(run.Rounds))
-	for _, want := range []string{"keeping what was measured", "interrupted after " + rounds, "kept in results/current.json"} {
+	for _, want := range []string{"keeping what was done", "interrupted after " + rounds, "kept in results/current.json"} {
 		if !strings.Contains(said, want) {
 			t.Errorf("nobody says %q:\n%s", want, said)
 		}

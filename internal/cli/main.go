@@ -82,7 +82,7 @@ func interruptible(parent context.Context, io *IO) (context.Context, func()) {
 	go func() {
 		select {
 		case s := <-signals:
-			io.say(fmt.Sprintf("%v: keeping what was measured (once more to stop at once)", s))
+			io.say(fmt.Sprintf("%v: keeping what was done (once more to stop at once)", s))
 			cancel(errInterrupted)
 			signal.Stop(signals) // the default action is back
 		case <-done:
