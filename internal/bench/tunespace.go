@@ -89,7 +89,9 @@ func (t *tuner) openStrategy() error {
 	if err != nil {
 		return &UsageError{err}
 	}
-	t.strategy, err = search.New(t.Strategy, t.space, search.Options{Seed: t.Seed, Evaluations: evaluations, Source: source})
+	// Where time is the limit and not a number, what an evaluation costs counts.
+	o := search.Options{Seed: t.Seed, Evaluations: evaluations, ByCost: t.Evals <= 0, Source: source}
+	t.strategy, err = search.New(t.Strategy, t.space, o)
 	if err != nil {
 		return &UsageError{err}
 	}
