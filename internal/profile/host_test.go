@@ -26,7 +26,7 @@ func hostFile(t testing.TB, name string) []byte {
 }
 
 func TestReadCallgrind(t *testing.T) {
-	p, err := profile.Read(bytes.NewReader(hostFile(t, "callgrind.out")))
+	p, err := profile.Read(bytes.NewReader(hostFile(t, "callgrind.txt")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +127,7 @@ func TestHostFilesThatSayNothing(t *testing.T) {
 }
 
 func FuzzReadCallgrind(f *testing.F) {
-	f.Add(hostFile(f, "callgrind.out"))
+	f.Add(hostFile(f, "callgrind.txt"))
 	f.Add([]byte("# callgrind format\npositions: instr line\nevents: Ir\nfn=a\n0x10 5 7\ntotals: 7\n"))
 	f.Fuzz(func(t *testing.T, data []byte) { readAnything(t, data, profile.ReadCallgrind) })
 }
@@ -141,7 +141,7 @@ func FuzzReadPerf(f *testing.F) {
 func TestHammerHostReaders(t *testing.T) {
 	callgrind := func(t testing.TB, b []byte) { t.Helper(); readAnything(t, b, profile.ReadCallgrind) }
 	perf := func(t testing.TB, b []byte) { t.Helper(); readAnything(t, b, profile.ReadPerf) }
-	hammer.Run(t, [][]byte{hostFile(t, "callgrind.out")}, callgrind)
+	hammer.Run(t, [][]byte{hostFile(t, "callgrind.txt")}, callgrind)
 	hammer.Run(t, [][]byte{hostFile(t, "perf.csv"), hostFile(t, "perf_hybrid.csv")}, perf)
 }
 
