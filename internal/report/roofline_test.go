@@ -158,7 +158,7 @@ func TestRooflineDrawsAnything(t *testing.T) {
 				t.Fatal(err)
 			}
 			wellFormed(t, b.String())
-			if drawn++; drawn%20 != 0 { // pictures take their time
+			if drawn++; drawn%60 != 0 { // pictures take their time
 				continue
 			}
 			b.Reset()

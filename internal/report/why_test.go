@@ -153,7 +153,7 @@ func TestOnePagerOfAnything(t *testing.T) {
 			Case: text.Draw(t, "case"), After: seen(number.Draw(t, "measured"), facts),
 			Difference: &diagnose.Difference{Before: v, After: number.Draw(t, "after"), Sentence: text.Draw(t, "sentence"), Changes: []diagnose.Change{{Quantity: "q", About: text.Draw(t, "about"), Unit: text.Draw(t, "unit"), Before: &v}}},
 		}
-		if drawn++; drawn%15 == 0 { // pictures take their time
+		if drawn++; drawn%40 == 0 { // pictures take their time
 			check(t, w)
 		}
 	})
