@@ -54,6 +54,9 @@ func fourParameters() Header {
 
 // shares of a function that is known: the variance of each part over all points.
 func TestImportanceOfKnownFunctions(t *testing.T) {
+	if raceEnabled {
+		t.Skip("arithmetic without a second goroutine: CI runs it without the race detector")
+	}
 	rank := func(v any) float64 { return math.Log2(v.(float64)) - 2 } // -2 to 2, variance 2
 	for _, test := range []struct {
 		name  string
@@ -149,6 +152,9 @@ func TestImportanceIsDeterministic(t *testing.T) {
 
 // From 200 evaluations of a search comes the ranking that the whole space has.
 func TestImportanceOfRecordedSpaces(t *testing.T) {
+	if raceEnabled {
+		t.Skip("arithmetic without a second goroutine: CI runs it without the race detector")
+	}
 	data := os.Getenv("PAWL_DATA")
 	if data == "" {
 		t.Skip("PAWL_DATA is not set: no recorded spaces")
