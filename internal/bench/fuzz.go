@@ -39,12 +39,7 @@ const CorpusDir = ".pawl/corpus"
 // Fuzz looks for wrong results of the candidate. With an error comes what was found
 // until then.
 func Fuzz(ctx context.Context, o Options, what FuzzOptions) (reports []*oracle.Report, err error) {
-	if o.Emit == nil {
-		o.Emit = func(Event) {}
-	}
-	if o.Now == nil {
-		o.Now = time.Now
-	}
+	o = o.filled()
 	if err := o.check(); err != nil {
 		return nil, &UsageError{err}
 	}

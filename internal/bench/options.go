@@ -55,6 +55,17 @@ type Options struct {
 	Now    func() time.Time
 }
 
+// filled has somebody to tell and a clock, where nobody gave them.
+func (o Options) filled() Options {
+	if o.Emit == nil {
+		o.Emit = func(Event) {}
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return o
+}
+
 // growth is how many rounds a side gets, look by look. Without somebody to
 // decide, more looks would change nothing.
 func (o Options) growth() []int {

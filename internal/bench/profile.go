@@ -11,13 +11,14 @@ import (
 	"strings"
 	"time"
 
-	"github.com/goatnote-inc/pawl/gpu"
 	"github.com/goatnote-inc/pawl/internal/diagnose"
 	"github.com/goatnote-inc/pawl/internal/harness"
 	"github.com/goatnote-inc/pawl/internal/profile"
 	"github.com/goatnote-inc/pawl/internal/profile/tool"
 	"github.com/goatnote-inc/pawl/internal/suite"
 	"github.com/goatnote-inc/pawl/measure"
+	"github.com/goatnote-inc/pawl/ratchet"
+	"github.com/goatnote-inc/pawl/stats"
 )
 
 // ProfileOptions say how to look at cases, beside what Options say of the suite.
@@ -48,12 +49,7 @@ type Why struct {
 // what it means. What goes wrong with one case is told with it and does not keep the
 // others from being looked at.
 func Profile(ctx context.Context, o Options, what ProfileOptions) (whys []Why, err error) {
-	if o.Emit == nil {
-		o.Emit = func(Event) {}
-	}
-	if o.Now == nil {
-		o.Now = time.Now
-	}
+	o = o.filled()
 	if what.Rules == nil {
 		what.Rules = diagnose.Rules()
 	}
@@ -104,11 +100,7 @@ func (p *profiling) ready(ctx context.Context) error {
 	if err := p.chooseDevice(ctx); err != nil {
 		return err
 	}
-	steps := []func(context.Context) error{p.prepare, p.takeDevice, p.buildLaunchers}
-	if p.device.Identity().Kind == gpu.CPU {
-		steps = []func(context.Context) error{p.takeDevice, p.prepare, p.buildLaunchers}
-	}
-	for _, step := range steps {
+	for _, step := range append(p.begin(), p.buildLaunchers) {
 		if err := step(ctx); err != nil {
 			return err
 		}
@@ -182,17 +174,11 @@ func (p *profiling) conclude(w *Why) {
 	if w.After == nil {
 		return
 	}
-	d := p.Rules.Diagnose(*w.After)
-	w.Diagnosis = &d
-	if w.Before == nil {
-		return
-	}
-	diff, err := diagnose.Compare(*w.Before, *w.After)
+	d, diff, err := p.Rules.Explain(w.Before, *w.After)
+	w.Diagnosis, w.Difference = &d, diff
 	if err != nil {
 		w.Notes = append(w.Notes, err.Error())
-		return
 	}
-	w.Difference = diff
 }
 
 // side profiles one side of a case and keeps the record of it.
@@ -230,11 +216,7 @@ func (p *profiling) side(ctx context.Context, s side, name string, w *Why) (*dia
 	for _, f := range append(res.Files, at) {
 		w.Files = append(w.Files, filepath.Join(filepath.Dir(p.Out), NsightDir, filepath.Base(f)))
 	}
-	var card *gpu.Card
-	if c, ok := gpu.CardOf(p.device.Identity()); ok {
-		card = &c
-	}
-	seen, err := diagnose.Look(record, card)
+	seen, err := diagnose.Look(record, nil) // the record knows its device
 	if err != nil {
 		return nil, err
 	}
@@ -286,10 +268,9 @@ func medianOf(run *measure.Run, name string, s side) float64 {
 	}) {
 		return 0
 	}
-	for _, c := range run.Cases {
-		if c.Name() == name && c.Implementation == s.name && c.Unit == "ns" {
-			return medianOfRounds(c)
-		}
+	session, _, err := ratchet.SessionOf(run, name, s.name)
+	if err != nil || session.Unit != "ns" {
+		return 0
 	}
-	return 0
+	return stats.Median(session.Rounds)
 }

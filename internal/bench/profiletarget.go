@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"time"
 
@@ -15,7 +16,6 @@ import (
 	"github.com/goatnote-inc/pawl/internal/suite"
 	"github.com/goatnote-inc/pawl/internal/trial"
 	"github.com/goatnote-inc/pawl/measure"
-	"github.com/goatnote-inc/pawl/stats"
 )
 
 // A profiled run starts when caches, clocks and lazy loading have settled; more runs
@@ -60,7 +60,7 @@ func (p *profiling) target(s side, name string) (tool.Target, error) {
 	asked := p.asked(name)
 	t.Kernel, t.NVTX = asked.Kernel, asked.NVTX
 	if c.Launch != nil && t.Kernel == "" {
-		t.Kernel = "^" + c.Launch.Kernel + "$"
+		t.Kernel = "^" + regexp.QuoteMeta(c.Launch.Kernel) + "$"
 	}
 	return t, nil
 }
@@ -146,18 +146,4 @@ func (p *profiling) clocks(s side, name string, trace *profile.Profile) string {
 		return err.Error()
 	}
 	return s.name + ": " + c.Says
-}
-
-// medianOfRounds is the median over the rounds of their medians.
-func medianOfRounds(c measure.Case) float64 {
-	var medians []float64
-	for _, r := range c.Rounds {
-		if r.Error == "" && len(r.Samples) > 0 {
-			medians = append(medians, stats.Median(r.Samples))
-		}
-	}
-	if len(medians) == 0 {
-		return 0
-	}
-	return stats.Median(medians)
 }

@@ -30,12 +30,7 @@ type Result struct {
 // Run builds, measures and records. With an error comes what was reached: the
 // path of the record when there is one.
 func Run(ctx context.Context, o Options) (res Result, err error) {
-	if o.Emit == nil {
-		o.Emit = func(Event) {}
-	}
-	if o.Now == nil {
-		o.Now = time.Now
-	}
+	o = o.filled()
 	r := &run{Options: o}
 	if err := o.check(); err != nil {
 		return Result{}, &UsageError{err}
@@ -47,12 +42,7 @@ func Run(ctx context.Context, o Options) (res Result, err error) {
 	if err := r.chooseDevice(ctx); err != nil {
 		return Result{}, err
 	}
-	// A build takes the CPU: where that is the device, it has to wait for its turn too.
-	steps := []func(context.Context) error{r.prepare, r.takeDevice}
-	if r.device.Identity().Kind == gpu.CPU {
-		steps = []func(context.Context) error{r.takeDevice, r.prepare}
-	}
-	for _, step := range steps {
+	for _, step := range r.begin() {
 		if err := step(ctx); err != nil {
 			return Result{}, err
 		}
@@ -66,6 +56,15 @@ func Run(ctx context.Context, o Options) (res Result, err error) {
 		}
 	}
 	return r.measure(ctx)
+}
+
+// begin is to build and to take the device. A build takes the CPU: where that is the
+// device, it has to wait for its turn too.
+func (r *run) begin() []func(context.Context) error {
+	if r.device.Identity().Kind == gpu.CPU {
+		return []func(context.Context) error{r.takeDevice, r.prepare}
+	}
+	return []func(context.Context) error{r.prepare, r.takeDevice}
 }
 
 // run is one run on its way.

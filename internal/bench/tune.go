@@ -59,12 +59,7 @@ const (
 // finds is a candidate: whether it is really faster is for a run to prove. With an error
 // comes what was found until then, and the journal has it.
 func Tune(ctx context.Context, o Options, what TuneOptions) (found *Tuning, err error) {
-	if o.Emit == nil {
-		o.Emit = func(Event) {}
-	}
-	if o.Now == nil {
-		o.Now = time.Now
-	}
+	o = o.filled()
 	t := &tuner{run: &run{Options: o}, TuneOptions: what, began: o.Now()}
 	if t.Dir, err = filepath.Abs(t.Dir); err != nil {
 		return nil, fmt.Errorf("find the suite's folder: %w", err)

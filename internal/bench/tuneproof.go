@@ -38,9 +38,7 @@ const usualFinalists = 3
 // processes and on every config of the benchmark. The search's own times are not used: the
 // best of many looks better than it is. What was reached comes also with an error.
 func Prove(ctx context.Context, o Options, found *Tuning, what ProofOptions) (*tune.Proof, error) {
-	if o.Now == nil {
-		o.Now = time.Now
-	}
+	o = o.filled()
 	if what.Finalists <= 0 {
 		what.Finalists = usualFinalists
 	}

@@ -116,10 +116,7 @@ func workKey(r build.Recipe) string {
 // BuildOnly builds what a run would build, and measures nothing. With an error come
 // the builds that were done.
 func BuildOnly(ctx context.Context, o Options) (builds []Build, err error) {
-	if o.Emit == nil {
-		o.Emit = func(Event) {}
-	}
-	r := &run{Options: o, narrow: true}
+	r := &run{Options: o.filled(), narrow: true}
 	if err := o.check(); err != nil {
 		return nil, &UsageError{err}
 	}

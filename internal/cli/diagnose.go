@@ -81,14 +81,18 @@ func (f *diagnoseFlags) run(ctx context.Context, files []string) error {
 		}
 		seen = append(seen, s)
 	}
-	answer := newAnswer(rules.Diagnose(seen[len(seen)-1]), seen[len(seen)-1])
+	after, before := seen[len(seen)-1], (*diagnose.Seen)(nil)
 	if len(seen) == 2 {
-		if answer.Difference, err = diagnose.Compare(seen[0], seen[1]); err != nil {
-			return codeError{exitNoAnswer, fmt.Errorf("compare %s with %s: %w", files[0], files[1], err)}
-		}
-		if a, b := seen[0].Launch.Kernel, seen[1].Launch.Kernel; a != b {
-			answer.Notes = append(answer.Notes, fmt.Sprintf("two kernels are compared, and before it was %s; --kernel chooses others", a))
-		}
+		before = &seen[0]
+	}
+	d, difference, err := rules.Explain(before, after)
+	if err != nil {
+		return codeError{exitNoAnswer, fmt.Errorf("compare %s with %s: %w", files[0], files[1], err)}
+	}
+	answer := newAnswer(d, after)
+	answer.Difference = difference
+	if before != nil && before.Launch.Kernel != after.Launch.Kernel {
+		answer.Notes = append(answer.Notes, fmt.Sprintf("two kernels are compared, and before it was %s; --kernel chooses others", before.Launch.Kernel))
 	}
 	if f.json {
 		return writeJSON(f.Out, answer)
@@ -178,7 +182,7 @@ func (f *diagnoseFlags) choose(file string, p *profile.Profile) (diagnose.Seen, 
 			return diagnose.Seen{}, fmt.Errorf("%s: none of its %d launches matches --kernel %q; --list shows them", file, len(all), f.kernel)
 		}
 	}
-	card, err := f.card(p)
+	card, err := f.card()
 	if err != nil {
 		return diagnose.Seen{}, err
 	}
@@ -189,12 +193,10 @@ func (f *diagnoseFlags) choose(file string, p *profile.Profile) (diagnose.Seen, 
 	return s, nil
 }
 
-func (f *diagnoseFlags) card(p *profile.Profile) (*gpu.Card, error) {
+// card is the one that the user names; nil for what the profile says.
+func (f *diagnoseFlags) card() (*gpu.Card, error) {
 	if f.gpu == "" {
-		if c, ok := gpu.CardOf(p.Subject.Device); ok {
-			return &c, nil
-		}
-		return nil, nil //nolint:nilnil // a profile from elsewhere need not say where it ran
+		return nil, nil //nolint:nilnil // nobody named one
 	}
 	switch cards := gpu.FindCards(f.gpu); len(cards) {
 	case 0:

@@ -171,11 +171,8 @@ func whysBeside(in report.Input) ([]report.Why, error) {
 		if w.After == nil {
 			continue
 		}
-		d := rules.Diagnose(*w.After)
-		w.Diagnosis = &d
-		if w.Before != nil {
-			w.Difference, _ = diagnose.Compare(*w.Before, *w.After) // what cannot be compared is still diagnosed
-		}
+		d, difference, _ := rules.Explain(w.Before, *w.After) // what cannot be compared is still diagnosed
+		w.Diagnosis, w.Difference = &d, difference
 		whys = append(whys, w)
 	}
 	return whys, nil

@@ -75,6 +75,17 @@ const (
 	sameProfiled = 0.02
 )
 
+// Explain says what a profile means and, where there is one of before, what changed. An
+// error tells why the two cannot be compared; the diagnosis is there all the same.
+func (rs *RuleSet) Explain(before *Seen, after Seen) (Diagnosis, *Difference, error) {
+	d := rs.Diagnose(after)
+	if before == nil {
+		return d, nil, nil
+	}
+	diff, err := Compare(*before, after)
+	return d, diff, err
+}
+
 // Compare says what changed from one side of a case to the other. Profiles that cannot
 // be compared are an error that says why.
 func Compare(before, after Seen) (*Difference, error) {

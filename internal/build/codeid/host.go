@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"hash"
+	"iter"
 	"regexp"
 	"slices"
 	"strings"
@@ -46,73 +47,84 @@ const (
 // ReadDisassembly reads the text of objdump -d -r -w --no-show-raw-insn. Functions of
 // one name, as files may have of their own, are joined into one.
 func ReadDisassembly(text string) []Function {
-	r := disassembly{digests: map[string][]string{}}
-	for line := range strings.Lines(text) {
-		if len(line) <= maxLine {
-			r.line(strings.TrimRight(line, "\r\n"))
-		}
+	found := map[string][]string{}
+	for name, lines := range functions(text) {
+		found[name] = append(found[name], digestOfCode(lines))
 	}
-	r.end()
-	functions := make([]Function, 0, len(r.digests))
-	for name, digests := range r.digests {
+	list := make([]Function, 0, len(found))
+	for name, digests := range found {
 		if len(digests) == 1 {
-			functions = append(functions, Function{name, digests[0]})
+			list = append(list, Function{name, digests[0]})
 			continue
 		}
 		slices.Sort(digests)
 		h := sha256.New()
 		h.Write([]byte(strings.Join(digests, "\n")))
-		functions = append(functions, Function{name, digestOf(h)})
+		list = append(list, Function{name, digestOf(h)})
 	}
-	slices.SortFunc(functions, func(a, b Function) int { return strings.Compare(a.Name, b.Name) })
-	return functions
+	slices.SortFunc(list, func(a, b Function) int { return strings.Compare(a.Name, b.Name) })
+	return list
 }
 
-type disassembly struct {
-	digests map[string][]string
-	skip    bool   // a section that is not the program's own code
-	name    string // of the function being read; empty for none
-	hash    hash.Hash
-	pending []string // padding, if nothing follows
-}
-
-func (r *disassembly) line(line string) {
-	if m := sectionLine.FindStringSubmatch(line); m != nil {
-		r.end()
-		r.skip = !strings.HasPrefix(m[1], ".text")
-		return
-	}
-	if m := symbolLine.FindStringSubmatch(line); m != nil {
-		r.end()
-		if !r.skip && !slices.Contains(foreign, m[1]) && len(r.digests) < maxFunctions {
-			r.name, r.hash = m[1], sha256.New()
+// functions gives the lines of every function that is the program's own code.
+func functions(text string) iter.Seq2[string, []string] {
+	return func(yield func(string, []string) bool) {
+		known := map[string]bool{}
+		var lines []string
+		name, skip := "", false // skip: a section that is not the program's own code
+		for line := range strings.Lines(text) {
+			if len(line) > maxLine {
+				continue
+			}
+			line = strings.TrimRight(line, "\r\n")
+			section, symbol := sectionLine.FindStringSubmatch(line), symbolLine.FindStringSubmatch(line)
+			if section == nil && symbol == nil {
+				if name != "" {
+					lines = append(lines, line)
+				}
+				continue
+			}
+			if name != "" && !yield(name, lines) {
+				return
+			}
+			name, lines = "", lines[:0]
+			switch {
+			case section != nil:
+				skip = !strings.HasPrefix(section[1], ".text")
+			case !skip && !slices.Contains(foreign, symbol[1]) && len(known) < maxFunctions:
+				name = symbol[1]
+				known[name] = true
+			}
 		}
-		return
-	}
-	m := codeLine.FindStringSubmatch(line)
-	if r.name == "" || m == nil {
-		return
-	}
-	code := plain(m[1])
-	if padding.MatchString(code) {
-		if len(r.pending) < 64 {
-			r.pending = append(r.pending, code)
+		if name != "" {
+			yield(name, lines)
 		}
-		return
 	}
-	for _, p := range append(r.pending, code) {
-		r.hash.Write([]byte(p + "\n"))
-	}
-	r.pending = r.pending[:0]
 }
 
-// end closes a function. Padding behind its last instruction belongs to whatever
-// comes next.
-func (r *disassembly) end() {
-	if r.name != "" {
-		r.digests[r.name] = append(r.digests[r.name], digestOf(r.hash))
+// digestOfCode identifies the instructions of a function. Padding behind the last one
+// belongs to whatever comes next.
+func digestOfCode(lines []string) string {
+	h := sha256.New()
+	var pending []string // padding, if nothing follows
+	for _, line := range lines {
+		m := codeLine.FindStringSubmatch(line)
+		if m == nil {
+			continue
+		}
+		code := plain(m[1])
+		if padding.MatchString(code) {
+			if len(pending) < 64 {
+				pending = append(pending, code)
+			}
+			continue
+		}
+		for _, p := range append(pending, code) {
+			h.Write([]byte(p + "\n"))
+		}
+		pending = pending[:0]
 	}
-	r.name, r.pending = "", r.pending[:0]
+	return digestOf(h)
 }
 
 // plain is an instruction without what depends on where things stand.

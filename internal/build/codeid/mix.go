@@ -102,64 +102,42 @@ const maxInstructions = 1 << 20
 // ReadMixes counts the instructions of every function in the text of objdump -d -r -w
 // --no-show-raw-insn, for x86-64 and 64-bit ARM.
 func ReadMixes(text string) map[string]measure.Mix {
-	r := mixReader{mixes: map[string]measure.Mix{}, classify: classifyX86}
-	for line := range strings.Lines(text) {
-		if len(line) <= maxLine {
-			r.line(strings.TrimRight(line, "\r\n"))
+	classify := classifyX86
+	if armFormat.MatchString(text) {
+		classify = classifyARM
+	}
+	mixes := map[string]measure.Mix{}
+	for name, lines := range functions(text) {
+		if code := instructions(lines, classify); len(code) > 0 {
+			mixes[name] = mixes[name].Add(measure.CountMix(code))
 		}
 	}
-	r.end()
-	return r.mixes
+	return mixes
 }
 
-type mixReader struct {
-	mixes    map[string]measure.Mix
-	classify func(name, operands string) (class string, bytes int, loops bool)
-	skip     bool
-	name     string
-	code     []measure.Instruction
-}
-
-func (r *mixReader) line(line string) {
-	if m := sectionLine.FindStringSubmatch(line); m != nil {
-		r.end()
-		r.skip = !strings.HasPrefix(m[1], ".text")
-		return
-	}
-	if m := symbolLine.FindStringSubmatch(line); m != nil {
-		r.end()
-		if !r.skip && !slices.Contains(foreign, m[1]) && len(r.mixes) < maxFunctions {
-			r.name = m[1]
+// instructions are those of a function, without padding.
+func instructions(lines []string, classify func(name, operands string) (class string, bytes int, loops bool)) []measure.Instruction {
+	var code []measure.Instruction
+	for _, line := range lines {
+		m := mixLine.FindStringSubmatch(line)
+		if m == nil || len(code) == maxInstructions || padding.MatchString(m[2]) {
+			continue
 		}
-		return
+		at, err := strconv.ParseUint(m[1], 16, 64)
+		if err != nil {
+			continue
+		}
+		text, _, _ := strings.Cut(m[2], " # ")
+		text, _, _ = strings.Cut(text, "\t\t\t") // a relocation
+		name, operands, _ := strings.Cut(strings.TrimSpace(strings.ReplaceAll(text, "\t", " ")), " ")
+		in := measure.Instruction{At: at}
+		var loops bool
+		in.Class, in.Bytes, loops = classify(name, strings.TrimSpace(operands))
+		if t := jumpsTo.FindStringSubmatch(operands); t != nil && loops {
+			in.To, err = strconv.ParseUint(t[1], 16, 64)
+			in.Jumps = err == nil
+		}
+		code = append(code, in)
 	}
-	if armFormat.MatchString(line) {
-		r.classify = classifyARM
-	}
-	m := mixLine.FindStringSubmatch(line)
-	if r.name == "" || m == nil || len(r.code) == maxInstructions || padding.MatchString(m[2]) {
-		return
-	}
-	at, err := strconv.ParseUint(m[1], 16, 64)
-	if err != nil {
-		return
-	}
-	code, _, _ := strings.Cut(m[2], " # ")
-	code, _, _ = strings.Cut(code, "\t\t\t") // a relocation
-	name, operands, _ := strings.Cut(strings.TrimSpace(strings.ReplaceAll(code, "\t", " ")), " ")
-	in := measure.Instruction{At: at}
-	var loops bool
-	in.Class, in.Bytes, loops = r.classify(name, strings.TrimSpace(operands))
-	if t := jumpsTo.FindStringSubmatch(operands); t != nil && loops {
-		in.To, err = strconv.ParseUint(t[1], 16, 64)
-		in.Jumps = err == nil
-	}
-	r.code = append(r.code, in)
-}
-
-func (r *mixReader) end() {
-	if r.name != "" && len(r.code) > 0 {
-		r.mixes[r.name] = r.mixes[r.name].Add(measure.CountMix(r.code))
-	}
-	r.name, r.code = "", r.code[:0]
+	return code
 }
