@@ -25,7 +25,10 @@ var levels = []struct {
 }{
 	0: {[]string{"stats", "gpu", "sdk"}, "the words everything else is said in"},
 	1: {[]string{"measure", "internal/tensor"}, "what was measured, and what kernels are given; neither knows how it is read"},
-	2: {[]string{"internal/suite/spell", "internal/suite/expr", "internal/suite", "internal/shell", "internal/integrity"}, "what the user asks for, how a command line of theirs is run, and what of a record can be believed"},
+	2: {[]string{
+		"internal/suite/spell", "internal/suite/expr", "internal/suite", "internal/shell", "internal/integrity",
+		"internal/forge", "internal/forge/github", "internal/identity", "internal/wake", "internal/parcel", "internal/workflow",
+	}, "what the user asks for, how a command line of theirs is run, what of a record can be believed; a forge, its machines and what they send, which know nothing of measuring"},
 	3: {[]string{
 		"internal/device/host", "internal/device/nvml", "internal/device/smi", "internal/device",
 		"internal/harness", "internal/harness/adapter", "internal/profile", "ratchet", "internal/tune/space",
@@ -35,7 +38,7 @@ var levels = []struct {
 		"internal/oracle", "internal/launch", "internal/profile/tool", "internal/diagnose", "internal/tune/search",
 	}, "sources and repositories; what is right; why it is slow; what a run and a tuner do next"},
 	5:  {[]string{"internal/trial", "internal/report", "internal/ledger", "internal/preflight", "internal/tune/replay"}, "rounds on one device, and what is known before them; saying and keeping what they gave"},
-	6:  {[]string{"internal/sweep", "internal/sweep/artifact", "internal/tune"}, "many implementations compared, and what is published of it; what came of trying out points"},
+	6:  {[]string{"internal/sweep", "internal/sweep/artifact", "internal/tune", "internal/notice"}, "many implementations compared, and what is published of it; what came of trying out points; what a pull request is told"},
 	7:  {[]string{"internal/bench"}, "a whole run on this machine"},
 	8:  {[]string{"internal/setup", "internal/doctor", "internal/lab"}, "what the machine lacks; judge it by running on it, and the judge by data of which the truth is known"},
 	9:  {[]string{"internal/cli"}, "wires and prints"},
@@ -75,12 +78,14 @@ var siblings = map[string][]string{
 
 	"internal/sweep/artifact": {"internal/sweep"},
 
+	"internal/forge/github": {"internal/forge"},
+
 	"internal/doctor": {"internal/setup"}, // it tells of what is missing in the same words
 }
 
 // testHelpers are packages for tests of other packages; production code must
 // not import them, and they may import what they test.
-var testHelpers = []string{"internal/device/devicetest", "internal/hammer", "sdk/conformance", "e2e", "e2e/redteam"}
+var testHelpers = []string{"internal/device/devicetest", "internal/forge/githubtest", "internal/hammer", "sdk/conformance", "e2e", "e2e/redteam"}
 
 func TestImports(t *testing.T) {
 	level := map[string]int{}

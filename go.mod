@@ -10,7 +10,13 @@ require (
 	golang.org/x/net v0.62.0
 )
 
-require golang.org/x/tools v0.51.0 // indirect
+require (
+	github.com/coreos/go-oidc/v3 v3.21.0 // indirect
+	github.com/getkin/kin-openapi v0.152.0 // indirect
+	github.com/google/go-github/v89 v89.0.0 // indirect
+	github.com/yuin/goldmark v1.8.7 // indirect
+	golang.org/x/tools v0.51.0 // indirect
+)
 
 require (
 	github.com/aclements/go-moremath v0.0.0-20210112150236-f10218a38794 // indirect
