@@ -7,11 +7,14 @@ import (
 )
 
 // digest identifies the resolved suite: the merged values with their order and,
-// for scalars, their spelling; not the files they came from, nor comments.
+// for scalars, their spelling; not the files they came from, nor comments, nor what is
+// done about a verdict: that changes nothing that is measured.
 func digest(root *node, t *tuning) string {
 	text := []byte("pawl.suite/v1\n")
 	for i, key := range root.keys {
-		if key.text != "extends" { // what it brought in is in the tree
+		switch key.text {
+		case "extends", "gate", "quarantine": // what extends brought in is in the tree
+		default:
 			text = root.items[i].appendTo(key.appendTo(text))
 		}
 	}

@@ -78,7 +78,7 @@ func TestReferenceTables(t *testing.T) {
 		reflect.TypeFor[fileDoc](), reflect.TypeFor[deviceDoc](), reflect.TypeFor[buildDoc](), reflect.TypeFor[harnessDoc](),
 		reflect.TypeFor[measureDoc](), reflect.TypeFor[budgetDoc](), reflect.TypeFor[metricDoc](), reflect.TypeFor[variantDoc](),
 		reflect.TypeFor[benchmarkDoc](), reflect.TypeFor[overrideDoc](),
-		reflect.TypeFor[policyDoc](), reflect.TypeFor[caseLimitsDoc](), reflect.TypeFor[baselineDoc](),
+		reflect.TypeFor[policyDoc](), reflect.TypeFor[caseLimitsDoc](), reflect.TypeFor[baselineDoc](), reflect.TypeFor[gateDoc](), reflect.TypeFor[quarantineDoc](),
 		reflect.TypeFor[argumentDoc](), reflect.TypeFor[launchDoc](), reflect.TypeFor[checkDoc](), reflect.TypeFor[fuzzDoc](), reflect.TypeFor[toleranceDoc](),
 		reflect.TypeFor[tuneDoc](), reflect.TypeFor[tunableDoc](), reflect.TypeFor[occupancyDoc](),
 		reflect.TypeFor[gatesDoc](), reflect.TypeFor[preflightDoc](), reflect.TypeFor[claimsDoc](), reflect.TypeFor[profileDoc](),
@@ -148,6 +148,10 @@ func valueWords(at reflect.Type, f field) string {
 		return "text or a number"
 	case *duration:
 		return "a time"
+	case *date:
+		return "a day: `2026-12-31`"
+	case *many[failingKind]:
+		return "one or a list of `" + strings.Join(failingKind("").words(), "`, `") + "`"
 	case *size:
 		return "a size: `2GB`"
 	case *many[archName]:

@@ -20,6 +20,8 @@ type fileDoc struct {
 	Policy          policyDoc                             `key:"policy" doc:"What makes a verdict."`
 	Preflight       gatesDoc                              `key:"preflight" doc:"What is asked of every kernel before it runs."`
 	Baseline        baselineDoc                           `key:"baseline" doc:"Where the best confirmed results are kept."`
+	Gate            gateDoc                               `key:"gate" doc:"What a pull request is told, and when it fails. The base's counts, never the change's own."`
+	Quarantine      []quarantineDoc                       `key:"quarantine" most:"1000" example:"[{case: 'softmax/*', owner: '@kernels', until: '2026-12-31', reason: 'two speeds, see #12'}]" doc:"Cases that are measured and shown and fail nobody until a day, with whoever looks after them. The base's counts."`
 	Metrics         named[metricName, metricDoc]          `key:"metrics" most:"100" doc:"What is computed of a case beside its time."`
 	Implementations named[implementationName, variantDoc] `key:"implementations" most:"100" doc:"References measured beside the candidate. An empty one shares the candidate's build and harness."`
 	Benchmarks      named[benchmarkName, benchmarkDoc]    `key:"benchmarks" doc:"The kernels or operations to measure. Without it the harness lists them."`
@@ -107,6 +109,23 @@ type baselineDoc struct {
 	Branch text    `key:"branch" example:"pawl/baselines" doc:"The branch that holds the ledger, apart from the code."`
 	Remote text    `key:"remote" example:"origin" doc:"The remote to which that branch is pushed. Empty keeps it in this clone."`
 	Main   text    `key:"main" example:"main" doc:"The branch on which baselines may move."`
+}
+
+// gateDoc says what happens because of a verdict, not how one is made.
+type gateDoc struct {
+	Mode   gateMode          `key:"mode" example:"advise" doc:"enforce fails the check of a pull request for what fail-on names; advise only reports what would have failed."`
+	Since  date              `key:"since" example:"'2026-11-15'" doc:"The day advise began. Two weeks later reports propose to enforce."`
+	FailOn many[failingKind] `key:"fail-on" example:"[regression, broken, missing, inconclusive]" doc:"What fails the check. Anything else that is no pass is neutral; error is a failure of pawl or its machine."`
+	Quiet  *bool             `key:"quiet" doc:"Begin no report on a pull request in which nothing changed."`
+	Paths  []text            `key:"paths" most:"1000" example:"['kernels/**']" doc:"Globs of further files that count as touching a kernel, from the top of the repository. ** crosses folders."`
+	Accept acceptor          `key:"accept" example:"maintain" doc:"The least permission in the repository that lets somebody accept what would fail a pull request."`
+}
+
+type quarantineDoc struct {
+	Case   text `key:"case" require:"true" example:"softmax/*" doc:"Which cases: a glob over names, or over benchmarks where it has no slash."`
+	Owner  text `key:"owner" require:"true" example:"'@kernels'" doc:"Who looks after them."`
+	Until  date `key:"until" require:"true" example:"'2026-12-31'" doc:"The last day (UTC). From the next on they fail a change again."`
+	Reason text `key:"reason" require:"true" example:"'two speeds, see #12'" doc:"Why."`
 }
 
 type metricDoc struct {

@@ -290,7 +290,7 @@ func (b *treeBuilder) scalar(n *node, y *yaml.Node) *node {
 	switch n.tag {
 	case "str", "bool", "null":
 	case "timestamp":
-		n.tag = "str" // nothing in a suite is a date
+		n.tag = "str" // a date says its own spelling: see date
 	case "int", "float":
 		if err := y.Decode(&n.num); err != nil || math.IsNaN(n.num) || math.IsInf(n.num, 0) {
 			b.add(n, "", "%s is not a finite number", shorten(n.text))

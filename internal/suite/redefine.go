@@ -6,9 +6,10 @@ import (
 )
 
 // What a change may do with its own suite without touching what it is measured by:
-// how it is built, what it is called, where baselines lie, which cases there are.
+// how it is built, what it is called, where baselines lie, which cases there are; and what
+// is done about verdicts, because there the base's word counts.
 var (
-	freeKeys          = []string{"version", "name", "extends", "build", "baseline", "implementations", "benchmarks"}
+	freeKeys          = []string{"version", "name", "extends", "build", "baseline", "gate", "quarantine", "implementations", "benchmarks"}
 	freeBenchmarkKeys = []string{"matrix", "include", "exclude", "implementations", "tune"}
 )
 

@@ -29,6 +29,7 @@ benchmarks:
 		{"spelling", "policy: {slower: 3%}", "policy:\n  slower: 3% # as before", "", "", ""},
 		{"its build", "make", "make -j2", "", "", ""},
 		{"its name", "version: 1", "version: 1\nname: x", "", "", ""},
+		{"what is done about a verdict", "version: 1", "version: 1\ngate: {mode: advise}\nquarantine: [{case: sum, owner: me, until: 2026-01-31, reason: x}]", "", "", ""},
 		{"a looser policy", "3%", "30%", "policy", "", ""},
 		{"another harness", "./h", "./h --fast", "harness", "", ""},
 		{"the level of trust", "version: 1", "version: 1\ntrust: self-timed", "trust", "", ""},

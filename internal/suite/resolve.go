@@ -3,7 +3,6 @@ package suite
 import (
 	"cmp"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 
@@ -48,6 +47,7 @@ func resolve(root *node, doc *fileDoc, listed []Listed, t *tuning, p *problems) 
 	r.benchmarks()
 	r.checkOutputs()
 	r.checkMetricVariables()
+	r.checkQuarantine()
 	if err := r.err(); err != nil {
 		return nil, err
 	}
@@ -61,9 +61,7 @@ func (r *resolver) sections() {
 	r.suite.Name = r.doc.Name.string
 	r.suite.Trust = cmp.Or(measure.Trust(r.doc.Trust), measure.Trusted)
 	for _, glob := range r.doc.Definition {
-		if _, err := path.Match(glob.string, ""); err != nil {
-			r.add(glob.at, "use * ? and [...] as in a shell", "definition: %q is not a glob", glob.string)
-		}
+		r.glob(glob, "definition")
 		r.suite.Definition = append(r.suite.Definition, glob.string)
 	}
 	r.suite.Device = Device{
@@ -75,6 +73,7 @@ func (r *resolver) sections() {
 	}
 	r.suite.Measure = Measure{Samples: value(m.Samples), Warmup: value(m.Warmup), Rounds: m.Rounds, Turns: string(m.Turns)}
 	r.policy()
+	r.gate()
 	r.suite.Budget = Budget{Time: b.Time.Duration, Dollars: value(b.Dollars)}
 
 	r.checkRounds()
@@ -88,9 +87,7 @@ func (r *resolver) policy() {
 		Alpha: p.Alpha.value, Beta: p.Beta.value, Family: p.Family.value, Strict: value(p.Strict),
 	}
 	for _, c := range p.Cases {
-		if _, err := path.Match(c.Match.string, ""); err != nil {
-			r.add(c.Match.at, "use * ? and [...] as in a shell", "match: %q is not a glob", c.Match.string)
-		}
+		r.glob(c.Match, "match")
 		r.suite.Policy.Cases = append(r.suite.Policy.Cases, CaseLimits{c.Match.string, c.Slower.value, c.Faster.value, c.Moves.value})
 	}
 	r.suite.Baseline = Baseline{string(b.Keep), b.File.string, b.Branch.string, b.Remote.string, b.Main.string}

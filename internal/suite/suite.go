@@ -24,7 +24,10 @@ type Suite struct {
 	Budget   Budget
 	Policy   Policy
 	Baseline Baseline
+	Gate     Gate
 	Metrics  []Metric // beside time
+
+	Quarantine []Quarantine
 
 	Implementations []Implementation // the candidate first
 	Benchmarks      []Benchmark

@@ -28,6 +28,9 @@ type (
 	repeats     string
 	spills      string
 	profileSet  string
+	gateMode    string
+	failingKind string
+	acceptor    string
 )
 
 const auto = "auto"
@@ -47,6 +50,11 @@ func (cover) words() []string      { return []string{"full", "pairwise"} }
 func (repeats) words() []string    { return []string{"bitwise", "bounded", "no"} }
 func (profileSet) words() []string { return []string{"full", "cheap"} }
 func (spills) words() []string     { return []string{auto, "allow", "warn", "stop"} }
+func (gateMode) words() []string   { return []string{Enforce, Advise} }
+func (failingKind) words() []string {
+	return []string{"regression", "broken", "missing", "inconclusive", FailOnError}
+}
+func (acceptor) words() []string { return []string{"write", "maintain", "admin"} }
 func (valueType) words() []string {
 	return []string{"i32", "i64", "i16", "i8", "u8", "bool", "f32", "f64"}
 }
