@@ -1,0 +1,61 @@
+package workflow
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"regexp"
+)
+
+// The first line of a written file carries the digest of all the others, and the second
+// what was asked for: so an upgrade knows what nobody touched, and writes the same again.
+const (
+	written  = "# Written by pawl "
+	asked    = "# settings: "
+	digestOf = "; pawl init --github --upgrade brings it up to date. digest: sha256:"
+)
+
+var headerLine = regexp.MustCompile(`^# Written by pawl ([0-9A-Za-z.+-]{1,100}); pawl init --github --upgrade brings it up to date\. digest: sha256:([0-9a-f]{64})$`)
+
+// stamp puts the two lines before a text.
+func stamp(path string, s Settings, version string, text []byte) File {
+	settings, _ := json.Marshal(s) // strings and lists of them
+	body := append([]byte(asked+string(settings)+"\n"), text...)
+	sum := sha256.Sum256(body)
+	return File{Path: path, Text: append([]byte(written+version+digestOf+hex.EncodeToString(sum[:])+"\n"), body...)}
+}
+
+// Stamp is what a file says of itself.
+type Stamp struct {
+	Version  string // of the pawl that wrote it
+	Edited   bool   // somebody changed it since
+	Settings Settings
+}
+
+// ReadStamp reads the lines that stamp wrote. It is false for a file that pawl did not write.
+func ReadStamp(text []byte) (Stamp, bool) {
+	text = bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")) // git may have changed line ends; nobody edited
+	first, body, _ := bytes.Cut(text, []byte("\n"))
+	m := headerLine.FindSubmatch(first)
+	if m == nil {
+		return Stamp{}, false
+	}
+	sum := sha256.Sum256(body)
+	st := Stamp{Version: string(m[1]), Edited: hex.EncodeToString(sum[:]) != string(m[2])}
+	line, _, _ := bytes.Cut(body, []byte("\n"))
+	if text, ok := bytes.CutPrefix(line, []byte(asked)); ok && len(text) < 1<<14 {
+		if json.Unmarshal(text, &st.Settings) != nil || st.Settings.Check() != nil {
+			st.Settings = Settings{}
+		}
+	}
+	return st, true
+}
+
+func (s Stamp) String() string {
+	if s.Edited {
+		return fmt.Sprintf("written by pawl %s and edited since", s.Version)
+	}
+	return "written by pawl " + s.Version
+}

@@ -1,0 +1,101 @@
+package workflow
+
+import (
+	"bytes"
+	"embed"
+	"encoding/json"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"text/template"
+)
+
+//go:embed templates
+var templateFiles embed.FS
+
+// Folder is where GitHub looks for workflows.
+const Folder = ".github/workflows"
+
+// names are the workflows, in the order in which a repository needs them.
+var names = []string{"pawl-gate", "pawl-publish", "pawl-ratchet", "pawl-autotune", "pawl-nightly"}
+
+// File is a file to write.
+type File struct {
+	Path string // from the root of the repository, with slashes
+	Text []byte
+}
+
+// templates have other brackets than GitHub's own expressions.
+var templates = template.Must(template.New("").Delims("[[", "]]").Funcs(template.FuncMap{
+	"json": asJSON,
+	"str":  quoted,
+}).ParseFS(templateFiles, "templates/*.tmpl"))
+
+func asJSON(v any) (string, error) {
+	b, err := json.Marshal(v)
+	return string(b), err
+}
+
+// quoted is a scalar of YAML: one of JSON is always one.
+func quoted(s string) (string, error) { return asJSON(s) }
+
+// page is what a template is given.
+type page struct {
+	Settings
+	Folder string // of the main suite
+	Pins   Pins
+}
+
+// Render writes every workflow for these settings. version is the pawl that does.
+func Render(s Settings, version string) ([]File, error) {
+	if err := s.Check(); err != nil {
+		return nil, err
+	}
+	var files []File
+	for _, name := range names {
+		text, err := text(name, s)
+		if err != nil {
+			return nil, fmt.Errorf("write the workflow %s: %w", name, err)
+		}
+		files = append(files, stamp(path.Join(Folder, name+".yml"), s, version, text))
+	}
+	for _, folder := range s.Folders[1:] {
+		for _, name := range names {
+			if name == "pawl-autotune" {
+				continue // it asks for the folder
+			}
+			c := callerOf(name, s, folder)
+			text, err := c.text()
+			if err != nil {
+				return nil, fmt.Errorf("write the workflow %s: %w", c.Name, err)
+			}
+			files = append(files, stamp(path.Join(Folder, c.Name+".yml"), s, version, text))
+		}
+	}
+	return files, nil
+}
+
+// text is one workflow of the main suite: whole, or a call of the shared one.
+func text(name string, s Settings) ([]byte, error) {
+	if s.Shared != "" {
+		return callerOf(name, s, s.Folders[0]).text()
+	}
+	return execute(name+".yml.tmpl", page{Settings: s, Folder: s.Folders[0], Pins: pins})
+}
+
+func execute(name string, data any) ([]byte, error) {
+	var b bytes.Buffer
+	if err := templates.ExecuteTemplate(&b, name, data); err != nil {
+		return nil, err
+	}
+	return append(bytes.TrimRight(b.Bytes(), "\n"), '\n'), nil
+}
+
+// Slug names a suite's folder in names of workflows and files.
+func Slug(folder string) string {
+	words := strings.FieldsFunc(strings.ToLower(folder), func(r rune) bool {
+		return !('a' <= r && r <= 'z' || '0' <= r && r <= '9')
+	})
+	return strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), "-")
+}

@@ -1,0 +1,94 @@
+package workflow
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Settings are what differs between repositories. They stand in every written file, so
+// that an upgrade keeps them.
+type Settings struct {
+	Runner     []string `json:"runner"`           // labels of the GPU runner
+	ForkRunner []string `json:"fork_runner"`      // labels of the ephemeral GPU runner for forks
+	Hosted     string   `json:"hosted"`           // label of a runner without kernels and GPU
+	Branch     string   `json:"branch"`           // the default branch
+	Folders    []string `json:"folders"`          // of the suites, the first is the main one
+	Install    string   `json:"install"`          // a release of pawl, "source" or "installed"
+	Action     string   `json:"action"`           // OWNER/REPO@REF of the action that installs it
+	ActionTag  string   `json:"action_tag"`       // what REF is called, for people
+	Shared     string   `json:"shared,omitempty"` // OWNER/REPO@REF whose workflows are called; empty to write them here
+	Cron       string   `json:"cron"`             // when the nightly run begins
+}
+
+// Default is what a repository gets that asks for nothing. Which pawl to install, and by
+// which action, is for whoever writes the files to say.
+func Default() Settings {
+	return Settings{
+		Runner: []string{"self-hosted", "gpu"}, ForkRunner: []string{"self-hosted", "gpu", "ephemeral"},
+		Hosted: "ubuntu-latest", Branch: "main", Folders: []string{"."},
+		Cron: "17 3 * * *",
+	}
+}
+
+// Filled takes from d what is not set.
+func (s Settings) Filled(d Settings) Settings {
+	for _, p := range []struct{ to, from *[]string }{{&s.Runner, &d.Runner}, {&s.ForkRunner, &d.ForkRunner}, {&s.Folders, &d.Folders}} {
+		if len(*p.to) == 0 {
+			*p.to = slices.Clone(*p.from)
+		}
+	}
+	if s.Action == "" {
+		s.Action, s.ActionTag = d.Action, d.ActionTag
+	}
+	for _, p := range []struct{ to, from *string }{
+		{&s.Hosted, &d.Hosted}, {&s.Branch, &d.Branch}, {&s.Install, &d.Install}, {&s.Shared, &d.Shared}, {&s.Cron, &d.Cron},
+	} {
+		if *p.to == "" {
+			*p.to = *p.from
+		}
+	}
+	return s
+}
+
+// What may stand in a workflow without quotes that somebody could break out of.
+var (
+	labelForm   = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
+	branchForm  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/-]{0,199}$`)
+	folderForm  = regexp.MustCompile(`^(\.|[A-Za-z0-9_][A-Za-z0-9._/-]{0,199})$`)
+	versionForm = regexp.MustCompile(`^(source|installed|[0-9]+\.[0-9]+\.[0-9]+[0-9A-Za-z.-]{0,60})$`)
+	actionForm  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9-]{0,38}/[A-Za-z0-9._-]{1,100}@[A-Za-z0-9][A-Za-z0-9._/-]{0,99}$`)
+	tagForm     = regexp.MustCompile(`^[A-Za-z0-9._-]{0,100}$`)
+	cronForm    = regexp.MustCompile(`^[0-9*/, -]{9,60}$`)
+)
+
+// Check refuses what would make another workflow than the one meant.
+func (s Settings) Check() error {
+	if len(s.Runner) == 0 || len(s.ForkRunner) == 0 || len(s.Folders) == 0 {
+		return fmt.Errorf("a workflow needs the labels of a runner and the folder of a suite")
+	}
+	for _, c := range []struct {
+		what  string
+		form  *regexp.Regexp
+		texts []string
+	}{
+		{"label of a runner", labelForm, append(append([]string{s.Hosted}, s.Runner...), s.ForkRunner...)},
+		{"branch", branchForm, []string{s.Branch}},
+		{"folder of a suite", folderForm, s.Folders},
+		{"version of pawl", versionForm, []string{s.Install}},
+		{"action (OWNER/REPO@COMMIT)", actionForm, []string{s.Action}},
+		{"name of the action's version", tagForm, []string{s.ActionTag}},
+		{"time of the nightly run", cronForm, []string{s.Cron}},
+	} {
+		for _, text := range c.texts {
+			if !c.form.MatchString(text) || strings.Contains(text, "..") {
+				return fmt.Errorf("%q cannot be a %s in a workflow", text, c.what)
+			}
+		}
+	}
+	if s.Shared != "" && !actionForm.MatchString(s.Shared) {
+		return fmt.Errorf("%q cannot be the place of shared workflows: write OWNER/REPO@COMMIT", s.Shared)
+	}
+	return nil
+}
