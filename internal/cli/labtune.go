@@ -2,8 +2,11 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -29,7 +32,8 @@ func newLabTune(g *globals) *cobra.Command {
 		Short: "Measure how close searches come to the best point, and at what cost",
 		Long: `Lets every strategy of pawl tune search spaces of which every point is known, many times
 each: by evaluations, by what they cost, with noise, and with what another GPU taught.
-docs/lab/tune.md is what it wrote.
+docs/lab/tune.md is what it wrote. With --part the other parts of the figures in the folder
+of --out stay as they are.
 
 Recorded spaces are in tuning-spaces of --data, or of the environment variable PAWL_DATA;
 without them, and with --quick, two small generated ones are searched.
@@ -37,7 +41,8 @@ without them, and with --quick, two small generated ones are searched.
 Exit code: 0 if every promise holds, 1 if one does not.`,
 		Example: `  pawl lab tune --quick             # ten searches each on generated spaces, under a minute
   pawl lab tune --data DATA --space 'gemm*' --strategy auto,random --part count
-  pawl lab tune --data DATA --out docs/lab`,
+  pawl lab tune --data DATA --out docs/lab
+  pawl lab tune --data DATA --out docs/lab --part noise   # that part again, the others stay`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context()) },
 	}
 	fl := cmd.Flags()
@@ -66,11 +71,38 @@ func (f *labTuneFlags) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := f.keepParts(report); err != nil {
+		return err
+	}
 	if err := f.publishLab("tune", f.out, f.json, report, nil); err != nil {
 		return err
 	}
 	if n := report.Broken(); n > 0 {
 		return codeError{exitNo, fmt.Errorf("%d of %d promises do not hold", n, len(report.Claims))}
+	}
+	return nil
+}
+
+// keepParts takes over what was measured before and written to the same folder.
+func (f *labTuneFlags) keepParts(report *lab.TuneReport) error {
+	if f.out == "" || len(f.Parts) == 0 {
+		return nil
+	}
+	path := filepath.Join(f.out, "tune.json")
+	file, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read the parts measured before: %w", err)
+	}
+	defer file.Close()
+	old, err := lab.ReadTune(file)
+	if err == nil {
+		err = report.Keep(old)
+	}
+	if err != nil {
+		return fmt.Errorf("keep the parts of %s that were measured before: %w: write to another folder", path, err)
 	}
 	return nil
 }

@@ -40,17 +40,22 @@ func figures() *Report {
 }
 
 func TestPage(t *testing.T) {
+	golden(t, "testdata/page.md", figures())
+}
+
+// golden holds a page against the one in a file.
+func golden(t *testing.T, path string, page interface{ Markdown(io.Writer) error }) {
+	t.Helper()
 	var b bytes.Buffer
-	if err := figures().Markdown(&b); err != nil {
+	if err := page.Markdown(&b); err != nil {
 		t.Fatal(err)
 	}
-	const golden = "testdata/page.md"
 	if *update {
-		if err := os.WriteFile(golden, b.Bytes(), 0o644); err != nil {
+		if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
-	want, err := os.ReadFile(golden)
+	want, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}

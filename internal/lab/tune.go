@@ -12,7 +12,7 @@ import (
 )
 
 // TuneSchema names the document of figures about the tuner.
-const TuneSchema = "pawl.lab.tune/v1"
+const TuneSchema = "pawl.lab.tune/v2"
 
 // TuneOptions say what to measure of the tuner.
 type TuneOptions struct {
@@ -43,9 +43,7 @@ const lead = "auto"
 // TuneReport is what was measured about the tuner.
 type TuneReport struct {
 	Schema   string        `json:"schema"`
-	Seed     uint64        `json:"seed"` // of the first repeat; the next has the next
-	Quick    bool          `json:"quick,omitempty"`
-	Repeats  int           `json:"repeats"`
+	Parts    []TuneMade    `json:"parts"`
 	Spaces   []RecordedOf  `json:"spaces"`
 	Rows     []TuneRow     `json:"rows,omitempty"`
 	Anchors  []TuneRow     `json:"anchors,omitempty"` // what other tools reach, as recorded with the spaces
@@ -95,14 +93,11 @@ func Tune(ctx context.Context, o TuneOptions) (*TuneReport, error) {
 			o.Repeats = 10
 		}
 	}
-	if len(o.Strategies) == 0 {
-		o.Strategies = slices.DeleteFunc(search.Names(), func(s string) bool { return s == "exhaustive" })
-	}
 	recs, err := o.recordings()
 	if err != nil {
 		return nil, err
 	}
-	t := &tunerLab{TuneOptions: o, recs: recs, report: &TuneReport{Schema: TuneSchema, Seed: o.Seed, Quick: o.Quick, Repeats: o.Repeats}}
+	t := &tunerLab{TuneOptions: o, recs: recs, report: &TuneReport{Schema: TuneSchema}}
 	for _, rec := range recs {
 		s := RecordedOf{Name: rec.Name, Points: rec.Space.Len(), Hours: rec.Cost() / 3600}
 		for _, row := range rec.Rows {
@@ -122,6 +117,7 @@ func Tune(ctx context.Context, o TuneOptions) (*TuneReport, error) {
 		if err := part.run(ctx); err != nil {
 			return nil, err
 		}
+		t.report.Parts = append(t.report.Parts, o.made(part.name))
 	}
 	t.report.Claims = tuneClaims(t.report)
 	return t.report, nil
@@ -163,8 +159,12 @@ func (o TuneOptions) recordings() ([]*replay.Recording, error) {
 
 // count lets every strategy search every space.
 func (t *tunerLab) count(ctx context.Context) error {
+	strategies := t.Strategies
+	if len(strategies) == 0 {
+		strategies = slices.DeleteFunc(search.Names(), func(s string) bool { return s == "exhaustive" })
+	}
 	for _, rec := range t.recs {
-		for _, strategy := range t.Strategies {
+		for _, strategy := range strategies {
 			t.Say(fmt.Sprintf("%s on %s: %d searches", strategy, rec.Name, t.Repeats))
 			plan := ReplayPlan{Strategy: strategy, Plan: replay.Plan{Evaluations: mostEvaluations}, Repeats: t.Repeats, Seed: t.Seed}
 			traces, err := Replay(ctx, rec, plan)

@@ -2,7 +2,6 @@ package lab
 
 import (
 	"bytes"
-	"os"
 	"strings"
 	"testing"
 
@@ -42,7 +41,7 @@ func TestTune(t *testing.T) {
 	if err := r.Markdown(&page); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"pawl lab tune --quick --seed 3 --repeats 1", "## By cost", "## With noise", "## With what another GPU taught", "| generated_small | generated_large |"} {
+	for _, want := range []string{"pawl lab tune --quick --part count --seed 3 --repeats 1 --strategy auto,random\n", "## By cost", "## With noise", "## With what another GPU taught", "| generated_small | generated_large |"} {
 		if !strings.Contains(page.String(), want) {
 			t.Errorf("the page lacks %q:\n%s", want, page.String())
 		}
@@ -55,7 +54,13 @@ func tuneFigures() *TuneReport {
 		return []replay.Level{{Evaluations: 20, Mean: mean - 0.2, P10: mean - 0.3}, {Evaluations: 50, Mean: mean - 0.05, P10: mean - 0.1}, {Evaluations: 100, Mean: mean, P10: mean - 0.02}, {Evaluations: 200, Mean: mean + 0.01, P10: mean}}
 	}
 	r := &TuneReport{
-		Schema: TuneSchema, Seed: 1, Repeats: 100, Common: []string{"conv_a", "gemm_b"},
+		Schema: TuneSchema, Common: []string{"conv_a", "gemm_b"},
+		Parts: []TuneMade{
+			{Part: PartCount, Seed: 1, Repeats: 100, Strategies: []string{"auto", "random"}},
+			{Part: PartCost, Seed: 1, Repeats: 50},
+			{Part: PartNoise, Seed: 1000, Repeats: 100, Spaces: []string{"conv*", "gemm*"}},
+			{Part: PartTransfer, Seed: 7, Repeats: 1},
+		},
 		Spaces: []RecordedOf{{"conv_a", 4362, 12, 9.5}, {"gemm_b", 17956, 300, 30}, {"small_c", 210, 0, 0.1}},
 		Rows: []TuneRow{
 			{"conv_a", "auto", 100, level(0.98)},
@@ -104,23 +109,7 @@ func TestTuneClaims(t *testing.T) {
 }
 
 func TestTunePage(t *testing.T) {
-	var b bytes.Buffer
-	if err := tuneFigures().Markdown(&b); err != nil {
-		t.Fatal(err)
-	}
-	const golden = "testdata/tune.md"
-	if *update {
-		if err := os.WriteFile(golden, b.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), b.String()); diff != "" {
-		t.Errorf("the page has changed (run with -update if it should):\n%s", diff)
-	}
+	golden(t, "testdata/tune.md", tuneFigures())
 }
 
 func TestParseAnchors(t *testing.T) {

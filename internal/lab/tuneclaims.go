@@ -28,7 +28,7 @@ func tuneClaims(r *TuneReport) []Claim {
 		}
 		add(Claim{Text: "spaces on which another tool is better after 100 evaluations", Limit: 0, Value: float64(len(r.Behind()))})
 	}
-	if len(r.Anchors) == 0 && len(r.Common) == 0 && !r.recorded() {
+	if r.Quick() {
 		return list
 	}
 	if len(r.Costs) > 0 {
@@ -63,11 +63,6 @@ func tuneClaims(r *TuneReport) []Claim {
 
 // transferSlack is what two means of a hundred repeats differ by without a reason.
 const transferSlack = 0.005
-
-// recorded tells that the spaces are not generated ones.
-func (r *TuneReport) recorded() bool {
-	return !slices.ContainsFunc(r.Spaces, func(s RecordedOf) bool { return s.Name == "generated_small" })
-}
 
 // covers tells whether all of these spaces were searched.
 func (r *TuneReport) covers(spaces []string) bool {

@@ -1,0 +1,130 @@
+package lab
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// TuneMade is how a part was measured: the options that make its figures again.
+type TuneMade struct {
+	Part       string   `json:"part"`
+	Quick      bool     `json:"quick,omitempty"`
+	Seed       uint64   `json:"seed"` // of the first repeat; the next has the next
+	Repeats    int      `json:"repeats"`
+	Strategies []string `json:"strategies,omitempty"` // as asked for; the other parts have their own
+	Spaces     []string `json:"spaces,omitempty"`     // globs as asked for; empty for all
+}
+
+func (o TuneOptions) made(part string) TuneMade {
+	m := TuneMade{Part: part, Quick: o.Quick || o.Data == "", Seed: o.Seed, Repeats: o.Repeats, Spaces: o.Spaces}
+	if part == PartCount {
+		m.Strategies = o.Strategies
+	}
+	return m
+}
+
+// Command is what makes the part again.
+func (m TuneMade) Command() string {
+	words := []string{"pawl lab tune"}
+	if m.Quick {
+		words = append(words, "--quick")
+	} else {
+		words = append(words, "--data DATA --out docs/lab")
+	}
+	words = append(words, fmt.Sprintf("--part %s --seed %d --repeats %d", m.Part, m.Seed, m.Repeats))
+	if len(m.Strategies) > 0 {
+		words = append(words, "--strategy "+strings.Join(m.Strategies, ","))
+	}
+	if len(m.Spaces) > 0 {
+		words = append(words, "--space '"+strings.Join(m.Spaces, ",")+"'")
+	}
+	return strings.Join(words, " ")
+}
+
+// Last is the seed of the last repeat.
+func (m TuneMade) Last() uint64 { return m.Seed + uint64(max(m.Repeats, 1)) - 1 }
+
+// Made says how a part was measured; nil if it was not.
+func (r *TuneReport) Made(part string) *TuneMade {
+	for i := range r.Parts {
+		if r.Parts[i].Part == part {
+			return &r.Parts[i]
+		}
+	}
+	return nil
+}
+
+// Quick tells whether a part was measured on generated spaces.
+func (r *TuneReport) Quick() bool {
+	return slices.ContainsFunc(r.Parts, func(m TuneMade) bool { return m.Quick })
+}
+
+// maxTuneReport bounds a document of figures.
+const maxTuneReport = 64 << 20
+
+// ReadTune reads figures that were written before.
+func ReadTune(r io.Reader) (*TuneReport, error) {
+	b, err := io.ReadAll(io.LimitReader(r, maxTuneReport+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(b) > maxTuneReport {
+		return nil, fmt.Errorf("more than %d bytes", maxTuneReport)
+	}
+	report := &TuneReport{}
+	if err := json.Unmarshal(b, report); err != nil {
+		return nil, err
+	}
+	if report.Schema != TuneSchema {
+		return nil, fmt.Errorf("its schema is %q and not %q", report.Schema, TuneSchema)
+	}
+	for i, m := range report.Parts {
+		if !slices.Contains(TuneParts, m.Part) {
+			return nil, fmt.Errorf("nothing is known of its part %q", m.Part)
+		}
+		if report.Made(m.Part) != &report.Parts[i] {
+			return nil, fmt.Errorf("its part %s is there twice", m.Part)
+		}
+	}
+	return report, nil
+}
+
+// Keep takes over from older figures the parts that were not measured again. Parts take
+// hours, and are measured one by one.
+func (r *TuneReport) Keep(old *TuneReport) error {
+	if old.Quick() != r.Quick() {
+		return errors.New("figures of generated spaces and of recorded ones do not go on one page")
+	}
+	for _, part := range TuneParts {
+		m := old.Made(part)
+		if m == nil || r.Made(part) != nil {
+			continue
+		}
+		r.Parts = append(r.Parts, *m)
+		switch part {
+		case PartCount:
+			r.Rows, r.Anchors, r.Common = old.Rows, old.Anchors, old.Common
+		case PartCost:
+			r.Costs = old.Costs
+		case PartNoise:
+			r.Noises = old.Noises
+		case PartTransfer:
+			r.Transfer = old.Transfer
+		}
+	}
+	slices.SortFunc(r.Parts, func(a, b TuneMade) int {
+		return slices.Index(TuneParts, a.Part) - slices.Index(TuneParts, b.Part)
+	})
+	for _, s := range old.Spaces {
+		if !slices.ContainsFunc(r.Spaces, func(x RecordedOf) bool { return x.Name == s.Name }) {
+			r.Spaces = append(r.Spaces, s)
+		}
+	}
+	slices.SortFunc(r.Spaces, func(a, b RecordedOf) int { return strings.Compare(a.Name, b.Name) })
+	r.Claims = tuneClaims(r)
+	return nil
+}
