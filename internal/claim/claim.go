@@ -1,0 +1,153 @@
+// Package claim knows what remains of a record when the job that made it is not believed:
+// the files it sends are claims, and are judged again, from their samples, by what the
+// base's suite asks for. It must not know where they come from, nor who is told.
+package claim
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/goatnote-inc/pawl/internal/parcel"
+	"github.com/goatnote-inc/pawl/measure"
+	"github.com/goatnote-inc/pawl/ratchet"
+)
+
+// The files of a job's results that are read.
+const (
+	Record  = "current.json"
+	Packed  = "current.json.zst" // what a large record is kept as
+	Verdict = "verdict.json"
+	Code    = "exit-code"
+)
+
+// recordMost is the longest record that is judged again. Together with what its JSON may
+// hold it keeps whoever judges below 256 MiB.
+const recordMost = 40 << 20
+
+// Limits are those of the results of a job.
+func Limits() parcel.Limits {
+	return parcel.Limits{
+		Want:    []parcel.Want{{Name: Record, Most: recordMost}, {Name: Packed, Most: recordMost}, {Name: Verdict, Most: 16 << 20}, {Name: Code, Most: 16}},
+		Entries: 4096, Directory: 1 << 20, Total: recordMost + 17<<20,
+	}
+}
+
+// ArchiveMost is the largest archive that is fetched: reports, logs and profiles are in
+// it beside what is read.
+const ArchiveMost = 256 << 20
+
+var (
+	recordJSON = parcel.JSONLimits{
+		Bytes: recordMost, Depth: 24, Lists: 150_000, Strings: 1_500_000, Letters: 16 << 20, Longest: 64 << 10, Numbers: 3_000_000,
+	}
+	verdictJSON = parcel.JSONLimits{
+		Bytes: 16 << 20, Depth: 32, Lists: 150_000, Strings: 500_000, Letters: 12 << 20, Longest: 64 << 10, Numbers: 1_000_000,
+	}
+)
+
+// Claim is what the results of a job say, as far as they could be read.
+type Claim struct {
+	Run     *measure.Run    // nil where there is no record
+	Verdict ratchet.Verdict // that the job came to; empty where it does not say
+	Code    int             // exit code of pawl run; -1 where it is not told
+	Stopped *Stopped        // why the run ended before there was a record
+}
+
+// Stopped is where a run ended early, in the words of the job.
+type Stopped struct {
+	Step string `json:"step"`
+	Side string `json:"side"`
+	Why  string `json:"why"`
+}
+
+// Read reads the files that a parcel let through into dir.
+func Read(dir string) (Claim, error) {
+	c := Claim{Code: -1}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return c, fmt.Errorf("read results: %w", err)
+	}
+	defer root.Close()
+	if n, err := strconv.Atoi(strings.TrimSpace(parcel.Text(root, Code, 16))); err == nil && n >= 0 && n <= 255 {
+		c.Code = n
+	}
+	if err := c.readVerdict(root); err != nil {
+		return c, fmt.Errorf("%s: %w", Verdict, err)
+	}
+	for _, name := range []string{Record, Packed} {
+		switch err := checkRecord(root, name); {
+		case errors.Is(err, fs.ErrNotExist):
+			continue
+		case err != nil:
+			return c, fmt.Errorf("%s: %w", name, err)
+		}
+		run, err := measure.Load(filepath.Join(dir, name))
+		if err != nil {
+			return c, fmt.Errorf("%w: %s: %.300s", parcel.ErrPoisoned, name, strings.ReplaceAll(err.Error(), dir, ""))
+		}
+		if err := plausible(run); err != nil {
+			return c, fmt.Errorf("%w: %s: %w", parcel.ErrPoisoned, name, err)
+		}
+		c.Run = run
+		return c, nil
+	}
+	return c, nil
+}
+
+// checkRecord bounds a record before it is read into memory.
+func checkRecord(root *os.Root, name string) error {
+	f, err := root.Open(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	var r io.Reader = f
+	if strings.HasSuffix(name, ".zst") {
+		z, err := zstd.NewReader(f, zstd.WithDecoderMaxWindow(8<<20), zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true))
+		if err != nil {
+			return fmt.Errorf("unpack: %w", err)
+		}
+		defer z.Close()
+		r = z
+	}
+	return parcel.CheckJSON(r, recordJSON)
+}
+
+func (c *Claim) readVerdict(root *os.Root) error {
+	f, err := root.Open(Verdict)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if err := parcel.CheckJSON(f, verdictJSON); err != nil {
+		return err
+	}
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	var doc struct {
+		Verdict ratchet.Verdict `json:"verdict"`
+		Stopped *Stopped        `json:"stopped"`
+	}
+	if err := json.NewDecoder(f).Decode(&doc); err != nil {
+		return fmt.Errorf("%w: %.200s", parcel.ErrPoisoned, err.Error())
+	}
+	switch v := doc.Verdict; v {
+	case ratchet.Regression, ratchet.Improvement, ratchet.Maintained, ratchet.Inconclusive, ratchet.New, ratchet.Missing, ratchet.Broken, ratchet.Identical:
+		c.Verdict = v
+	}
+	c.Stopped = doc.Stopped
+	return nil
+}
