@@ -1,0 +1,230 @@
+package github
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	gh "github.com/google/go-github/v89/github"
+
+	"github.com/goatnote-inc/pawl/internal/forge"
+)
+
+// Limits of GitHub for a check.
+const (
+	annotationBatch  = 50
+	annotationsMost  = 500 // ours: nobody reads more
+	annotationTitle  = 255
+	annotationText   = 60_000
+	checkSummaryMost = 65_000
+)
+
+var shaPattern = regexp.MustCompile(`^[0-9a-f]{40}([0-9a-f]{24})?$`)
+
+// SetCheck brings the check of that name on that commit to that state and returns its
+// address. A completed check stays completed, unless one that started after its end
+// begins another attempt: that is a new check run, as GitHub does it.
+func (c *Client) SetCheck(ctx context.Context, k forge.Check) (string, error) {
+	if k.Name == "" || !shaPattern.MatchString(k.SHA) {
+		return "", fmt.Errorf("a check needs a name and a whole commit, not %q on %q", oneLine(k.Name), oneLine(k.SHA))
+	}
+	if (k.Status == forge.Completed) != (k.Conclusion != "") {
+		return "", fmt.Errorf("check %q is %s and concludes %q: exactly a completed one concludes", k.Name, k.Status, k.Conclusion)
+	}
+	if k.Started.IsZero() {
+		k.Started = c.Now()
+	}
+	ctx = c.begin(ctx)
+	address, err := c.setCheck(ctx, newCheck(k, c.Now()))
+	return address, c.explain(err, "set check %q on %.12s", k.Name, k.SHA)
+}
+
+func (c *Client) setCheck(ctx context.Context, k *check) (string, error) {
+	for range 30 {
+		runs, err := c.checkRuns(ctx, k)
+		if err != nil {
+			return "", err
+		}
+		if len(runs) == 0 || k.newAttempt(runs[len(runs)-1]) {
+			err = c.createCheck(ctx, k)
+		} else {
+			var done bool
+			if done, err = c.updateChecks(ctx, k, runs); done {
+				return runs[len(runs)-1].GetHTMLURL(), nil
+			}
+		}
+		switch {
+		case err == nil, again(err):
+		case status(err) == http.StatusConflict:
+			if err := c.Sleep(ctx, firstPause); err != nil {
+				return "", err
+			}
+		default:
+			return "", err
+		}
+	}
+	return "", fmt.Errorf("%w: it does not stay as it is set", ErrBusy)
+}
+
+// check is a check to set.
+type check struct {
+	forge.Check
+	id      string // tells our check runs from a job that has the same name
+	ended   time.Time
+	written map[int64]bool // runs that took our text: GitHub may have changed it
+	created bool           // in this call: not to be taken for an earlier attempt
+}
+
+func newCheck(k forge.Check, now time.Time) *check {
+	k.Title = oneLine(k.Title)
+	if k.Title == "" {
+		k.Title = k.Name
+	}
+	k.Summary = shorten(normal(k.Summary), checkSummaryMost)
+	if len(k.Annotations) > annotationsMost {
+		k.Annotations = k.Annotations[:annotationsMost]
+	}
+	return &check{Check: k, id: "pawl:" + k.Name, ended: now, written: map[int64]bool{}}
+}
+
+// newAttempt holds when an unfinished check comes after a finished one.
+func (k *check) newAttempt(newest *gh.CheckRun) bool {
+	return k.Status != forge.Completed && newest.GetStatus() == string(forge.Completed) &&
+		k.Started.After(newest.GetCompletedAt().Time) && !k.created
+}
+
+// checkRuns lists our check runs of that name on that commit, the newest last.
+func (c *Client) checkRuns(ctx context.Context, k *check) ([]*gh.CheckRun, error) {
+	runs, err := pages(10, func(o gh.ListOptions) ([]*gh.CheckRun, *gh.Response, error) {
+		list, resp, err := c.api.Checks.ListCheckRunsForRef(ctx, c.Repo.Owner, c.Repo.Name, k.SHA,
+			&gh.ListCheckRunsOptions{CheckName: &k.Name, Filter: gh.Ptr("all"), ListOptions: o})
+		if err != nil {
+			return nil, resp, err
+		}
+		return list.CheckRuns, resp, nil
+	})
+	runs = slices.DeleteFunc(runs, func(r *gh.CheckRun) bool { return r.GetExternalID() != k.id })
+	slices.SortFunc(runs, func(a, b *gh.CheckRun) int { return int(a.GetID() - b.GetID()) })
+	return runs, err
+}
+
+func (c *Client) createCheck(ctx context.Context, k *check) error {
+	u := k.update(annotationsOf(k.Annotations[:min(len(k.Annotations), annotationBatch)]))
+	r, _, err := c.api.Checks.CreateCheckRun(ctx, c.Repo.Owner, c.Repo.Name, gh.CreateCheckRunOptions{
+		Name: k.Name, HeadSHA: k.SHA, ExternalID: &k.id, StartedAt: &gh.Timestamp{Time: k.Started.UTC()},
+		Status: u.Status, Conclusion: u.Conclusion, CompletedAt: u.CompletedAt, DetailsURL: u.DetailsURL, Output: u.Output,
+	})
+	if err == nil {
+		k.written[r.GetID()] = true
+		k.created = true
+	}
+	return err
+}
+
+// updateChecks does one write that is missing, or says that none is. Two runs of one
+// attempt can exist where the answer to the first was lost: the newest counts, and none
+// is left unfinished beside it.
+func (c *Client) updateChecks(ctx context.Context, k *check, runs []*gh.CheckRun) (done bool, err error) {
+	newest := runs[len(runs)-1]
+	if k.Status != forge.Completed && rank(newest.GetStatus()) > rank(string(k.Status)) {
+		return true, nil
+	}
+	for _, r := range runs[:len(runs)-1] {
+		if k.Status == forge.Completed && r.GetStatus() != string(forge.Completed) {
+			return false, c.updateCheck(ctx, k, r, nil)
+		}
+	}
+	missing, err := c.missing(ctx, k, newest)
+	if err != nil {
+		return false, err
+	}
+	if len(missing) == 0 && k.same(newest) {
+		return true, nil
+	}
+	return false, c.updateCheck(ctx, k, newest, missing[:min(len(missing), annotationBatch)])
+}
+
+func (c *Client) updateCheck(ctx context.Context, k *check, r *gh.CheckRun, some []forge.Annotation) error {
+	_, _, err := c.api.Checks.UpdateCheckRun(ctx, c.Repo.Owner, c.Repo.Name, r.GetID(), k.update(annotationsOf(some)))
+	if err == nil {
+		k.written[r.GetID()] = true
+	}
+	return err
+}
+
+func rank(status string) int {
+	return slices.Index([]string{string(forge.Queued), string(forge.InProgress), string(forge.Completed)}, status)
+}
+
+func (k *check) update(some []*gh.CheckRunAnnotation) gh.UpdateCheckRunOptions {
+	u := gh.UpdateCheckRunOptions{
+		Name: k.Name, ExternalID: &k.id, Status: gh.Ptr(string(k.Status)),
+		Output: &gh.CheckRunOutput{Title: &k.Title, Summary: &k.Summary, Annotations: some},
+	}
+	if k.URL != "" {
+		u.DetailsURL = &k.URL
+	}
+	if k.Status == forge.Completed {
+		u.Conclusion = gh.Ptr(string(k.Conclusion))
+		u.CompletedAt = &gh.Timestamp{Time: k.ended.UTC()}
+	}
+	return u
+}
+
+func (k *check) same(r *gh.CheckRun) bool {
+	state := r.GetStatus() == string(k.Status) && r.GetConclusion() == string(k.Conclusion)
+	text := strings.TrimSpace(normal(r.GetOutput().GetSummary())) == strings.TrimSpace(k.Summary) &&
+		r.GetOutput().GetTitle() == k.Title && (k.URL == "" || r.GetDetailsURL() == k.URL)
+	return state && (text || k.written[r.GetID()])
+}
+
+// missing says which annotations a check run has not got: GitHub adds to those it has.
+func (c *Client) missing(ctx context.Context, k *check, r *gh.CheckRun) ([]forge.Annotation, error) {
+	if len(k.Annotations) == 0 || r.GetOutput().GetAnnotationsCount() == 0 {
+		return k.Annotations, nil
+	}
+	there, err := pages(20, func(o gh.ListOptions) ([]*gh.CheckRunAnnotation, *gh.Response, error) {
+		return c.api.Checks.ListCheckRunAnnotations(ctx, c.Repo.Owner, c.Repo.Name, r.GetID(), &o)
+	})
+	if err != nil {
+		return nil, err
+	}
+	has := map[string]int{}
+	for _, a := range there {
+		has[identity(a)]++
+	}
+	var missing []forge.Annotation
+	for _, a := range k.Annotations {
+		if id := identity(annotationsOf([]forge.Annotation{a})[0]); has[id] > 0 {
+			has[id]--
+			continue
+		}
+		missing = append(missing, a)
+	}
+	return missing, nil
+}
+
+func identity(a *gh.CheckRunAnnotation) string {
+	return fmt.Sprintf("%s\x00%d\x00%d\x00%s\x00%s\x00%s", a.GetPath(), a.GetStartLine(), a.GetEndLine(), a.GetAnnotationLevel(),
+		strings.TrimSpace(a.GetTitle()), strings.TrimSpace(a.GetMessage()))
+}
+
+func annotationsOf(some []forge.Annotation) []*gh.CheckRunAnnotation {
+	var out []*gh.CheckRunAnnotation
+	for _, a := range some {
+		line := max(a.Line, 1)
+		one := &gh.CheckRunAnnotation{
+			Path: &a.Path, StartLine: gh.Ptr(line), EndLine: gh.Ptr(max(a.EndLine, line)),
+			AnnotationLevel: gh.Ptr(string(a.Level)), Message: gh.Ptr(prefix(normal(a.Message), annotationText)),
+		}
+		if a.Title != "" {
+			one.Title = gh.Ptr(prefix(oneLine(a.Title), annotationTitle))
+		}
+		out = append(out, one)
+	}
+	return out
+}

@@ -1,0 +1,207 @@
+// Package github does what package forge describes, on GitHub and GitHub Enterprise. It
+// knows GitHub's API, how patient to be with it, and how several writers end up with one
+// report. It must not know what the texts mean that it is given.
+package github
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	gh "github.com/google/go-github/v89/github"
+
+	"github.com/goatnote-inc/pawl/internal/forge"
+)
+
+// What callers may want to tell apart. Each comes wrapped with what was attempted.
+var (
+	ErrRefused = errors.New("GitHub refuses it")           // 401 and 403, where it is not a limit
+	ErrGone    = errors.New("GitHub does not have it")     // 404 and 410
+	ErrInvalid = errors.New("GitHub does not take it")     // 422
+	ErrMoved   = errors.New("the branch is elsewhere now") // somebody else wrote it
+	ErrBusy    = errors.New("GitHub did not get to it")    // limits and failures that outlast the client's patience
+)
+
+// Config says which repository is meant, and lends the client what it needs from outside.
+type Config struct {
+	BaseURL string // GITHUB_API_URL, such as https://HOST/api/v3; empty for github.com
+	Repo    forge.Repo
+	Token   func(ctx context.Context) (string, error) // asked for every request: tokens expire
+
+	HTTP   *http.Client                                     // nil for the default; its timeout is that of one attempt
+	Sleep  func(ctx context.Context, d time.Duration) error // nil for the real one
+	Now    func() time.Time                                 // nil for the real one
+	Random func() float64                                   // in [0,1), for waits that two writers do not share; nil for the real one
+	Log    func(format string, args ...any)                 // nil for silence; told of every wait
+
+	Author   string        // login that writes our comments; empty to ask GitHub
+	Patience time.Duration // the longest one call may wait in all; 0 for 15 minutes
+	Settle   time.Duration // how long a report must stay as it is to count as settled; 0 for 3 seconds
+}
+
+// Client talks to one repository. It may be used by several goroutines.
+type Client struct {
+	Config
+	api *gh.Client
+	web *http.Client // for addresses that are not the API's: it sends no token
+
+	mu     sync.Mutex
+	wrote  time.Time // when the last write was sent
+	author *person
+}
+
+// New checks the configuration; it sends nothing.
+func New(c Config) (*Client, error) {
+	if !validName(c.Repo.Owner) || !validName(c.Repo.Name) {
+		return nil, fmt.Errorf("%q is no repository: it is written OWNER/NAME", c.Repo)
+	}
+	if c.Token == nil {
+		return nil, errors.New("no token for GitHub: set GITHUB_TOKEN")
+	}
+	if c.BaseURL == "" {
+		c.BaseURL = "https://api.github.com"
+	}
+	base, err := url.Parse(c.BaseURL)
+	if err != nil || base.Host == "" || (base.Scheme != "https" && base.Scheme != "http") {
+		return nil, fmt.Errorf("%q is no address of a GitHub API: it is https://HOST/api/v3 for GitHub Enterprise", c.BaseURL)
+	}
+	c.BaseURL = strings.TrimRight(c.BaseURL, "/")
+	fill(&c)
+	transport := c.HTTP.Transport
+	if transport == nil {
+		transport = http.DefaultTransport
+	}
+	client := &Client{Config: c, web: &http.Client{Transport: transport}}
+	client.api, err = gh.NewClient(
+		gh.WithURLs(gh.Ptr(c.BaseURL+"/"), gh.Ptr(c.BaseURL+"/")),
+		gh.WithHTTPClient(&http.Client{Transport: &patient{client: client, base: transport, host: base.Host}}),
+		gh.WithUserAgent("pawl"),
+		gh.WithDisableRateLimitCheck(), // it refuses to send where patient waits
+	)
+	if err != nil {
+		return nil, fmt.Errorf("prepare the client of %s: %w", c.BaseURL, err)
+	}
+	return client, nil
+}
+
+func fill(c *Config) {
+	if c.HTTP == nil {
+		c.HTTP = &http.Client{}
+	}
+	if c.Sleep == nil {
+		c.Sleep = sleep
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Random == nil {
+		c.Random = rand.Float64
+	}
+	if c.Log == nil {
+		c.Log = func(string, ...any) {}
+	}
+	if c.Patience == 0 {
+		c.Patience = 15 * time.Minute
+	}
+	if c.Settle == 0 {
+		c.Settle = 3 * time.Second
+	}
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// validName holds for names of owners and repositories: what goes into an address.
+func validName(s string) bool {
+	if s == "" || len(s) > 100 || s == "." || s == ".." {
+		return false
+	}
+	return strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.") == ""
+}
+
+// explain says what was attempted, and turns GitHub's answer into one of our errors
+// with what to do about it.
+func (c *Client) explain(err error, format string, args ...any) error {
+	if err == nil {
+		return nil
+	}
+	what := fmt.Sprintf(format, args...) + " of " + c.Repo.String()
+	answer, ok := errors.AsType[*gh.ErrorResponse](err)
+	if !ok || answer.Response == nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	said := oneLine(answer.Message)
+	for _, e := range answer.Errors {
+		said += "; " + oneLine(strings.TrimSpace(e.Field+" "+e.Code+" "+e.Message))
+	}
+	kind, hint := ErrInvalid, ""
+	switch answer.Response.StatusCode {
+	case http.StatusUnauthorized:
+		kind, hint = ErrRefused, ": the token is wrong or has expired"
+	case http.StatusForbidden:
+		kind, hint = ErrRefused, ": the token may not do this. Give the job that permission; "+
+			"the token of a pull request from a fork may never write: publish through workflow_run, see docs/how-to/github.md"
+	case http.StatusNotFound, http.StatusGone:
+		kind, hint = ErrGone, ": it does not exist, or the token may not see it"
+	case http.StatusConflict:
+		kind = ErrMoved
+	}
+	return fmt.Errorf("%s: %w: %d %s%s", what, kind, answer.Response.StatusCode, said, hint)
+}
+
+// oneLine keeps what a server says from breaking out of a message.
+func oneLine(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f || (r >= 0x80 && r < 0xa0) {
+			return ' '
+		}
+		return r
+	}, s)
+	if len(s) > 300 {
+		s = strings.ToValidUTF8(s[:300], "") + "..."
+	}
+	return s
+}
+
+// status is the code of GitHub's answer, 0 where there was none.
+func status(err error) int {
+	if answer, ok := errors.AsType[*gh.ErrorResponse](err); ok && answer.Response != nil {
+		return answer.Response.StatusCode
+	}
+	return 0
+}
+
+const perPage = 100 // the most GitHub gives
+
+// pages reads a list to its end. A list longer than limit pages is an error: half of a
+// list must not be taken for the whole.
+func pages[T any](limit int, get func(o gh.ListOptions) ([]T, *gh.Response, error)) ([]T, error) {
+	var all []T
+	o := gh.ListOptions{PerPage: perPage}
+	for range limit {
+		some, resp, err := get(o)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, some...)
+		if resp.NextPage == 0 {
+			return all, nil
+		}
+		o.Page = resp.NextPage
+	}
+	return nil, fmt.Errorf("the list is longer than %d entries", limit*perPage)
+}

@@ -1,0 +1,223 @@
+package github
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// patient sends requests as GitHub asks its clients to: it waits out limits and repeats
+// what failed on the way. A read is repeated here. A write never is, because its answer
+// may be lost when its effect is not, and because what was to be written may be out of
+// date after the wait: patient waits, then returns an againError, and the caller looks
+// at what there is before it decides again.
+type patient struct {
+	client *Client
+	base   http.RoundTripper
+	host   string // the only one that gets the token
+}
+
+// againError says that a write was put off or has an unknown outcome; the wait is over.
+type againError struct{ why error }
+
+func (e *againError) Error() string { return e.why.Error() + "; look before writing again" }
+func (e *againError) Unwrap() error { return e.why }
+
+func again(err error) bool {
+	_, yes := errors.AsType[*againError](err)
+	return yes
+}
+
+// budget is what one call of the client may spend on waiting.
+type budget struct {
+	until            time.Time
+	limited, failing int // in a row
+}
+
+type budgetKey struct{}
+
+// begin gives a call its budget; calls inside it share it.
+func (c *Client) begin(ctx context.Context) context.Context {
+	if _, ok := ctx.Value(budgetKey{}).(*budget); ok {
+		return ctx
+	}
+	return context.WithValue(ctx, budgetKey{}, &budget{until: c.Now().Add(c.Patience)})
+}
+
+const (
+	attemptTime = 30 * time.Second // for one attempt, where the caller's HTTP client has no timeout
+	bodyLimit   = 32 << 20
+	writeGap    = time.Second // GitHub asks for a second between writes
+	firstPause  = time.Second // after a failure; doubles
+	longPause   = 30 * time.Second
+	limitPause  = time.Minute // after a limit that names no time; doubles
+)
+
+// RoundTrip implements http.RoundTripper.
+func (p *patient) RoundTrip(req *http.Request) (*http.Response, error) {
+	ctx, c := req.Context(), p.client
+	b, ok := ctx.Value(budgetKey{}).(*budget)
+	if !ok {
+		b = &budget{until: c.Now().Add(c.Patience)}
+	}
+	write := isWrite(req)
+	for {
+		if write {
+			if err := c.pace(ctx); err != nil {
+				return nil, err
+			}
+		}
+		resp, body, err := p.once(req)
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		wait, why := b.judge(resp, body, err, c.Now())
+		if why == nil {
+			return resp, nil
+		}
+		wait += time.Duration(c.Random() * float64(wait) / 4)
+		why = fmt.Errorf("%s %s: %w", req.Method, req.URL.Path, why)
+		if c.Now().Add(wait).After(b.until) {
+			return nil, fmt.Errorf("%w: %w; it would take another %s", ErrBusy, why, wait.Round(time.Second))
+		}
+		c.Log("%v; waiting %s", why, wait.Round(time.Millisecond))
+		if err := c.Sleep(ctx, wait); err != nil {
+			return nil, err
+		}
+		if write {
+			return nil, &againError{why}
+		}
+	}
+}
+
+// isWrite: a question in GraphQL is asked by POST, and changes nothing.
+func isWrite(req *http.Request) bool {
+	return req.Method != http.MethodGet && !strings.HasSuffix(req.URL.Path, "/graphql")
+}
+
+// pace waits until a write may be sent.
+func (c *Client) pace(ctx context.Context) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if wait := c.wrote.Add(writeGap).Sub(c.Now()); wait > 0 {
+		if err := c.Sleep(ctx, wait); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// once sends the request and reads the whole answer: an answer that breaks off is
+// a failure like any other.
+func (p *patient) once(req *http.Request) (*http.Response, []byte, error) {
+	limit := p.client.HTTP.Timeout
+	if limit == 0 {
+		limit = attemptTime
+	}
+	ctx, cancel := context.WithTimeout(req.Context(), limit)
+	defer cancel()
+	out := req.Clone(ctx)
+	if req.GetBody != nil {
+		body, err := req.GetBody()
+		if err != nil {
+			return nil, nil, err
+		}
+		out.Body = body
+	}
+	if req.URL.Host == p.host {
+		token, err := p.client.Token(ctx)
+		if err != nil {
+			return nil, nil, fmt.Errorf("get a token: %w", err)
+		}
+		out.Header.Set("Authorization", "Bearer "+token)
+	}
+	if isWrite(req) {
+		p.client.mu.Lock()
+		p.client.wrote = p.client.Now()
+		p.client.mu.Unlock()
+	}
+	resp, err := p.base.RoundTrip(out)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, bodyLimit+1))
+	if err != nil {
+		return nil, nil, fmt.Errorf("the answer broke off after %d bytes: %w", len(body), err)
+	}
+	if len(body) > bodyLimit {
+		return nil, nil, fmt.Errorf("the answer is longer than %d bytes", bodyLimit)
+	}
+	if strings.Contains(resp.Header.Get("Content-Type"), "json") && len(body) > 0 && !json.Valid(body) {
+		return nil, nil, errors.New("the answer is no JSON")
+	}
+	resp.Body = io.NopCloser(bytes.NewReader(body))
+	return resp, body, nil
+}
+
+// judge says why an answer is not final and how long to wait, by the rules that GitHub
+// documents for its limits.
+func (b *budget) judge(resp *http.Response, body []byte, err error, now time.Time) (time.Duration, error) {
+	switch {
+	case err != nil:
+		return b.failed(), err
+	case resp.StatusCode >= 500 && resp.StatusCode != http.StatusNotImplemented:
+		wait := b.failed()
+		if asked, ok := retryAfter(resp, now); ok {
+			wait = max(wait, asked)
+		}
+		return wait, fmt.Errorf("GitHub answers %s", resp.Status)
+	case resp.StatusCode == http.StatusTooManyRequests, resp.StatusCode == http.StatusForbidden:
+		wait, limit := b.limit(resp, body, now)
+		if limit != "" {
+			b.limited++
+			return wait, fmt.Errorf("GitHub answers %s: %s", resp.Status, limit)
+		}
+	}
+	b.limited, b.failing = 0, 0
+	return 0, nil
+}
+
+func (b *budget) failed() time.Duration {
+	b.failing++
+	return min(firstPause<<min(b.failing-1, 10), longPause)
+}
+
+func (b *budget) limit(resp *http.Response, body []byte, now time.Time) (time.Duration, string) {
+	if wait, ok := retryAfter(resp, now); ok {
+		return max(wait, time.Second), "it names the wait"
+	}
+	if resp.Header.Get("X-Ratelimit-Remaining") == "0" {
+		if reset, err := strconv.ParseInt(resp.Header.Get("X-Ratelimit-Reset"), 10, 64); err == nil {
+			return max(time.Unix(reset, 0).Sub(now)+time.Second, time.Second), "the limit of requests is used up"
+		}
+	}
+	text := bytes.ToLower(body)
+	secondary := bytes.Contains(text, []byte("secondary rate limit")) || bytes.Contains(text, []byte("abuse detection"))
+	if secondary || resp.StatusCode == http.StatusTooManyRequests || resp.Header.Get("X-Ratelimit-Remaining") == "0" {
+		return limitPause << min(b.limited, 10), "a secondary limit"
+	}
+	return 0, ""
+}
+
+// retryAfter reads the header, in seconds or as a date.
+func retryAfter(resp *http.Response, now time.Time) (time.Duration, bool) {
+	h := resp.Header.Get("Retry-After")
+	if h == "" {
+		return 0, false
+	}
+	if s, err := strconv.ParseInt(h, 10, 32); err == nil && s >= 0 {
+		return time.Duration(s) * time.Second, true
+	}
+	if at, err := http.ParseTime(h); err == nil {
+		return max(at.Sub(now), 0), true
+	}
+	return 0, false
+}

@@ -1,0 +1,154 @@
+package github
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	gh "github.com/google/go-github/v89/github"
+
+	"github.com/goatnote-inc/pawl/internal/forge"
+)
+
+// Comments lists what was written on a pull request, the oldest first.
+func (c *Client) Comments(ctx context.Context, pull int) ([]forge.Comment, error) {
+	found, err := c.listComments(c.begin(ctx), pull)
+	if err != nil {
+		return nil, c.explain(err, "list the comments on pull request %d", pull)
+	}
+	var all []forge.Comment
+	for _, k := range found {
+		all = append(all, forge.Comment{
+			ID: k.GetID(), Author: k.GetUser().GetLogin(), Body: k.GetBody(), URL: k.GetHTMLURL(),
+			Created: k.GetCreatedAt().Time, Edited: !k.GetUpdatedAt().Equal(k.GetCreatedAt()),
+		})
+	}
+	return all, nil
+}
+
+// listComments: GitHub allows 2,500 comments on a pull request.
+func (c *Client) listComments(ctx context.Context, pull int) ([]*gh.IssueComment, error) {
+	if pull <= 0 {
+		return nil, fmt.Errorf("there is no pull request %d", pull)
+	}
+	return pages(30, func(o gh.ListOptions) ([]*gh.IssueComment, *gh.Response, error) {
+		return c.api.Issues.ListComments(ctx, c.Repo.Owner, c.Repo.Name, pull, &gh.IssueListCommentsOptions{ListOptions: o})
+	})
+}
+
+// Permission says what somebody may do here. Whom GitHub does not know may do nothing.
+func (c *Client) Permission(ctx context.Context, user string) (forge.Permission, error) {
+	if !validName(strings.TrimSuffix(user, "[bot]")) {
+		return forge.NoAccess, fmt.Errorf("%q is no name of a user", oneLine(user))
+	}
+	p, _, err := c.api.Repositories.GetPermissionLevel(c.begin(ctx), c.Repo.Owner, c.Repo.Name, user)
+	if status(err) == http.StatusNotFound {
+		return forge.NoAccess, nil
+	}
+	if err != nil {
+		return forge.NoAccess, c.explain(err, "read what %s may do", user)
+	}
+	// The role is finer, but an organisation can name its own: then the old word counts.
+	for _, word := range []string{p.GetRoleName(), p.GetPermission()} {
+		switch known := forge.Permission(word); known {
+		case forge.Read, forge.Triage, forge.Write, forge.Maintain, forge.Admin:
+			return known, nil
+		}
+	}
+	return forge.NoAccess, nil
+}
+
+// File reads a file of at most 1 MB at a commit, a branch or a tag.
+func (c *Client) File(ctx context.Context, ref, path string) ([]byte, error) {
+	file, _, _, err := c.api.Repositories.GetContents(c.begin(ctx), c.Repo.Owner, c.Repo.Name, path, &gh.RepositoryContentGetOptions{Ref: ref})
+	if err == nil && file == nil {
+		err = errors.New("it is a folder")
+	}
+	if err == nil && file.GetType() != "file" {
+		err = fmt.Errorf("it is a %s", oneLine(file.GetType()))
+	}
+	if err != nil {
+		return nil, c.explain(err, "read %s at %s", path, ref)
+	}
+	text, err := file.GetContent()
+	if err == nil && file.GetEncoding() == "none" {
+		err = fmt.Errorf("it has %d bytes: GitHub gives only files up to 1 MB", file.GetSize())
+	}
+	return []byte(text), c.explain(err, "read %s at %s", path, ref)
+}
+
+// Visibility says whether everybody can read the repository.
+func (c *Client) Visibility(ctx context.Context) (public bool, err error) {
+	r, _, err := c.api.Repositories.Get(c.begin(ctx), c.Repo.Owner, c.Repo.Name)
+	if err != nil {
+		return false, c.explain(err, "read the settings")
+	}
+	return !r.GetPrivate() && r.GetVisibility() != "internal", nil
+}
+
+// person is somebody with an account.
+type person struct {
+	ID    int64
+	Login string
+}
+
+func (p person) wrote(k *gh.IssueComment) bool {
+	u := k.GetUser()
+	if p.ID != 0 {
+		return u.GetID() == p.ID
+	}
+	return strings.EqualFold(u.GetLogin(), p.Login)
+}
+
+// me says whose comments are ours. Anybody can write a comment that looks like our
+// report, so looks do not count: only what this token's own account wrote is ours. REST
+// tells that to people's tokens only; GraphQL tells it to the tokens of apps and of
+// Actions too. Where it is not to be had, it is taken to be the token of Actions: to find
+// none of our comments costs a second one, to edit a stranger's would cost trust.
+func (c *Client) me(ctx context.Context) (person, error) {
+	c.mu.Lock()
+	known := c.author
+	c.mu.Unlock()
+	if known != nil {
+		return *known, nil
+	}
+	who := person{Login: c.Author}
+	if c.Author == "" {
+		var err error
+		if who, err = c.viewer(ctx); err != nil {
+			return person{}, err
+		}
+	}
+	c.mu.Lock()
+	c.author = &who
+	c.mu.Unlock()
+	return who, nil
+}
+
+func (c *Client) viewer(ctx context.Context) (person, error) {
+	address := c.BaseURL + "/graphql"
+	if host, enterprise := strings.CutSuffix(c.BaseURL, "/api/v3"); enterprise {
+		address = host + "/api/graphql"
+	}
+	var answer struct {
+		Data struct {
+			Viewer struct {
+				Login      string
+				DatabaseID int64 `json:"databaseId"`
+			}
+		}
+	}
+	req, err := c.api.NewRequest(ctx, http.MethodPost, address, map[string]string{"query": "query{viewer{login databaseId}}"})
+	if err != nil {
+		return person{}, err
+	}
+	if _, err = c.api.Do(req, &answer); err != nil && status(err) == 0 {
+		return person{}, c.explain(err, "ask whose token this is")
+	}
+	if v := answer.Data.Viewer; err == nil && v.Login != "" {
+		return person{ID: v.DatabaseID, Login: v.Login}, nil
+	}
+	return person{Login: "github-actions[bot]"}, nil
+}

@@ -1,0 +1,202 @@
+package github
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/goatnote-inc/pawl/internal/forge"
+)
+
+// The report is one comment: a first line that says so, then sections between marks that
+// no reader sees. What stands between sections belongs to nobody and is not kept.
+const (
+	reportMark   = "<!-- pawl:report -->"
+	commentLimit = 65_536 // characters, by GitHub
+	keyLimit     = 200
+	maxSections  = 64
+	cutNote      = "*Shortened: a comment holds 65,536 characters. The check has the whole.*"
+)
+
+var (
+	keyPattern = regexp.MustCompile(`^[a-z0-9][a-z0-9./-]*$`)
+	openMark   = regexp.MustCompile(`(?m)^<!-- pawl:section ([a-z0-9][a-z0-9./-]*) sha256=([0-9a-f]{64}) -->[ \t]*$`)
+)
+
+// section is a part of the report as it stands in a comment.
+type section struct {
+	key    string
+	digest string // of the text as its writer had it: a shortened one keeps it
+	text   string
+}
+
+func newSection(s forge.Section) section {
+	text := strings.Trim(harmless(normal(s.Body)), "\n")
+	sum := sha256.Sum256([]byte(text))
+	return section{key: s.Key, digest: hex.EncodeToString(sum[:]), text: text}
+}
+
+// harmless keeps a text from ending its section, or beginning another.
+func harmless(s string) string {
+	s = strings.ReplaceAll(s, "<!-- pawl:", "&lt;!-- pawl:")
+	return strings.ReplaceAll(s, "<!-- /pawl:", "&lt;!-- /pawl:")
+}
+
+// normal takes away what GitHub may change in a text.
+func normal(s string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(strings.ReplaceAll(s, "\r\n", "\n"), "\uFFFD"), "\x00", "")
+}
+
+func validKey(key string) bool {
+	// "--" would be the end of a comment for some readers of HTML.
+	return len(key) <= keyLimit && keyPattern.MatchString(key) && !strings.Contains(key, "--")
+}
+
+// parse reads the sections of a comment, sorted by key. It takes any text: of two
+// sections of a key the first counts, and one without an end goes on to the next.
+func parse(body string) (sections []section, ok bool) {
+	body = normal(body)
+	rest, ok := strings.CutPrefix(strings.TrimLeft(body, " \t\n"), reportMark)
+	if !ok {
+		return nil, false
+	}
+	opens := openMark.FindAllStringSubmatchIndex(rest, maxSections)
+	for i, at := range opens {
+		end := len(rest)
+		if i+1 < len(opens) {
+			end = opens[i+1][0]
+		}
+		s := section{key: rest[at[2]:at[3]], digest: rest[at[4]:at[5]], text: rest[at[1]:end]}
+		s.text, _, _ = strings.Cut(s.text, "\n"+closeMark(s.key))
+		s.text = strings.Trim(s.text, "\n")
+		if validKey(s.key) && !slices.ContainsFunc(sections, func(o section) bool { return o.key == s.key }) {
+			s.text = harmless(s.text)
+			sections = append(sections, s)
+		}
+	}
+	sortSections(sections)
+	return sections, true
+}
+
+func sortSections(s []section) {
+	slices.SortStableFunc(s, func(a, b section) int { return strings.Compare(a.key, b.key) })
+}
+
+func closeMark(key string) string { return "<!-- /pawl:section " + key + " -->" }
+
+// put replaces the section of that key, or adds it.
+func put(sections []section, s section) []section {
+	out := slices.DeleteFunc(slices.Clone(sections), func(o section) bool { return o.key == s.key })
+	out = append(out, s)
+	sortSections(out)
+	return out
+}
+
+// render writes the report. Where it would be longer than GitHub takes, the longest
+// sections are shortened, and say so.
+func render(sections []section) string {
+	for allowed := commentLimit; ; {
+		text := write(sections)
+		over := length(text) - commentLimit
+		if over <= 0 {
+			return text
+		}
+		// Lower the water until it fits: sections below it stay whole.
+		longest := 0
+		for _, s := range sections {
+			longest = max(longest, length(s.text))
+		}
+		allowed = min(allowed, longest) - max(over/max(len(sections), 1), 1)
+		sections = slices.Clone(sections)
+		for i := range sections {
+			sections[i].text = shorten(sections[i].text, allowed)
+		}
+	}
+}
+
+func write(sections []section) string {
+	var b strings.Builder
+	b.WriteString(reportMark + "\n")
+	for _, s := range sections {
+		b.WriteString("<!-- pawl:section " + s.key + " sha256=" + s.digest + " -->\n")
+		b.WriteString(s.text + "\n" + closeMark(s.key) + "\n")
+	}
+	return b.String()
+}
+
+// length counts as GitHub may: an astral character as two.
+func length(s string) int {
+	n := 0
+	for _, r := range s {
+		n++
+		if r > 0xffff {
+			n++
+		}
+	}
+	return n
+}
+
+// shorten cuts at the end of a line and closes what was open there.
+func shorten(text string, allowed int) string {
+	if length(text) <= allowed {
+		return text
+	}
+	var ends string
+	room := allowed - length(cutNote) - 4
+	for range 3 { // what has to be closed takes room of its own
+		cut := prefix(text, room-length(ends))
+		if i := strings.LastIndexByte(cut, '\n'); i >= 0 {
+			cut = cut[:i]
+		}
+		needs := closing(cut)
+		if length(needs) <= length(ends) {
+			return strings.TrimRight(cut, "\n") + needs + "\n\n" + cutNote
+		}
+		ends = needs
+	}
+	return cutNote
+}
+
+func prefix(s string, n int) string {
+	if n <= 0 {
+		return ""
+	}
+	at := 0
+	for at < len(s) {
+		r, size := utf8.DecodeRuneInString(s[at:])
+		if n--; r > 0xffff {
+			n--
+		}
+		if n < 0 {
+			break
+		}
+		at += size
+	}
+	return s[:at]
+}
+
+// closing says what ends the fences and folds that a text leaves open.
+func closing(text string) string {
+	var fence string
+	folds := 0
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		mark := line[:len(line)-len(strings.TrimLeft(line, "`"))]
+		switch {
+		case fence == "" && len(mark) >= 3:
+			fence = mark
+		case fence != "" && len(mark) >= len(fence) && line == mark:
+			fence = ""
+		case fence == "":
+			folds += strings.Count(line, "<details") - strings.Count(line, "</details>")
+		}
+	}
+	var ends string
+	if fence != "" {
+		ends = "\n" + fence
+	}
+	return ends + strings.Repeat("\n</details>", min(max(folds, 0), 20))
+}
