@@ -15,6 +15,9 @@ type Case struct {
 	Better Better `json:"better,omitempty"` // empty means lower
 	Gate   bool   `json:"gate,omitempty"`   // may fail a change; otherwise only watched
 	Timer  Timer  `json:"timer,omitempty"`
+	// Quarantine says who looks after a case that would be gated and is not, until when
+	// and why: "@kernels, until 2026-12-31: two speeds".
+	Quarantine string `json:"quarantine,omitempty"`
 
 	Flops float64 `json:"flops,omitempty"` // declared work of one run, for GFLOP/s
 	Bytes float64 `json:"bytes,omitempty"` // declared traffic of one run, for GB/s

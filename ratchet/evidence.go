@@ -14,6 +14,9 @@ type Evidence struct {
 	Better measure.Better
 	Timer  measure.Timer // part of the testbed
 	Gate   bool
+	// Quarantine says why the case is not gated although it would be: who looks after it and
+	// until when. Such a case moves no baseline either.
+	Quarantine string
 
 	Base, Candidate []Round
 	// Paired says that rounds of one index were measured together, so that what

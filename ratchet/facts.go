@@ -12,7 +12,10 @@ import (
 // judgement is what others are told of a case.
 func (s *studied) judgement() Judgement {
 	j := Judgement{
-		Name: s.Case.Name(), CaseKey: s.Case, Verdict: s.verdict, Ratchet: s.move, Gate: s.Gate, Cause: s.cause,
+		Name: s.Case.Name(), CaseKey: s.Case, Verdict: s.verdict, Ratchet: s.move, Gate: s.Gate, Quarantine: s.Quarantine, Cause: s.cause,
+	}
+	if s.Quarantine != "" { // nobody believes its numbers
+		j.Ratchet = Holds
 	}
 	if s.why == redefined || s.why == tooGood {
 		j.Needs = "accept"

@@ -156,7 +156,8 @@ func (s *sided) redefined() string {
 }
 
 func (e *Evidence) describe(s *sided) {
-	e.Case, e.Unit, e.Better, e.Timer, e.Gate = s.CaseKey, s.Unit, s.Better, s.Timer, s.Gate
+	e.Case, e.Unit, e.Better, e.Timer, e.Gate = s.CaseKey, s.Unit, s.Better, s.Timer, s.Gate && s.Quarantine == ""
+	e.Quarantine = s.Quarantine
 	e.NoSamples = e.NoSamples || s.NoSamples && len(s.rounds) == 0
 }
 

@@ -27,14 +27,15 @@ func (r Result) Severity() Severity { return r.Verdict.Severity() }
 type Judgement struct {
 	Name string `json:"name"`
 	measure.CaseKey
-	Verdict  Verdict  `json:"verdict"`
-	Ratchet  Move     `json:"ratchet"`
-	Gate     bool     `json:"gate"`
-	Sentence string   `json:"sentence"`
-	Cause    string   `json:"cause,omitempty"` // "clock or power"
-	Needs    string   `json:"needs,omitempty"` // "accept": a person's word would settle it
-	Facts    *Facts   `json:"evidence,omitempty"`
-	Watch    []string `json:"watch,omitempty"` // what changed and is not gated
+	Verdict    Verdict  `json:"verdict"`
+	Ratchet    Move     `json:"ratchet"`
+	Gate       bool     `json:"gate"`
+	Quarantine string   `json:"quarantine,omitempty"` // who looks after it, until when and why
+	Sentence   string   `json:"sentence"`
+	Cause      string   `json:"cause,omitempty"` // "clock or power"
+	Needs      string   `json:"needs,omitempty"` // "accept": a person's word would settle it
+	Facts      *Facts   `json:"evidence,omitempty"`
+	Watch      []string `json:"watch,omitempty"` // what changed and is not gated
 }
 
 // Fails tells whether the case alone fails the change.

@@ -15,6 +15,7 @@ type Case struct {
 	Unit     string
 	Verdict  ratchet.Verdict // empty where nobody judged
 	Gate     bool            // may fail the change
+	Excused  string          // why it may not although it would: a quarantine
 	Fails    bool            // does
 	Moves    bool            // its baseline moves
 	Person   bool            // only a person's word would settle it
@@ -33,6 +34,18 @@ type Case struct {
 	key     string         // its name in the record
 	facts   *ratchet.Facts // nil where nothing could be compared
 	seconds float64        // the candidate's median, for times
+}
+
+// standing says why a case fails nobody; empty for one that may.
+func (c Case) standing() string {
+	switch {
+	case c.Excused != "":
+		return " (quarantined)"
+	case !c.Gate:
+		return " (watched)"
+	default:
+		return ""
+	}
 }
 
 // Effect is a change in which more is worse, whatever the metric, as a share.
@@ -62,7 +75,10 @@ func (b *caseBuilder) judged(j ratchet.Judgement) Case {
 	if j.Cause != "" {
 		c.Notes = append(c.Notes, "cause: "+plain(j.Cause, nameLength))
 	}
-	if !j.Gate {
+	switch c.Excused = plain(j.Quarantine, sentenceLength); {
+	case c.Excused != "":
+		c.Notes = append(c.Notes, "quarantined ("+c.Excused+"): it cannot fail the change")
+	case !j.Gate:
 		c.Notes = append(c.Notes, "only watched: it cannot fail the change")
 	}
 	summary := b.summaries[j.Name]

@@ -42,8 +42,33 @@ func facts(in Input) []Fact {
 	}
 	if in.Result != nil {
 		add("policy", policyText(in.Result.Policy))
+		add("quarantine", quarantineText(in.Result))
 	}
 	return list
+}
+
+// quarantineText says which cases fail nobody, and who looks after them until when.
+func quarantineText(r *ratchet.Result) string {
+	names := map[string][]string{}
+	var whys []string
+	for _, c := range r.Cases {
+		if c.Quarantine == "" {
+			continue
+		}
+		if names[c.Quarantine] == nil {
+			whys = append(whys, c.Quarantine)
+		}
+		names[c.Quarantine] = append(names[c.Quarantine], c.Name)
+	}
+	var list []string
+	for _, why := range whys {
+		who := names[why][0]
+		if more := len(names[why]) - 1; more > 0 {
+			who += fmt.Sprintf(" and %d more", more)
+		}
+		list = append(list, who+" ("+why+")")
+	}
+	return strings.Join(list, "; ")
 }
 
 // codeText says which functions of the two sides differ in machine code.

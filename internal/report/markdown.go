@@ -17,8 +17,7 @@ const MarkdownLimit = 64_000
 // that changed gives way only to one that is worse.
 func Markdown(w io.Writer, d *Document) error {
 	m := markdown{Document: d, left: MarkdownLimit}
-	text := m.render()
-	_, err := io.WriteString(w, text)
+	_, err := io.WriteString(w, m.between(m.head(), m.foot()))
 	return err
 }
 
@@ -38,8 +37,8 @@ const (
 	ranks
 )
 
-func (m *markdown) render() string {
-	head, foot := m.head(), m.foot()
+// between puts the cases between a head and a foot, as many as there is room for.
+func (m *markdown) between(head, foot string) string {
 	blocks := make([]*mdSection, len(m.Sections))
 	for i := range m.Sections {
 		blocks[i] = newMDSection(&m.Sections[i])
@@ -73,6 +72,16 @@ func (m *markdown) head() string {
 	}
 	b.WriteString(m.whyLines())
 	fmt.Fprintf(&b, "%s\n", line(m.Title))
+	b.WriteString(m.facts())
+	if m.Suite != "" && !strings.Contains(m.Sentence, m.Suite) {
+		fmt.Fprintf(&b, "- %s\n", line(m.Suite))
+	}
+	b.WriteString("\n" + m.stages() + m.whys())
+	return b.String()
+}
+
+func (m *markdown) facts() string {
+	var b strings.Builder
 	for _, f := range m.Facts {
 		text := escape(plain(f.Text, lineLength))
 		if f.Label == "commit" || f.Label == "base" {
@@ -80,10 +89,11 @@ func (m *markdown) head() string {
 		}
 		fmt.Fprintf(&b, "- %s: %s\n", f.Label, text)
 	}
-	if m.Suite != "" && !strings.Contains(m.Sentence, m.Suite) {
-		fmt.Fprintf(&b, "- %s\n", line(m.Suite))
-	}
-	b.WriteString("\n")
+	return b.String()
+}
+
+func (m *markdown) stages() string {
+	var b strings.Builder
 	for _, s := range m.Stages {
 		fmt.Fprintf(&b, "**%s: %s**, %s\n", escape(s.Name), s.Answer, line(s.Line))
 		for _, text := range s.Detail {
@@ -91,7 +101,6 @@ func (m *markdown) head() string {
 		}
 		b.WriteString("\n")
 	}
-	b.WriteString(m.whys())
 	return b.String()
 }
 
@@ -127,16 +136,7 @@ func (m *markdown) foot() string {
 		}
 		b.WriteString("\n")
 	}
-	if len(m.Warnings) > 0 {
-		fmt.Fprintf(&b, "<details><summary>%s</summary>\n\n", Plural(len(m.Warnings), "warning"))
-		for _, text := range m.Warnings[:min(len(m.Warnings), warningsShown)] {
-			fmt.Fprintf(&b, "- %s\n", line(plain(text, lineLength)))
-		}
-		if rest := len(m.Warnings) - warningsShown; rest > 0 {
-			fmt.Fprintf(&b, "- and %d more\n", rest)
-		}
-		b.WriteString("\n</details>\n\n")
-	}
+	b.WriteString(m.warnings())
 	var more []string
 	for i, l := range m.Links {
 		if to := href(l.URL); to != "" && i < linksShown && len(to) <= addressLength {
@@ -153,6 +153,21 @@ func (m *markdown) foot() string {
 	}
 	if len(more) > 0 {
 		fmt.Fprintf(&b, "%s\n", strings.Join(more, " · "))
+	}
+	return b.String()
+}
+
+func (m *markdown) warnings() string {
+	var b strings.Builder
+	if len(m.Warnings) > 0 {
+		fmt.Fprintf(&b, "<details><summary>%s</summary>\n\n", Plural(len(m.Warnings), "warning"))
+		for _, text := range m.Warnings[:min(len(m.Warnings), warningsShown)] {
+			fmt.Fprintf(&b, "- %s\n", line(plain(text, lineLength)))
+		}
+		if rest := len(m.Warnings) - warningsShown; rest > 0 {
+			fmt.Fprintf(&b, "- and %d more\n", rest)
+		}
+		b.WriteString("\n</details>\n\n")
 	}
 	return b.String()
 }

@@ -63,10 +63,10 @@ func (m *mdSection) told() {
 }
 
 func mdName(c Case) string {
-	if c.Verdict != "" && !c.Gate {
-		return code(c.Name) + " (watched)"
+	if c.Verdict == "" {
+		return code(c.Name)
 	}
-	return code(c.Name)
+	return code(c.Name) + c.standing()
 }
 
 func (m *mdSection) measured() {

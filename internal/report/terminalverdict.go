@@ -88,11 +88,7 @@ func (t *terminal) cases(d *Document) {
 				left = len(s.Cases) - i
 				break
 			}
-			verdict := string(c.Verdict)
-			if !c.Gate {
-				verdict += " (watched)"
-			}
-			g.add(verdict, c.Name, c.Base, c.Now, c.Change, c.Range)
+			g.add(string(c.Verdict)+c.standing(), c.Name, c.Base, c.Now, c.Change, c.Range)
 		}
 	}
 	if len(g.rows) == 1 {
