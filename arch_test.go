@@ -34,7 +34,7 @@ var levels = []struct {
 		"internal/harness", "internal/harness/adapter", "internal/profile", "ratchet", "internal/tune/space",
 	}, "the things outside, devices, harnesses and what profilers saw; and the judge and the set of points a tuner chooses from, which need none of them"},
 	4: {[]string{
-		"internal/build", "internal/build/cuda", "internal/build/codeid", "internal/scout", "internal/loop", "internal/claim",
+		"internal/build", "internal/build/cuda", "internal/build/codeid", "internal/scout", "internal/loop", "internal/claim", "internal/account",
 		"internal/oracle", "internal/launch", "internal/profile/tool", "internal/diagnose", "internal/tune/search",
 	}, "sources and repositories; what is right; why it is slow; what a run and a tuner do next; what remains of a stranger's record"},
 	5:  {[]string{"internal/trial", "internal/report", "internal/ledger", "internal/preflight", "internal/tune/replay"}, "rounds on one device, and what is known before them; saying and keeping what they gave"},
@@ -85,7 +85,7 @@ var siblings = map[string][]string{
 
 // testHelpers are packages for tests of other packages; production code must
 // not import them, and they may import what they test.
-var testHelpers = []string{"internal/device/devicetest", "internal/forge/githubtest", "internal/claim/claimtest", "internal/hammer", "sdk/conformance", "e2e", "e2e/redteam", "e2e/poison"}
+var testHelpers = []string{"internal/device/devicetest", "internal/forge/githubtest", "internal/identity/identitytest", "internal/claim/claimtest", "internal/hammer", "sdk/conformance", "e2e", "e2e/redteam", "e2e/poison"}
 
 func TestImports(t *testing.T) {
 	level := map[string]int{}

@@ -1,6 +1,7 @@
 package suite
 
 import (
+	"fmt"
 	"path"
 	"regexp"
 	"slices"
@@ -41,6 +42,11 @@ type Quarantine struct {
 	Owner  string
 	Until  time.Time // the last day, at its beginning in UTC
 	Reason string
+}
+
+// String says who looks after the cases, until when and why.
+func (q Quarantine) String() string {
+	return fmt.Sprintf("%s, until %s: %s", q.Owner, q.Until.Format(time.DateOnly), q.Reason)
 }
 
 // Ended tells whether its last day is over.

@@ -1,0 +1,124 @@
+package account
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// Month is what "a month" means here.
+const Month = 30 * 24 * time.Hour
+
+// Summary is what runs cost together, and what came of it.
+type Summary struct {
+	Runs    int                `json:"runs"`
+	Seconds float64            `json:"seconds"`
+	Dollars float64            `json:"dollars"`
+	Stages  map[string]float64 `json:"stages,omitempty"` // seconds
+	First   time.Time          `json:"first,omitzero"`
+	Last    time.Time          `json:"last,omitzero"`
+
+	MonthRuns    int     `json:"month_runs"` // of the last 30 days
+	MonthSeconds float64 `json:"month_seconds"`
+	MonthDollars float64 `json:"month_dollars"`
+
+	// Caught are changes in which something got worse and was mended before a later run of
+	// the same change; Found are those of which no later run passed.
+	Caught int `json:"caught"`
+	Found  int `json:"found"`
+
+	Unpriced int `json:"unpriced,omitempty"` // runs of suites without a price
+}
+
+// PerRun is what a run costs on average.
+func (s Summary) PerRun() float64 { return share(s.Dollars, s.Runs-s.Unpriced) }
+
+// PerCaught is what all runs cost for each regression they caught; 0 without any.
+func (s Summary) PerCaught() float64 { return share(s.Dollars, s.Caught) }
+
+func share(whole float64, n int) float64 {
+	if n <= 0 {
+		return 0
+	}
+	return whole / float64(n)
+}
+
+// Add adds accounts up. The same run, kept in two places, counts once.
+func Add(list []Account, now time.Time) Summary {
+	list = distinct(list)
+	s := Summary{Stages: map[string]float64{}}
+	changes := map[string][]Account{}
+	for _, a := range list {
+		s.Runs++
+		s.Seconds += a.Seconds
+		s.Dollars += a.Dollars
+		for stage, v := range a.Stages {
+			if slices.Contains(Stages(), stage) {
+				s.Stages[stage] += v
+			}
+		}
+		if a.PricePerHour == 0 && a.Dollars == 0 {
+			s.Unpriced++
+		}
+		if age := now.Sub(a.Time); age >= 0 && age < Month {
+			s.MonthRuns++
+			s.MonthSeconds += a.Seconds
+			s.MonthDollars += a.Dollars
+		}
+		changes[a.Branch] = append(changes[a.Branch], a)
+	}
+	if len(list) > 0 {
+		s.First, s.Last = list[0].Time, list[len(list)-1].Time
+	}
+	for branch, runs := range changes {
+		caught, found := worth(branch, runs)
+		s.Caught, s.Found = s.Caught+caught, s.Found+found
+	}
+	return s
+}
+
+// distinct are the runs in the order of their time.
+func distinct(list []Account) []Account {
+	type key struct {
+		run  string
+		time int64
+	}
+	seen := map[key]bool{}
+	var out []Account
+	for _, a := range list {
+		k := key{a.Run, a.Time.UnixNano()}
+		if a.Run != "" {
+			k.time = 0
+		}
+		if !seen[k] {
+			seen[k] = true
+			out = append(out, a)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Account) int {
+		return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.Run, b.Run))
+	})
+	return out
+}
+
+// worth counts what the runs of one change found. Runs in a row that say no are one
+// thing; a run without an answer ends nothing. Of which change a run was has to be known to
+// say that it was mended.
+func worth(branch string, runs []Account) (caught, found int) {
+	open := false
+	for _, a := range runs {
+		switch {
+		case a.bad() && branch == "":
+			found++
+		case a.bad():
+			open = true
+		case a.fine() && open:
+			caught++
+			open = false
+		}
+	}
+	if open {
+		found++
+	}
+	return caught, found
+}

@@ -1,0 +1,60 @@
+package notice
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/goatnote-inc/pawl/internal/forge"
+	"github.com/goatnote-inc/pawl/internal/report"
+)
+
+// Acceptance is somebody's word for one head of a pull request. It ends with the next
+// push, and with the merge: no other commit has that head.
+type Acceptance struct {
+	By     string
+	At     time.Time
+	Reason string
+	URL    string // of the comment that says it
+}
+
+// acceptShape is the line of a comment that accepts: the start of the head's SHA, and a
+// reason.
+var acceptShape = regexp.MustCompile(`^/pawl accept ([0-9a-f]{7,64}) +(\S.*)$`)
+
+// AcceptLine is what somebody pastes to accept a head.
+func AcceptLine(sha string) string { return "/pawl accept " + short(sha) + " REASON" }
+
+func short(sha string) string { return sha[:min(len(sha), 7)] }
+
+// ParseAccept reads a comment. The line has to stand alone, so that quoting one accepts
+// nothing.
+func ParseAccept(body string) (sha, reason string, ok bool) {
+	for text := range strings.Lines(body) {
+		if m := acceptShape.FindStringSubmatch(strings.TrimRight(text, " \t\r\n")); m != nil && m[2] != "REASON" {
+			return m[1], report.Plain(m[2]), true
+		}
+	}
+	return "", "", false
+}
+
+// FindAcceptance is the last comment that accepts a head, by somebody who may. A comment
+// that was edited counts for nothing: others than its author can do that.
+func FindAcceptance(comments []forge.Comment, head string, may func(user string) bool) *Acceptance {
+	for _, c := range slices.Backward(comments) {
+		sha, reason, ok := ParseAccept(c.Body)
+		if !ok || c.Edited || !strings.HasPrefix(head, sha) || !may(c.Author) {
+			continue
+		}
+		return &Acceptance{By: c.Author, At: c.Created, Reason: reason, URL: c.URL}
+	}
+	return nil
+}
+
+// MayAccept tells whether a permission is at least the one that gate.accept asks for.
+func MayAccept(has forge.Permission, least string) bool {
+	order := []forge.Permission{forge.Write, forge.Maintain, forge.Admin}
+	want := slices.Index(order, forge.Permission(least))
+	return want >= 0 && slices.Index(order, has) >= want
+}

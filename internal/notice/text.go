@@ -1,0 +1,202 @@
+package notice
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/goatnote-inc/pawl/internal/report"
+	"github.com/goatnote-inc/pawl/internal/suite"
+	"github.com/goatnote-inc/pawl/measure"
+	"github.com/goatnote-inc/pawl/ratchet"
+)
+
+// head says the most important first: what came of it, the worst case, on what.
+func (in Input) head(o outcome, d *report.Document) string {
+	var b strings.Builder
+	what := d.Headline
+	if o.word == suite.FailOnError {
+		what = "pawl or its machine failed"
+	}
+	fmt.Fprintf(&b, "### pawl: %s: %s\n\n", o.label(), report.MarkdownText(what))
+	say := func(text string) { fmt.Fprintf(&b, "%s\n\n", text) }
+	if o.word != suite.FailOnError && d.Sentence != "" {
+		say(report.MarkdownLine(d.Sentence))
+	}
+	if in.ToolFailed != "" {
+		say(report.MarkdownLine(report.Plain(in.ToolFailed)) + " This says nothing of the change.")
+	} else if o.word == suite.FailOnError {
+		say("The run left no samples, so there is nothing to judge. This says nothing of the change.")
+	}
+	say(in.about(d))
+	if in.Claimed != "" && in.Result != nil && in.Claimed != in.Result.Verdict {
+		say(fmt.Sprintf("The machine that measured said %s. Judged again from its samples, by the base's policy, it is **%s**.",
+			report.MarkdownText(report.Plain(string(in.Claimed))), report.MarkdownText(string(in.Result.Verdict))))
+	}
+	b.WriteString(in.standing(o))
+	return b.String()
+}
+
+// about is one line: what, on what, which commits, how long, for how much.
+func (in Input) about(d *report.Document) string {
+	parts := []string{report.MarkdownLine(d.Title)}
+	commits := report.MarkdownCode(short(in.SHA))
+	if base := in.base(); base != "" {
+		commits += " against " + report.MarkdownCode(base)
+	}
+	parts = append(parts, commits)
+	if price := in.price(); price != "" {
+		parts = append(parts, price)
+	}
+	return strings.Join(parts, " · ")
+}
+
+func (in Input) base() string {
+	if in.Run == nil {
+		return ""
+	}
+	for _, im := range in.Run.Implementations {
+		if im.Name == measure.Base {
+			return short(report.Plain(im.Commit))
+		}
+	}
+	return ""
+}
+
+// price is how long this run took, and what that costs.
+func (in Input) price() string {
+	seconds, dollars := 0.0, 0.0
+	switch {
+	case in.Account != nil:
+		seconds, dollars = in.Account.Seconds, in.Account.Dollars
+	case in.Run != nil:
+		seconds, dollars = in.Run.End.Seconds, in.Run.End.Dollars
+	}
+	if !(seconds > 0 && seconds < 1e7) {
+		return ""
+	}
+	text := report.Span(time.Duration(seconds * float64(time.Second)))
+	if dollars > 0 && dollars < 1e9 {
+		text += ", " + report.Dollars(dollars)
+	}
+	return text
+}
+
+// standing says what the conclusion means for whoever wants to merge, and what they can
+// do about it.
+func (in Input) standing(o outcome) string {
+	var b strings.Builder
+	say := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n\n", args...) }
+	switch o.because {
+	case claimed:
+		say("**Claimed by a fork.** Its code ran on the machine that measured, so the check is neutral whatever the numbers say. A maintainer who wants to be sure measures it on a branch of this repository.")
+	case accepted:
+		a := in.Accepted
+		when := a.At.UTC().Format("2006-01-02 15:04 UTC")
+		say("**Accepted** by %s on %s (%s): %s", report.MarkdownText(report.Plain(a.By)), when, report.MarkdownLink("comment", a.URL), report.MarkdownText(report.Plain(a.Reason)))
+		say("That holds for %s only: the next push is judged anew.", report.MarkdownCode(short(in.SHA)))
+	case advised:
+		say("The check is neutral because the gate only advises. Enforced, it would have failed for: %s.", o.failing())
+	case failed:
+		if !acceptable(o.fails) {
+			say("A wrong or broken result cannot be accepted. Mend it, or take the case out of the gate in a change of its own.")
+			break
+		}
+		say("To merge it all the same, somebody with %s permission comments this line, with a reason:", cmp.Or(in.Gate.Accept, "write"))
+		say("```\n%s\n```", AcceptLine(in.SHA))
+	case undecided:
+		say("No answer fails nobody: the check is neutral.")
+	case passed:
+	}
+	return b.String()
+}
+
+// foot is what else there is to know, the least urgent last.
+func (in Input) foot(o outcome) string {
+	var b strings.Builder
+	say := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n\n", args...) }
+	b.WriteString(in.quarantines())
+	if in.Drift != nil && in.Drift.Verdict == ratchet.Regression {
+		say("**Drift:** the base is slower than the baseline, by earlier changes. %s", report.MarkdownText(report.Plain(in.Drift.Sentence)))
+	}
+	if proposal := in.propose(); proposal != "" {
+		say("%s", proposal)
+	}
+	if cost := in.cost(); cost != "" {
+		say("%s", cost)
+	}
+	var links []string
+	for _, l := range []struct{ text, url string }{
+		{"run", in.Links.Run}, {"everything that was measured", in.Links.Artifact}, {"report", in.Links.Report}, {"how to read this", in.Links.Help},
+	} {
+		if link := report.MarkdownLink(l.text, l.url); strings.HasPrefix(link, "[") {
+			links = append(links, link)
+		}
+	}
+	if len(links) > 0 {
+		say("%s", strings.Join(links, " · "))
+	}
+	return b.String()
+}
+
+// quarantinesShown bounds what a foot says of them.
+const quarantinesShown = 10
+
+// quarantines names the cases that fail nobody, and those that do again.
+func (in Input) quarantines() string {
+	var b strings.Builder
+	list := func(title string, cases map[string]suite.Quarantine, end string) {
+		if len(cases) == 0 {
+			return
+		}
+		fmt.Fprintf(&b, "**%s**\n", title)
+		for i, name := range slices.Sorted(maps.Keys(cases)) {
+			if i == quarantinesShown {
+				fmt.Fprintf(&b, "- and %d more\n", len(cases)-i)
+				break
+			}
+			q := cases[name]
+			fmt.Fprintf(&b, "- %s, %s %s, owner %s: %s\n", report.MarkdownCode(report.Plain(name)), end, q.Until.Format(time.DateOnly),
+				report.MarkdownText(report.Plain(q.Owner)), report.MarkdownText(report.Plain(q.Reason)))
+		}
+		b.WriteString("\n")
+	}
+	list("Quarantined: measured, and fails nobody", in.Quarantined, "until")
+	list("No longer quarantined: fails a change again", in.Released, "ended after")
+	return b.String()
+}
+
+// TrialPeriod is how long a gate advises before it proposes to enforce.
+const TrialPeriod = 14 * 24 * time.Hour
+
+// propose says how to enforce, once people have seen enough.
+func (in Input) propose() string {
+	g := in.Gate
+	if g.Mode != suite.Advise || g.Since.IsZero() || in.Now.Sub(g.Since) < TrialPeriod {
+		return ""
+	}
+	days := int(in.Now.Sub(g.Since).Hours() / 24)
+	file := cmp.Or(in.File, "pawl.yaml")
+	return fmt.Sprintf("This gate has advised for %d days without failing anyone. To let it fail changes, write `mode: enforce` in place of `mode: advise` below `gate:` in %s.",
+		days, report.MarkdownCode(report.Plain(file)))
+}
+
+// cost is what the runs of the repository come to.
+func (in Input) cost() string {
+	c := in.Cost
+	if c == nil || c.Runs == 0 {
+		return ""
+	}
+	if c.Dollars <= 0 {
+		return fmt.Sprintf("In 30 days: %s, %s on the device. `device.price_per_hour` in the suite makes that dollars.",
+			report.Plural(c.MonthRuns, "run"), report.Span(time.Duration(c.MonthSeconds*float64(time.Second))))
+	}
+	text := fmt.Sprintf("In 30 days: %s, %s", report.Plural(c.MonthRuns, "run"), report.Dollars(c.MonthDollars))
+	if c.Caught > 0 {
+		return text + fmt.Sprintf("; %s caught and mended, %s each.", report.Plural(c.Caught, "regression"), report.Dollars(c.PerCaught()))
+	}
+	return text + "."
+}
