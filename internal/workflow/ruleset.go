@@ -1,0 +1,62 @@
+package workflow
+
+import "encoding/json"
+
+// actionsApp is the number of the app that GitHub's machines write checks as: a check of
+// the same name by anybody else does not count.
+const actionsApp = 15368
+
+type ruleset struct {
+	Name         string    `json:"name"`
+	Target       string    `json:"target"`
+	Enforcement  string    `json:"enforcement"`
+	Conditions   condition `json:"conditions"`
+	Rules        []setRule `json:"rules"`
+	BypassActors []string  `json:"bypass_actors"`
+}
+
+type condition struct {
+	RefName struct {
+		Include []string `json:"include"`
+		Exclude []string `json:"exclude"`
+	} `json:"ref_name"`
+}
+
+type setRule struct {
+	Type       string      `json:"type"`
+	Parameters *parameters `json:"parameters,omitempty"`
+}
+
+type parameters struct {
+	Strict   bool            `json:"strict_required_status_checks_policy"`
+	Required []requiredCheck `json:"required_status_checks"`
+}
+
+type requiredCheck struct {
+	Context     string `json:"context"`
+	Integration int    `json:"integration_id"`
+}
+
+// Rulesets are proposals in the form that GitHub imports: the default branch requires the
+// checks, and nobody rewrites or deletes the branch of the baselines. Without such a
+// branch there is no second one.
+func Rulesets(checks []string, baselineBranch string) []File {
+	var required []requiredCheck
+	for _, c := range checks {
+		required = append(required, requiredCheck{c, actionsApp})
+	}
+	list := []File{rulesetFile(".github/pawl-ruleset.json", "pawl: require the check", "~DEFAULT_BRANCH",
+		setRule{"required_status_checks", &parameters{Required: required}})}
+	if baselineBranch != "" {
+		list = append(list, rulesetFile(".github/pawl-ruleset-baseline.json", "pawl: protect the baselines", "refs/heads/"+baselineBranch,
+			setRule{Type: "deletion"}, setRule{Type: "non_fast_forward"}))
+	}
+	return list
+}
+
+func rulesetFile(path, name, ref string, rules ...setRule) File {
+	r := ruleset{Name: name, Target: "branch", Enforcement: "active", Rules: rules, BypassActors: []string{}}
+	r.Conditions.RefName.Include, r.Conditions.RefName.Exclude = []string{ref}, []string{}
+	text, _ := json.MarshalIndent(r, "", "  ") // strings and numbers
+	return File{Path: path, Text: append(text, '\n')}
+}
