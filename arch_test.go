@@ -31,8 +31,8 @@ var levels = []struct {
 	}, "what the user asks for, how a command line of theirs is run, what of a record can be believed; a forge, its machines and what they send, which know nothing of measuring"},
 	3: {[]string{
 		"internal/device/host", "internal/device/nvml", "internal/device/smi", "internal/device",
-		"internal/harness", "internal/harness/adapter", "internal/profile", "ratchet", "internal/tune/space",
-	}, "the things outside, devices, harnesses and what profilers saw; and the judge and the set of points a tuner chooses from, which need none of them"},
+		"internal/harness", "internal/harness/adapter", "internal/profile", "ratchet", "internal/tune/space", "internal/touch",
+	}, "the things outside, devices, harnesses and what profilers saw; and the judge, the set of points a tuner chooses from and what touches a suite, which need none of them"},
 	4: {[]string{
 		"internal/build", "internal/build/cuda", "internal/build/codeid", "internal/scout", "internal/loop", "internal/claim", "internal/account",
 		"internal/oracle", "internal/launch", "internal/profile/tool", "internal/diagnose", "internal/tune/search",

@@ -21,12 +21,13 @@ import (
 	"github.com/goatnote-inc/pawl/ratchet"
 )
 
-// The files of a job's results that are read.
+// The files of a job's results that are let through.
 const (
 	Record  = "current.json"
 	Packed  = "current.json.zst" // what a large record is kept as
 	Verdict = "verdict.json"
 	Code    = "exit-code"
+	Account = "account.json"
 )
 
 // recordMost is the longest record that is judged again. Together with what its JSON may
@@ -36,7 +37,7 @@ const recordMost = 40 << 20
 // Limits are those of the results of a job.
 func Limits() parcel.Limits {
 	return parcel.Limits{
-		Want:    []parcel.Want{{Name: Record, Most: recordMost}, {Name: Packed, Most: recordMost}, {Name: Verdict, Most: 16 << 20}, {Name: Code, Most: 16}},
+		Want:    []parcel.Want{{Name: Record, Most: recordMost}, {Name: Packed, Most: recordMost}, {Name: Verdict, Most: 16 << 20}, {Name: Code, Most: 16}, {Name: Account, Most: 64 << 10}},
 		Entries: 4096, Directory: 1 << 20, Total: recordMost + 17<<20,
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/goatnote-inc/pawl/gpu"
 	"github.com/goatnote-inc/pawl/internal/claim"
@@ -24,10 +25,12 @@ func terms(t *testing.T, text string) claim.Terms {
 		t.Fatal(err)
 	}
 	return claim.Terms{
-		Suite: s, Policy: ratchet.Default(), Heads: []string{claimtest.Head},
+		Suite: s, Heads: []string{claimtest.Head},
 		Base: func(commit string) bool { return commit == claimtest.Base },
 	}
 }
+
+var now = time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)
 
 func verdicts(r ratchet.Result) map[string]ratchet.Verdict {
 	m := map[string]ratchet.Verdict{}
@@ -51,6 +54,7 @@ func TestJudge(t *testing.T) {
 		slower map[string]float64
 		bend   func(*measure.Run)
 		terms  func(*claim.Terms)
+		accept string
 		suite  string
 		want   ratchet.Verdict
 		cases  map[string]ratchet.Verdict
@@ -95,9 +99,9 @@ func TestJudge(t *testing.T) {
 			},
 		},
 		"a person accepted it": {
-			want:  ratchet.Maintained,
-			bend:  func(run *measure.Run) { run.Definition = &measure.Definition{Changed: []string{"harness.c"}} },
-			terms: func(t *claim.Terms) { t.Accepted = "I read harness.c" },
+			want:   ratchet.Maintained,
+			bend:   func(run *measure.Run) { run.Definition = &measure.Definition{Changed: []string{"harness.c"}} },
+			accept: "I read harness.c",
 		},
 		"the forge knows of another suite": {
 			want:  ratchet.Inconclusive,
@@ -112,6 +116,18 @@ func TestJudge(t *testing.T) {
 			bend: func(run *measure.Run) {
 				run.Cases = slices.DeleteFunc(run.Cases, func(c measure.Case) bool { return c.Implementation == measure.Base })
 			},
+		},
+		"quarantined by the base": {
+			slower: slower, want: ratchet.Maintained, cases: map[string]ratchet.Verdict{"softmax/N128": ratchet.Regression},
+			suite: claimtest.Suite + "quarantine: [{case: softmax/N128, owner: '@k', until: 2026-12-31, reason: r}]\n",
+		},
+		"quarantined until yesterday": {
+			slower: slower, want: ratchet.Regression,
+			suite: claimtest.Suite + "quarantine: [{case: softmax/N128, owner: '@k', until: 2026-11-14, reason: r}]\n",
+		},
+		"quarantined by the record": {
+			slower: slower, want: ratchet.Regression,
+			bend: func(run *measure.Run) { bend(run, func(c *measure.Case) { c.Quarantine = "@me, until 2099: no" }) },
 		},
 		"a benchmark of the harness is watched": {
 			slower: slower, want: ratchet.Maintained, suite: "version: 1\nharness: {command: ./h}\nbenchmarks:\n  softmax: {gate: false}\n  sum: {}\n",
@@ -133,15 +149,16 @@ func TestJudge(t *testing.T) {
 			if other := c.Elsewhere(by); other != nil {
 				t.Fatalf("measured something else: %q", other)
 			}
-			got, err := c.Judge(by)
+			judged, err := c.Judge(by, ratchet.Default(), test.accept, now)
 			if err != nil {
 				t.Fatal(err)
 			}
+			got := judged.Result
 			if got.Verdict != test.want {
 				t.Errorf("verdict %s, want %s: %s", got.Verdict, test.want, got.Sentence)
 			}
 			for name, want := range test.cases {
-				if v := verdicts(got)[name]; v != want {
+				if v := verdicts(*got)[name]; v != want {
 					t.Errorf("%s is %q, want %s", name, v, want)
 				}
 			}
@@ -278,7 +295,7 @@ func FuzzRead(f *testing.F) {
 			return
 		}
 		c.Elsewhere(by(t))
-		if r, err := c.Judge(by(t)); err == nil && r.Verdict == "" {
+		if j, err := c.Judge(by(t), ratchet.Default(), "", now); err == nil && j.Result.Verdict == "" {
 			t.Error("no verdict at all")
 		}
 	})

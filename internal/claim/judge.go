@@ -2,107 +2,127 @@ package claim
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
+	"time"
 
 	"github.com/goatnote-inc/pawl/internal/suite"
 	"github.com/goatnote-inc/pawl/measure"
 	"github.com/goatnote-inc/pawl/ratchet"
 )
 
-// Terms are what a change is held to. All of it is the base's, or the forge's word.
-type Terms struct {
-	Suite    *suite.Suite
-	Policy   ratchet.Policy
-	Heads    []string                 // commits that the change is
-	Base     func(commit string) bool // tells whether the change may be compared with a commit
-	Accepted string                   // the reason of a person who may accept; never the record's own
-	// Definition is what the change's suite says otherwise than the base's, as the forge
-	// shows it. What the record adds to that counts as well.
-	Definition *measure.Definition
+// Judged is what a record means by the word of the base's suite.
+type Judged struct {
+	Run         *measure.Run // as it was judged
+	Result      *ratchet.Result
+	Drift       *ratchet.Result // the base against the baseline, where that was measured
+	Quarantined map[string]suite.Quarantine
+	Released    map[string]suite.Quarantine // of which the last day is over
 }
 
-// Elsewhere says in what a record is not of this change, or not measured as the base
-// asks; nil when nothing speaks against it. Such a record tells nothing, good or bad.
-func (c Claim) Elsewhere(t Terms) []string {
-	var list []string
-	say := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }
-	candidate, base := c.side(measure.Candidate), c.side(measure.Base)
-	switch {
-	case candidate == nil || base == nil:
-		return []string{"the record has not both sides, candidate and base"}
-	case !slices.Contains(t.Heads, candidate.Commit):
-		say("the candidate is commit %q, the change is %.12s", short(candidate.Commit), t.Heads[0])
-	case candidate.Dirty || base.Dirty:
-		say("a side was built from a tree with other changes")
-	}
-	if !t.Base(base.Commit) {
-		say("the base is commit %q, which is not where the change began", short(base.Commit))
-	}
-	if want := trust(t.Suite); c.Run.Trust != want && !(c.Run.Trust == "" && want == measure.Trusted) {
-		say("it was measured with trust %q, the base's suite asks for %q", short(string(c.Run.Trust)), want)
-	}
-	if kind := t.Suite.Device.Kind; kind != "" && c.Run.Device.Kind != kind {
-		say("it was measured on a device of kind %q, the base's suite asks for %q", short(string(c.Run.Device.Kind)), kind)
-	}
-	return list
-}
-
-func trust(s *suite.Suite) measure.Trust {
-	if s.Trust == "" {
-		return measure.Trusted
-	}
-	return s.Trust
-}
-
-func short(s string) string { return s[:min(len(s), 12)] }
-
-func (c Claim) side(name string) *measure.Implementation {
-	i := slices.IndexFunc(c.Run.Implementations, func(im measure.Implementation) bool { return im.Name == name })
-	if i < 0 {
-		return nil
-	}
-	return &c.Run.Implementations[i]
-}
-
-// Judge decides again, from the samples: with the base's policy, its word on which cases
-// gate, and on what is better. A case that the base has cannot be new, nor left out.
-func (c Claim) Judge(t Terms) (ratchet.Result, error) {
-	run := *c.Run
-	run.Accepted = t.Accepted
-	run.Definition = both(run.Definition, t.Definition)
-	known, err := t.known(&run)
+// Judge decides again, from the samples. The record is believed in nothing else: which
+// cases gate, which are quarantined, which have to be there and what is better is the
+// base's word. Accepted is the reason of a person who may; the record's own is dropped.
+func (c Claim) Judge(t Terms, p ratchet.Policy, accepted string, now time.Time) (Judged, error) {
+	whole, err := t.whole(c.Run)
 	if err != nil {
-		return ratchet.Result{}, err
+		return Judged{}, err
 	}
-	same := []*measure.Run{&run}
+	j := Judged{Run: hold(c.Run, terms(t.Suite, whole)), Quarantined: map[string]suite.Quarantine{}, Released: map[string]suite.Quarantine{}}
+	j.Run.Accepted, j.Run.Definition = accepted, both(c.Run.Definition, t.Definition)
+	j.addMissing(whole)
+	for i := range j.Run.Cases {
+		j.excuse(&j.Run.Cases[i], t.Suite, now)
+	}
+	same := []*measure.Run{j.Run}
 	evidence := ratchet.Gather(same, same, measure.Base, measure.Candidate)
-	seen, compared := map[string]bool{}, false
-	for i := range evidence {
-		e := &evidence[i]
-		seen[e.Case.Name()] = true
-		e.NoSamples = e.NoSamples || len(e.Base) == 0 && len(e.Candidate) == 0
-		term, ok := known[e.Case.Name()]
-		switch {
-		case ok:
-			term.hold(e)
-		case e.Case.Metric == "" || e.Case.Metric == measure.MetricTime:
-			e.Better, e.Gate = measure.Lower, true
-		default: // a metric that the base does not have is watched
-			e.Gate = false
-		}
-		compared = compared || e.HasBase && e.HasCandidate
-	}
-	for _, name := range t.names(known) {
-		if !seen[name] {
-			evidence = append(evidence, known[name].missing())
-		}
-	}
-	result := ratchet.Judge(t.Policy, evidence)
+	result := ratchet.Judge(p, evidence)
+	compared := slices.ContainsFunc(evidence, func(e ratchet.Evidence) bool { return e.HasBase && e.HasCandidate })
 	if !compared && result.Severity() == ratchet.Yes {
 		result.Verdict, result.Sentence = ratchet.Inconclusive, "Nothing was compared: the record has no case with both sides."
 	}
-	return t.drift(&run, result), nil
+	j.Result = &result
+	j.drift(p)
+	return j, nil
+}
+
+// hold makes the base's word count for every case of a record. A case that the base has
+// cannot be new, nor be judged by nothing.
+func hold(record *measure.Run, known map[string]term) *measure.Run {
+	run := *record
+	run.Cases = slices.Clone(run.Cases)
+	based := map[string]bool{}
+	for i := range run.Cases {
+		x := &run.Cases[i]
+		based[x.Name()] = based[x.Name()] || x.Implementation == measure.Base
+		x.NoSamples = x.NoSamples || x.Implementation == measure.Candidate && len(x.Rounds) == 0
+		x.Quarantine = ""
+		switch term, ok := known[x.Name()]; {
+		case ok:
+			x.Gate, x.Better = term.gate, term.better
+		case x.Metric == "" || x.Metric == measure.MetricTime:
+			x.Gate, x.Better = true, measure.Lower
+		default: // a metric that the base does not have is watched
+			x.Gate = false
+		}
+	}
+	for _, x := range run.Cases {
+		if term, ok := known[x.Name()]; ok && !term.listed && !based[x.Name()] && x.Implementation == measure.Candidate {
+			x.Implementation = measure.Base
+			x.Rounds = []measure.CaseRound{{Error: "the record holds nothing of the base"}}
+			run.Cases = append(run.Cases, x)
+		}
+	}
+	return &run
+}
+
+// addMissing names the cases of the base that the record leaves out.
+func (j *Judged) addMissing(whole *suite.Suite) {
+	seen := map[string]bool{}
+	for _, c := range j.Run.Cases {
+		if c.Implementation == measure.Candidate || c.Implementation == measure.Base {
+			seen[c.Name()] = true
+		}
+	}
+	for _, c := range whole.Cases() {
+		if c.Implementation == suite.Candidate && !seen[c.Name()] {
+			key := c.CaseKey
+			key.Implementation = measure.Base
+			j.Run.Cases = append(j.Run.Cases, measure.Case{CaseKey: key, Unit: "ns", Better: measure.Lower, Gate: c.Gate, Timer: c.Timer})
+		}
+	}
+}
+
+// excuse lets a case that the base's suite has quarantined fail nobody.
+func (j *Judged) excuse(c *measure.Case, s *suite.Suite, now time.Time) {
+	key := c.CaseKey
+	key.Metric = "" // a metric is computed from the time
+	name := key.Name()
+	if q, ok := s.Released(name, key.Benchmark, now); ok {
+		j.Released[name] = q
+	}
+	if q, ok := s.Quarantined(name, key.Benchmark, now); ok {
+		j.Quarantined[name] = q
+		c.Quarantine = q.String()
+	}
+}
+
+// baselineSide is the side of a record that is the baseline's commit.
+const baselineSide = "baseline"
+
+// drift judges the base against the baseline. Where the base's suite is strict, a base
+// that is slower fails the change.
+func (j *Judged) drift(p ratchet.Policy) {
+	same := []*measure.Run{j.Run}
+	list := ratchet.Gather(same, same, baselineSide, measure.Base)
+	list = slices.DeleteFunc(list, func(e ratchet.Evidence) bool { return !e.HasBase || !e.HasCandidate || e.Case.Metric != "" })
+	if len(list) == 0 {
+		return
+	}
+	drift := ratchet.Judge(p, list)
+	j.Drift = &drift
+	if p.Strict && drift.Verdict == ratchet.Regression && j.Result.Severity() != ratchet.No {
+		j.Result.Verdict, j.Result.Sentence = drift.Verdict, "Drift: "+drift.Sentence
+	}
 }
 
 // both are two definitions as one.
@@ -117,25 +137,4 @@ func both(a, b *measure.Definition) *measure.Definition {
 	slices.Sort(d.Changed)
 	d.Changed = slices.Compact(d.Changed)
 	return &d
-}
-
-// baselineSide is the side of a record that is the baseline's commit.
-const baselineSide = "baseline"
-
-// drift fails a change by a base that is slower than the baseline, where the base's
-// suite is strict.
-func (t Terms) drift(run *measure.Run, result ratchet.Result) ratchet.Result {
-	if !t.Policy.Strict || result.Severity() == ratchet.No {
-		return result
-	}
-	same := []*measure.Run{run}
-	drift := ratchet.Gather(same, same, baselineSide, measure.Base)
-	drift = slices.DeleteFunc(drift, func(e ratchet.Evidence) bool { return !e.HasBase || !e.HasCandidate || e.Case.Metric != "" })
-	if len(drift) == 0 {
-		return result
-	}
-	if r := ratchet.Judge(t.Policy, drift); r.Verdict == ratchet.Regression {
-		result.Verdict, result.Sentence = r.Verdict, "Drift: "+r.Sentence
-	}
-	return result
 }

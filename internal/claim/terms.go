@@ -7,73 +7,47 @@ import (
 
 	"github.com/goatnote-inc/pawl/internal/suite"
 	"github.com/goatnote-inc/pawl/measure"
-	"github.com/goatnote-inc/pawl/ratchet"
 )
 
 // term is what the base's suite says of one series.
 type term struct {
-	key    measure.CaseKey
 	better measure.Better
 	gate   bool
-	listed bool // by the record: the suite leaves the cases to the harness
+	listed bool // by the record: the suite leaves the case to the harness
 }
 
-// hold makes the base's word count.
-func (t term) hold(e *ratchet.Evidence) {
-	e.Gate, e.Better = t.gate, t.better
-	if e.HasCandidate && !e.HasBase && !t.listed {
-		e.HasBase, e.BaseError = true, "the record holds nothing of the base"
+// whole is the base's suite with every case. Where it leaves cases to the harness, those
+// of the record are put to it as a harness would list them.
+func (t Terms) whole(run *measure.Run) (*suite.Suite, error) {
+	if !t.Suite.NeedsHarness() {
+		return t.Suite, nil
 	}
+	filled, err := t.Suite.Fill(listed(run, t.Suite))
+	if err != nil {
+		return nil, fmt.Errorf("the cases of the record do not fit the base's suite: %w", err)
+	}
+	return filled, nil
 }
 
-// missing is the evidence of a case that the record leaves out.
-func (t term) missing() ratchet.Evidence {
-	return ratchet.Evidence{Case: t.key, Better: t.better, Gate: t.gate, HasBase: true}
-}
-
-// known are the series of the base's suite, by name. Where it leaves cases to the
-// harness, those of the record are put to it as a harness would list them.
-func (t Terms) known(run *measure.Run) (map[string]term, error) {
-	s := t.Suite
-	written := s.Cases()
-	if s.NeedsHarness() {
-		filled, err := s.Fill(listed(run, s))
-		if err != nil {
-			return nil, fmt.Errorf("the cases of the record do not fit the base's suite: %w", err)
-		}
-		s = filled
+// terms are those of every series, by name.
+func terms(written, whole *suite.Suite) map[string]term {
+	own := map[string]bool{}
+	for _, c := range written.Cases() {
+		own[c.Name()] = true
 	}
-	var names []string
-	for _, c := range written {
-		names = append(names, c.Name())
-	}
-	slices.Sort(names)
 	known := map[string]term{}
-	for _, c := range s.Cases() {
+	for _, c := range whole.Cases() {
 		if c.Implementation != suite.Candidate {
 			continue
 		}
-		_, own := slices.BinarySearch(names, c.Name())
-		known[c.Name()] = term{key: c.CaseKey, better: measure.Lower, gate: c.Gate, listed: !own}
+		known[c.Name()] = term{better: measure.Lower, gate: c.Gate, listed: !own[c.Name()]}
 		for _, m := range c.Metrics {
 			key := c.CaseKey
 			key.Metric = m.Name
-			known[key.Name()] = term{key: key, better: m.Better, gate: m.Gate, listed: !own}
+			known[key.Name()] = term{better: m.Better, gate: m.Gate, listed: !own[c.Name()]}
 		}
 	}
-	return known, nil
-}
-
-// names are the cases that must be in a record: their times, which every metric is made
-// of.
-func (t Terms) names(known map[string]term) []string {
-	var list []string
-	for _, name := range slices.Sorted(maps.Keys(known)) {
-		if x := known[name]; x.key.Metric == "" && !x.listed {
-			list = append(list, name)
-		}
-	}
-	return list
+	return known
 }
 
 // listed are the cases of a record as its harness would have listed them. A benchmark

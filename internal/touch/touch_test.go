@@ -1,0 +1,88 @@
+package touch_test
+
+import (
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/goatnote-inc/pawl/internal/suite"
+	"github.com/goatnote-inc/pawl/internal/touch"
+)
+
+func rules(t *testing.T, folder, text string) touch.Rules {
+	t.Helper()
+	s, err := suite.Parse("pawl.yaml", []byte("version: 1\n"+text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return touch.Of(s, folder)
+}
+
+func TestWhy(t *testing.T) {
+	const (
+		atTop  = "build: {command: make}\nharness: {command: ./h}\n"
+		narrow = "build: {command: make -C ../build, inputs: [../lib, '../gen/*.h']}\nharness: {command: python3 ../../tools/h.py --x=../data/w.bin}\ndefinition: [../oracle.py]\ngate: {paths: ['third_party/**/*.cuh']}\n"
+		plain  = "harness: {command: ./h}\n"
+	)
+	for _, test := range []struct {
+		folder, suite string
+		yes, no       string // files
+	}{
+		{".", atTop, "pawl.yaml a.cu src/b.cu CMakeLists.txt docs/x.png Makefile .github/workflows/pawl-gate.yml", "README.md docs/guide.md LICENSE .gitignore .github/workflows/test.yml .github/CODEOWNERS x/y.RST"},
+		{"kernels", atTop, "kernels/pawl.yaml kernels/a.cu common.h web/app.js", "README.md kernels/README.md"},
+		{"a/k", narrow, "a/k/pawl.yaml a/k/x.cu a/lib/y.c a/lib/deep/z a/gen/z.h a/build/m.mk tools/h.py a/data/w.bin a/oracle.py third_party/x/y/z.cuh third_party/z.cuh", "web/app.js a/kk/x.cu a/gen/z.c a/other pawl.yaml README.md a/k/notes.md third_party/z.c"},
+		{"k", plain, "k/x k/pawl.yaml", "x web/app.js kk/x"},
+		{".", plain + "gate: {paths: ['docs/**']}\n", "docs/x.md x.cu", "README.md"},
+	} {
+		r := rules(t, test.folder, test.suite)
+		for _, file := range strings.Fields(test.yes) {
+			if r.Why(file) == "" {
+				t.Errorf("%s does not touch the suite in %s", file, test.folder)
+			}
+		}
+		for _, file := range strings.Fields(test.no) {
+			if why := r.Why(file); why != "" {
+				t.Errorf("%s touches the suite in %s: %s", file, test.folder, why)
+			}
+		}
+	}
+}
+
+func TestMatch(t *testing.T) {
+	for _, test := range []struct {
+		glob, file string
+		want       bool
+	}{
+		{"a/*.cu", "a/b.cu", true},
+		{"a/*.cu", "a/b/c.cu", false},
+		{"a", "a/b/c", true},
+		{"a/", "a/b", true},
+		{"a", "ab", false},
+		{"**/*.cu", "x.cu", true},
+		{"**/*.cu", "a/b/x.cu", true},
+		{"a/**", "a", true},
+		{"a/**/b", "a/b", true},
+		{"a/**/b", "a/x/y/b/z", true},
+		{"[", "anything", true},
+		{"a/../b", "b/c", true},
+		{".", "x", true},
+		{"../x", "x", false},
+		{strings.Repeat("**/", 200) + "x", strings.Repeat("a/", 2000) + "y", false},
+	} {
+		if got := touch.Match(test.glob, test.file); got != test.want {
+			t.Errorf("%.40s means %.40s: %t, want %t", test.glob, test.file, got, test.want)
+		}
+	}
+}
+
+// A file that a folder's glob means stays meant however deep it lies.
+func TestMatchFolders(t *testing.T) {
+	name := rapid.StringMatching(`[a-c]{1,2}(/[a-c]{1,2}){0,4}`)
+	rapid.Check(t, func(t *rapid.T) {
+		folder, below := name.Draw(t, "folder"), name.Draw(t, "below")
+		if !touch.Match(folder, folder+"/"+below) || !touch.Match("**", below) || !touch.Match(folder+"/**", folder+"/"+below) {
+			t.Fatalf("%s is not in %s", below, folder)
+		}
+	})
+}
