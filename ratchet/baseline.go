@@ -128,6 +128,13 @@ func (b Baselines) Find(name string, bed Testbed) (Baseline, bool) {
 	return Baseline{}, false
 }
 
+// Recorded tells whether a run stands in the ledger for the baseline that a case has on a
+// testbed: as a session of it, or as what showed its gain.
+func (b Baselines) Recorded(name string, bed Testbed, run RunRef) bool {
+	found := b.at[place{name, bed.Key}]
+	return found.stands() && slices.ContainsFunc(found.runs, run.Same)
+}
+
 // All gives every baseline, by case and testbed.
 func (b Baselines) All() []Baseline {
 	var list []Baseline

@@ -19,8 +19,10 @@ type Gate struct {
 	Options                // what to measure; Base must be named
 	Plan    loop.Plan      // what the loop may do
 	Ledger  *ledger.Ledger // where baselines are kept; nil for nowhere
-	Fuzz    time.Duration  // for looking for wrong results before measuring
-	Explain time.Duration  // for profiling what changed
+	// ReadOnly leaves the writing of the ledger to another job: what it needs stands in the records.
+	ReadOnly bool
+	Fuzz     time.Duration // for looking for wrong results before measuring
+	Explain  time.Duration // for profiling what changed
 	// Report writes what people read, when everything is known.
 	Report func(Outcome) error
 }
@@ -41,6 +43,9 @@ func RunGate(ctx context.Context, g Gate) (Outcome, error) {
 	d := &driver{Gate: g}
 	d.State = loop.Start(g.Plan)
 	if err := d.readLedger(ctx); err != nil {
+		return d.Outcome, err
+	}
+	if err := d.forget(); err != nil {
 		return d.Outcome, err
 	}
 	if err := d.measure(ctx); err != nil {
@@ -130,7 +135,7 @@ func (d *driver) do(ctx context.Context, action loop.Action) (loop.Outcome, erro
 	case loop.Confirm:
 		return d.confirm(ctx, a)
 	case loop.Keep:
-		return d.keep(ctx, a)
+		return d.keep(ctx)
 	case loop.Profile:
 		return d.explain(ctx, a)
 	case loop.Report:

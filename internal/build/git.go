@@ -137,3 +137,16 @@ func git(ctx context.Context, dir string, args ...string) (string, error) {
 	}
 	return strings.TrimSpace(string(out)), nil
 }
+
+// Contains tells whether a commit is on a branch, here or on the remote.
+func (r *Repository) Contains(ctx context.Context, branch, commit string) bool {
+	if branch == "" {
+		return false
+	}
+	for _, ref := range []string{"refs/remotes/origin/" + branch, "refs/heads/" + branch} {
+		if _, err := git(ctx, r.Root, "merge-base", "--is-ancestor", commit, ref); err == nil {
+			return true
+		}
+	}
+	return false
+}

@@ -33,8 +33,8 @@ func newBaseline(g *globals) *cobra.Command {
 		Short: "The best confirmed commit of every case, and how it got there",
 		Long: `The ledger holds, for every case and testbed, the commit with the best confirmed
 result and its evidence. It is append-only, and every line carries the hash of the line
-before. pawl run on the main branch moves it; nothing else does, but for what accept and
-reset record with a reason.`,
+before. pawl run on the main branch moves it, or leaves that to pawl baseline move on
+another machine; nothing else does, but for what accept and reset record with a reason.`,
 		Example: `  pawl baseline show
   pawl baseline log --case 'matmul/*'
   pawl baseline accept --case 'matmul/*' --reason "correctness fix costs 4 %"
@@ -69,6 +69,7 @@ reset record with a reason.`,
 		c.Flags().StringVar(&f.reason, "reason", "", "why; kept for ever with your name")
 	}
 	accept.Flags().StringVar(&f.record, "record", "", "the measured `record` (default results/current.json)")
+	newBaselineMove(f, add)
 	add("verify", "Check that nobody changed the ledger", cobra.NoArgs, plain(f.verify))
 	migrate := add("migrate FILE", "Read an older baseline.json", cobra.ExactArgs(1), func(ctx context.Context, args []string) error { return f.migrate(ctx, args[0]) })
 	migrate.Example = "  pawl baseline migrate baseline.json"

@@ -25,6 +25,7 @@ type runFlags struct {
 	dir    string // for everything that is written
 	strict bool
 	main   bool
+	noKeep bool
 	fuzz   time.Duration
 	why    time.Duration // for profiling what changed
 }
@@ -68,6 +69,7 @@ missing case; 2 no answer, or the base does not work.`,
 	fl.BoolVar(&f.force, "force-measure", false, "measure also when both sides are identical")
 	fl.BoolVar(&f.strict, "strict", false, "fail also when the base is slower than the baseline (drift)")
 	fl.BoolVar(&f.main, "main", false, "this commit is on the main branch: baselines may move (default: found out)")
+	fl.BoolVar(&f.noKeep, "no-keep", false, "write no baselines, and read them as this clone fetched them: a job without credentials can (see pawl baseline move)")
 	fl.DurationVar(&f.fuzz, "fuzz", 30*time.Second, "`time` for looking for wrong results before measuring; 0 for none")
 	fl.DurationVar(&f.why, "profile", 5*time.Minute, "`time` for profiling cases that changed, the worst first; 0 for none")
 	fl.StringVar(&f.accept, "accept", "", "your `reason` to take a changed definition, or a gain above 10 times; it stays in the record")
@@ -138,11 +140,13 @@ func (f *runFlags) gate(ctx context.Context, s *suite.Suite, o bench.Options) (b
 	if s.Baseline.Keep == "none" {
 		return gate, nil
 	}
-	l, err := ledger.Open(ctx, whereOf(s.Baseline, o.Dir))
+	where := whereOf(s.Baseline, o.Dir)
+	where.Fetched = f.noKeep
+	l, err := ledger.Open(ctx, where)
 	if err != nil {
 		return gate, err
 	}
-	gate.Ledger, gate.Plan.Ledger = l, true
+	gate.Ledger, gate.Plan.Ledger, gate.ReadOnly = l, true, f.noKeep
 	repo, err := build.Open(ctx, o.Dir)
 	if err != nil {
 		return gate, err

@@ -163,6 +163,9 @@ func (f *runFlags) next(s *suite.Suite, out bench.Outcome) []report.Step {
 			say("The baseline of %s moved to %.12s: %.1f %% faster, confirmed with fresh rounds.", e.Case, e.Commit, 100*e.Gain)
 		}
 	}
+	if f.noKeep && st.Plan.Main && st.Confirmed != nil && len(out.Kept) == 0 {
+		say("A gain was confirmed with fresh rounds. The baseline is written elsewhere: pawl baseline move.")
+	}
 	for _, w := range out.Whys {
 		if w.Err != nil {
 			first, _, _ := strings.Cut(w.Err.Error(), "\n")

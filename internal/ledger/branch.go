@@ -5,22 +5,29 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"os"
+	"path"
+	"path/filepath"
 	"strings"
 
 	"github.com/goatnote-inc/pawl/ratchet"
 )
 
-// branchFile is the name of the ledger on its branch.
+// branchFile is the name of a ledger on a branch of its own.
 const branchFile = "baselines.jsonl"
 
-// branch is a ledger on a branch of its own, so that a protected main line needs no
-// commits of a robot. A version is a commit; a new one is made from the objects up, and
-// no working tree or index takes part. The branch moves by compare-and-swap: git's own
-// in this repository, and on a remote a push that is not forced.
+// branch is a ledger on a branch: one of its own, so that a protected main line needs no
+// commits of a robot, or the main line itself. A version is a commit; a new one is made
+// from the objects up, and no working tree takes part. The branch moves by
+// compare-and-swap: git's own in this repository, and on a remote a push that is not forced.
 type branch struct {
 	repository
 	ref    string
+	file   string // where the ledger lies on it
 	remote string
+	// fetched is where this clone has what it last fetched of the remote's branch, if that
+	// is all that may be asked; empty for asking the remote.
+	fetched string
 	// seen is the last tip of the remote's branch that was met here. No other command
 	// of git's moves it, so that a branch that was rewritten is noticed.
 	seen string
@@ -32,8 +39,8 @@ func openBranch(ctx context.Context, w Where) (*branch, error) {
 		repository: repository{cmp.Or(w.Dir, ".")}, ref: "refs/heads/" + w.Branch, remote: w.Remote,
 		by: Identity{cmp.Or(w.Committer.Name, "pawl"), cmp.Or(w.Committer.Email, "pawl@localhost")},
 	}
-	if err := b.toTop(ctx); err != nil {
-		return nil, fmt.Errorf("ledger on branch %s: %s is in no git repository: %w", w.Branch, b.dir, err)
+	if err := b.place(ctx, w.File); err != nil {
+		return nil, fmt.Errorf("ledger on branch %s: %w", w.Branch, err)
 	}
 	if _, err := b.line(ctx, "check-ref-format", b.ref); err != nil {
 		return nil, fmt.Errorf("ledger on branch %q: that is no name of a branch", w.Branch)
@@ -44,7 +51,32 @@ func openBranch(ctx context.Context, w Where) (*branch, error) {
 			return nil, fmt.Errorf("ledger on branch %s of %q: name a remote as git remote lists it, such as origin", w.Branch, w.Remote)
 		}
 	}
+	if w.Fetched {
+		b.fetched = b.ref
+		if b.remote != "" {
+			b.fetched = "refs/remotes/" + b.remote + "/" + w.Branch
+		}
+	}
 	return b, nil
+}
+
+// place finds where the ledger lies on the branch: a file is named by its place in the
+// working tree.
+func (b *branch) place(ctx context.Context, file string) error {
+	b.file = branchFile
+	if file != "" {
+		prefix, err := b.line(ctx, "rev-parse", "--show-prefix")
+		if err != nil {
+			return fmt.Errorf("%s is in no git repository: %w", b.dir, err)
+		}
+		if b.file = path.Join(prefix, filepath.ToSlash(file)); !filepath.IsLocal(b.file) {
+			return fmt.Errorf("%s is not below %s", file, b.dir)
+		}
+	}
+	if err := b.toTop(ctx); err != nil {
+		return fmt.Errorf("%s is in no git repository: %w", b.dir, err)
+	}
+	return nil
 }
 
 // toTop goes to where git's paths begin: the top of the working tree, or the
@@ -66,7 +98,7 @@ func (b *branch) load(ctx context.Context) (version, error) {
 		return version{}, err
 	}
 	v := version{tip: tip}
-	blob, err := b.tree(ctx, &v)
+	blob, err := b.blob(ctx, tip)
 	if err != nil {
 		return version{}, fmt.Errorf("read the ledger on %s: %w", b.ref, err)
 	}
@@ -84,15 +116,18 @@ func (b *branch) load(ctx context.Context) (version, error) {
 // neverHad makes sure that a branch without a ledger is a new one: a ledger that was
 // deleted must not be begun anew as if there had been none.
 func (b *branch) neverHad(ctx context.Context, tip string) error {
-	commit, err := b.line(ctx, "log", "-1", "--full-history", "--format=%H", tip, "--", branchFile)
+	commit, err := b.line(ctx, "log", "-1", "--full-history", "--format=%H", tip, "--", b.file)
 	if err == nil && commit != "" {
-		err = fmt.Errorf("%w: commit %.12s deletes %s on %s", ErrChanged, commit, branchFile, b.ref)
+		err = fmt.Errorf("%w: commit %.12s deletes %s on %s", ErrChanged, commit, b.file, b.ref)
 	}
 	return err
 }
 
 // tip is the commit that the branch is at; empty where there is no branch yet.
 func (b *branch) tip(ctx context.Context) (string, error) {
+	if b.fetched != "" {
+		return b.resolve(ctx, b.fetched)
+	}
 	if b.remote != "" {
 		return b.remoteTip(ctx)
 	}
@@ -108,29 +143,23 @@ func (b *branch) resolve(ctx context.Context, ref string) (string, error) {
 	return commit, err
 }
 
-// tree reads what a version's commit holds: the ledger, whose blob it gives, or none,
-// and other files, which stay.
-func (b *branch) tree(ctx context.Context, v *version) (blob string, err error) {
-	entries, err := b.run(ctx, nil, nil, "ls-tree", "-z", "--full-tree", v.tip)
-	if err != nil {
+// blob is the ledger of a commit; empty where it has none.
+func (b *branch) blob(ctx context.Context, commit string) (string, error) {
+	entry, err := b.line(ctx, "ls-tree", "--full-tree", commit, "--", b.file)
+	if err != nil || entry == "" {
 		return "", err
 	}
-	for entry := range bytes.SplitAfterSeq(entries, []byte{0}) {
-		facts, name, _ := bytes.Cut(bytes.TrimSuffix(entry, []byte{0}), []byte{'\t'})
-		if string(name) != branchFile {
-			v.others = append(v.others, entry...)
-			continue
-		}
-		if fields := bytes.Fields(facts); len(fields) == 3 && string(fields[1]) == "blob" {
-			blob = string(fields[2])
-			continue
-		}
-		return "", fmt.Errorf("%w: %s is no file", ErrChanged, branchFile)
+	facts, _, _ := strings.Cut(entry, "\t")
+	if fields := strings.Fields(facts); len(fields) == 3 && fields[1] == "blob" {
+		return fields[2], nil
 	}
-	return blob, nil
+	return "", fmt.Errorf("%w: %s is no file", ErrChanged, b.file)
 }
 
 func (b *branch) extend(ctx context.Context, old version, lines []byte, entries []ratchet.Entry) error {
+	if b.fetched != "" {
+		return fmt.Errorf("%s is only read here, as it was last fetched", b.ref)
+	}
 	text := append(bytes.Clone(old.text), lines...)
 	commit, err := b.commit(ctx, old, text, entries)
 	if err != nil {
@@ -167,11 +196,7 @@ func contended(err error) bool {
 
 // commit makes a commit on top of a version in which only the ledger is another.
 func (b *branch) commit(ctx context.Context, old version, text []byte, entries []ratchet.Entry) (string, error) {
-	blob, err := b.run(ctx, text, nil, "hash-object", "-w", "--stdin")
-	if err != nil {
-		return "", err
-	}
-	tree, err := b.run(ctx, fmt.Appendf(old.others, "100644 blob %s\t%s\x00", bytes.TrimSpace(blob), branchFile), nil, "mktree", "-z")
+	tree, err := b.tree(ctx, old.tip, text)
 	if err != nil {
 		return "", err
 	}
@@ -183,8 +208,33 @@ func (b *branch) commit(ctx context.Context, old version, text []byte, entries [
 	out, err := b.run(ctx, []byte(message(entries)), []string{
 		"GIT_AUTHOR_NAME=" + b.by.Name, "GIT_AUTHOR_EMAIL=" + b.by.Email, "GIT_AUTHOR_DATE=" + date,
 		"GIT_COMMITTER_NAME=" + b.by.Name, "GIT_COMMITTER_EMAIL=" + b.by.Email, "GIT_COMMITTER_DATE=" + date,
-	}, append(args, string(bytes.TrimSpace(tree)))...)
+	}, append(args, tree)...)
 	return string(bytes.TrimSpace(out)), err
+}
+
+// tree makes the tree of a commit with another ledger, in an index of its own.
+func (b *branch) tree(ctx context.Context, tip string, text []byte) (string, error) {
+	blob, err := b.run(ctx, text, nil, "hash-object", "-w", "--stdin")
+	if err != nil {
+		return "", err
+	}
+	dir, err := os.MkdirTemp("", "pawl-index-")
+	if err != nil {
+		return "", fmt.Errorf("make a place for an index: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	index := []string{"GIT_INDEX_FILE=" + filepath.Join(dir, "index")}
+	if tip != "" {
+		if _, err := b.run(ctx, nil, index, "read-tree", tip); err != nil {
+			return "", err
+		}
+	}
+	line := fmt.Appendf(nil, "100644 %s\t%s\x00", bytes.TrimSpace(blob), b.file)
+	if _, err := b.run(ctx, line, index, "update-index", "-z", "--add", "--index-info"); err != nil {
+		return "", err
+	}
+	tree, err := b.run(ctx, nil, index, "write-tree")
+	return string(bytes.TrimSpace(tree)), err
 }
 
 // message says in a commit what happened; a robot's commit starts no build.

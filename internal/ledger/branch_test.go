@@ -372,3 +372,55 @@ func TestNamesThatAreNone(t *testing.T) {
 		}
 	}
 }
+
+// A ledger in the tree is extended by a commit of its own on the main line, whatever
+// somebody else pushed there meanwhile, and whatever lies around it.
+func TestAFileOfTheMainLine(t *testing.T) {
+	t.Parallel()
+	remote := newRemote(t)
+	dir := clone(t, remote)
+	put(t, filepath.Join(dir, "kernels/softmax/pawl.yaml"), "version: 1\n")
+	git(t, dir, "add", ".")
+	git(t, dir, "commit", "--quiet", "-m", "a suite")
+	git(t, dir, "push", "--quiet", "origin", "main")
+	before := git(t, dir, "status", "--porcelain") + git(t, dir, "rev-parse", "HEAD")
+	other := clone(t, remote)
+	put(t, filepath.Join(other, "kernels/other.cu"), "\n")
+	git(t, other, "add", ".")
+	git(t, other, "commit", "--quiet", "-m", "meanwhile")
+	git(t, other, "push", "--quiet", "origin", "main")
+
+	l := open(t, ledger.Where{Dir: filepath.Join(dir, "kernels/softmax"), Branch: "main", File: ledger.DefaultFile, Remote: "origin"})
+	add(t, l, "a", "b")
+	if after := git(t, dir, "status", "--porcelain") + git(t, dir, "rev-parse", "HEAD"); after != before {
+		t.Errorf("the working tree was %q and is %q", before, after)
+	}
+	files := git(t, remote, "ls-tree", "-r", "--name-only", "main")
+	if want := "kernel.cu\nkernels/other.cu\nkernels/softmax/" + ledger.DefaultFile + "\nkernels/softmax/pawl.yaml"; files != want {
+		t.Errorf("the main line holds %q, want %q", files, want)
+	}
+	git(t, dir, "pull", "--quiet", "--rebase", "origin", "main")
+	if diff := cmp.Diff([]string{"a", "b"}, cases(t, open(t, ledger.Where{Dir: filepath.Join(dir, "kernels/softmax")}))); diff != "" {
+		t.Error(diff)
+	}
+	if r := verify(t, l); !r.OK() || r.Versions != 2 {
+		t.Errorf("the check found %+v", r)
+	}
+}
+
+// Where nobody may be asked, the ledger is what was fetched last, and cannot be extended.
+func TestAFetchedLedger(t *testing.T) {
+	t.Parallel()
+	remote := newRemote(t)
+	add(t, onBranch(t, clone(t, remote), "origin"), "a")
+	dir := clone(t, remote)
+	add(t, onBranch(t, clone(t, remote), "origin"), "b")
+	git(t, dir, "remote", "set-url", "origin", "/nonexistent")
+	l := open(t, ledger.Where{Dir: dir, Branch: ledger.DefaultBranch, Remote: "origin", Fetched: true})
+	if diff := cmp.Diff([]string{"a"}, cases(t, l)); diff != "" {
+		t.Error(diff)
+	}
+	if err := appendTo(t.Context(), l, "c"); err == nil || !strings.Contains(err.Error(), "only read here") {
+		t.Errorf("it was extended: %v", err)
+	}
+}

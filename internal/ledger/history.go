@@ -45,7 +45,7 @@ func (b *branch) history(ctx context.Context, v version, r *Report) error {
 		r.note("there is no branch %s yet", b.ref)
 		return nil
 	}
-	return b.walk(ctx, v.tip, branchFile, r)
+	return b.walk(ctx, v.tip, b.file, r)
 }
 
 // change is what one commit made of a file: the blobs of two versions, of which the

@@ -23,13 +23,16 @@ const (
 )
 
 // Where says where a ledger lies: in a file below Dir, or, with Branch, in the git
-// repository that Dir belongs to.
+// repository that Dir belongs to; with both, in that file of that branch.
 type Where struct {
 	Dir  string
-	File string // relative to Dir; empty means DefaultFile
+	File string // relative to Dir; empty means DefaultFile, or a file of the branch's own
 
 	Branch string // such as DefaultBranch; no working tree is touched
 	Remote string // a configured remote such as origin, whose branch is the truth; empty means this repository's own
+	// Fetched reads the branch as this clone has it and asks nobody, so that a job without
+	// credentials can: such a ledger cannot be extended.
+	Fetched bool
 
 	Committer Identity // of commits on the branch
 	// Wait draws how long to wait before another try, at most so long. It comes from
@@ -69,10 +72,9 @@ type backend interface {
 
 // version is the content of a ledger, and what a backend needs to know it again.
 type version struct {
-	text   []byte // whole lines; the last may lack its newline
-	torn   []byte // the beginning of a line whose writer was killed
-	tip    string // commit of a branch
-	others []byte // what else that commit holds, as git lists it
+	text []byte // whole lines; the last may lack its newline
+	torn []byte // the beginning of a line whose writer was killed
+	tip  string // commit of a branch
 }
 
 var (

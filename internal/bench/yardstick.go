@@ -1,0 +1,70 @@
+package bench
+
+import (
+	"slices"
+
+	"github.com/goatnote-inc/pawl/internal/loop"
+	"github.com/goatnote-inc/pawl/internal/suite"
+	"github.com/goatnote-inc/pawl/measure"
+	"github.com/goatnote-inc/pawl/ratchet"
+)
+
+// yardstick is what a run is held against beside its base: the baselines there are.
+type yardstick struct {
+	policy    ratchet.Policy
+	baselines ratchet.Baselines
+}
+
+// change is the evidence of what the change did.
+func change(run *measure.Run, base, candidate string) []ratchet.Evidence {
+	return ratchet.Gather([]*measure.Run{run}, []*measure.Run{run}, base, candidate)
+}
+
+// looked turns what was measured into evidence.
+func (y yardstick) looked(run *measure.Run, over bool) loop.Looked {
+	l := loop.Looked{Change: change(run, suite.Base, suite.Candidate), Over: over}
+	drift := change(run, BaselineSide, suite.Base)
+	for _, e := range change(run, BaselineSide, suite.Candidate) {
+		b, ok := y.of(e.Case.Name(), ratchet.NewTestbed(run.Testbed, e.Timer))
+		switch side := holder(run, b.Commit); {
+		case !ok || !e.HasCandidate || e.Case.Metric != "":
+		case side == BaselineSide:
+			l.Drift, l.Gain = append(l.Drift, only(drift, e.Case)...), append(l.Gain, e)
+		case side == suite.Base:
+			l.Gain = append(l.Gain, only(l.Change, e.Case)...)
+		case side == "":
+			if now, _, err := ratchet.SessionOf(run, e.Case.Name(), suite.Candidate); err == nil {
+				l.Gain = append(l.Gain, b.Against(y.policy, e, now))
+			}
+		}
+	}
+	return l
+}
+
+// of is the baseline of a case on a testbed, or the one that would be carried over to it.
+func (y yardstick) of(name string, bed ratchet.Testbed) (ratchet.Baseline, bool) {
+	if b, ok := y.baselines.Find(name, bed); ok {
+		return b, true
+	}
+	return y.baselines.Nearest(name, bed)
+}
+
+// only is the evidence of one case, where there is any.
+func only(list []ratchet.Evidence, key measure.CaseKey) []ratchet.Evidence {
+	i := slices.IndexFunc(list, func(e ratchet.Evidence) bool { return e.Case.Name() == key.Name() })
+	if i < 0 {
+		return nil
+	}
+	return list[i : i+1]
+}
+
+// holder is the side of a run that was built from a commit, without other changes.
+func holder(run *measure.Run, commit string) string {
+	for _, im := range run.Implementations {
+		own := im.Name == suite.Candidate || im.Name == suite.Base || im.Name == BaselineSide
+		if own && im.Commit == commit && commit != "" && !im.Dirty {
+			return im.Name
+		}
+	}
+	return ""
+}
