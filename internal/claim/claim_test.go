@@ -12,6 +12,7 @@ import (
 	"github.com/goatnote-inc/pawl/gpu"
 	"github.com/goatnote-inc/pawl/internal/claim"
 	"github.com/goatnote-inc/pawl/internal/claim/claimtest"
+	"github.com/goatnote-inc/pawl/internal/notice"
 	"github.com/goatnote-inc/pawl/internal/parcel"
 	"github.com/goatnote-inc/pawl/internal/suite"
 	"github.com/goatnote-inc/pawl/measure"
@@ -54,7 +55,7 @@ func TestJudge(t *testing.T) {
 		slower map[string]float64
 		bend   func(*measure.Run)
 		terms  func(*claim.Terms)
-		accept string
+		accept bool
 		suite  string
 		want   ratchet.Verdict
 		cases  map[string]ratchet.Verdict
@@ -101,7 +102,7 @@ func TestJudge(t *testing.T) {
 		"a person accepted it": {
 			want:   ratchet.Maintained,
 			bend:   func(run *measure.Run) { run.Definition = &measure.Definition{Changed: []string{"harness.c"}} },
-			accept: "I read harness.c",
+			accept: true,
 		},
 		"the forge knows of another suite": {
 			want:  ratchet.Inconclusive,
@@ -149,11 +150,11 @@ func TestJudge(t *testing.T) {
 			if other := c.Elsewhere(by); other != nil {
 				t.Fatalf("measured something else: %q", other)
 			}
-			judged, err := c.Judge(by, ratchet.Default(), test.accept, now)
+			held, whole, err := c.Hold(by)
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := judged.Result
+			got := notice.Judge(held, whole, ratchet.Default(), test.accept, now).Result
 			if got.Verdict != test.want {
 				t.Errorf("verdict %s, want %s: %s", got.Verdict, test.want, got.Sentence)
 			}
@@ -295,7 +296,8 @@ func FuzzRead(f *testing.F) {
 			return
 		}
 		c.Elsewhere(by(t))
-		if j, err := c.Judge(by(t), ratchet.Default(), "", now); err == nil && j.Result.Verdict == "" {
+		held, whole, err := c.Hold(by(t))
+		if err == nil && notice.Judge(held, whole, ratchet.Default(), false, now).Result.Verdict == "" {
 			t.Error("no verdict at all")
 		}
 	})
