@@ -1,0 +1,140 @@
+package github
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"unicode/utf8"
+
+	gh "github.com/google/go-github/v89/github"
+
+	"github.com/goatnote-inc/pawl/internal/forge"
+)
+
+// Commit makes one commit on a branch without a clone, and returns it. It never forces:
+// where the branch is not at Expect it fails with ErrMoved, and where nothing is expected
+// it begins again on top of what came between. Where the branch holds the files already
+// there is nothing to commit, and it returns where the branch is: so what is repeated
+// after a lost answer is made once. A branch that there is not begins at From, and
+// without any history where From is empty.
+func (c *Client) Commit(ctx context.Context, change forge.Change) (string, error) {
+	if change.Branch == "" || len(change.Files) == 0 {
+		return "", errors.New("a commit needs a branch and files")
+	}
+	ctx = c.begin(ctx)
+	var made []string // commits of this call: the branch may be at one whose answer was lost
+	for range 20 {
+		sha, err := c.tryCommit(ctx, change, &made)
+		switch {
+		case err == nil:
+			return sha, nil
+		case again(err):
+		case errors.Is(err, ErrMoved) && change.Expect == "", status(err) == http.StatusConflict:
+			if err := c.Sleep(ctx, firstPause); err != nil {
+				return "", err
+			}
+		default:
+			return "", c.explain(err, "commit to branch %s", change.Branch)
+		}
+	}
+	return "", c.explain(ErrBusy, "commit to branch %s", change.Branch)
+}
+
+func (c *Client) tryCommit(ctx context.Context, change forge.Change, made *[]string) (string, error) {
+	owner, name := c.Repo.Owner, c.Repo.Name
+	tip, exists, err := c.tip(ctx, change.Branch)
+	if err != nil {
+		return "", err
+	}
+	if exists && slices.Contains(*made, tip) {
+		return tip, nil
+	}
+	if change.Expect != "" && tip != change.Expect {
+		return "", fmt.Errorf("%w: at %.12q, expected at %.12q; read it again and repeat", ErrMoved, tip, change.Expect)
+	}
+	parent := tip
+	if !exists {
+		parent = change.From
+	}
+	var parents []*gh.Commit
+	var base string
+	if parent != "" {
+		at, _, err := c.api.Git.GetCommit(ctx, owner, name, parent)
+		if err != nil {
+			return "", err
+		}
+		parents, base = []*gh.Commit{{SHA: &parent}}, at.GetTree().GetSHA()
+	}
+	entries, err := c.entries(ctx, change.Files)
+	if err != nil {
+		return "", err
+	}
+	tree, _, err := c.api.Git.CreateTree(ctx, owner, name, base, entries)
+	if err != nil {
+		return "", err
+	}
+	if exists && tree.GetSHA() == base {
+		return tip, nil
+	}
+	commit, _, err := c.api.Git.CreateCommit(ctx, owner, name, gh.Commit{Message: &change.Message, Tree: tree, Parents: parents}, nil)
+	if err != nil {
+		return "", err
+	}
+	*made = append(*made, commit.GetSHA())
+	if exists {
+		_, _, err = c.api.Git.UpdateRef(ctx, owner, name, "heads/"+change.Branch, gh.UpdateRef{SHA: commit.GetSHA()})
+	} else {
+		_, _, err = c.api.Git.CreateRef(ctx, owner, name, gh.CreateRef{Ref: "refs/heads/" + change.Branch, SHA: commit.GetSHA()})
+	}
+	return commit.GetSHA(), c.moved(ctx, err, change.Branch, tip)
+}
+
+// moved tells "somebody was faster" from "not allowed": GitHub answers 422 to both.
+func (c *Client) moved(ctx context.Context, err error, branch, was string) error {
+	if status(err) != http.StatusUnprocessableEntity {
+		return err
+	}
+	if tip, _, look := c.tip(ctx, branch); look == nil && tip != was {
+		return fmt.Errorf("%w: %w", ErrMoved, err)
+	}
+	return err
+}
+
+// tip says where a branch is, if it is anywhere.
+func (c *Client) tip(ctx context.Context, branch string) (sha string, exists bool, err error) {
+	ref, _, err := c.api.Git.GetRef(ctx, c.Repo.Owner, c.Repo.Name, "heads/"+branch)
+	if status(err) == http.StatusNotFound {
+		return "", false, nil
+	}
+	if err != nil {
+		return "", false, err
+	}
+	return ref.GetObject().GetSHA(), true, nil
+}
+
+// entries says what changes in the tree. Text goes along; other bytes go before it.
+func (c *Client) entries(ctx context.Context, files map[string][]byte) ([]*gh.TreeEntry, error) {
+	var all []*gh.TreeEntry
+	for _, path := range slices.Sorted(maps.Keys(files)) {
+		content := files[path]
+		e := &gh.TreeEntry{Path: &path, Mode: gh.Ptr("100644"), Type: gh.Ptr("blob")}
+		switch {
+		case content == nil: // deleted
+		case utf8.Valid(content):
+			e.Content = gh.Ptr(string(content))
+		default:
+			blob, _, err := c.api.Git.CreateBlob(ctx, c.Repo.Owner, c.Repo.Name,
+				gh.Blob{Content: gh.Ptr(base64.StdEncoding.EncodeToString(content)), Encoding: gh.Ptr("base64")})
+			if err != nil {
+				return nil, err
+			}
+			e.SHA = blob.SHA
+		}
+		all = append(all, e)
+	}
+	return all, nil
+}

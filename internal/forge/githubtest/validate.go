@@ -1,0 +1,88 @@
+package githubtest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"regexp"
+	"strings"
+	"sync"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/openapi3filter"
+	"github.com/getkin/kin-openapi/routers"
+	"github.com/getkin/kin-openapi/routers/gorillamux"
+)
+
+// validator holds requests and answers against GitHub's description.
+type validator struct{ router routers.Router }
+
+// loadValidator reads the description once; without one there is no validator.
+var loadValidator = sync.OnceValues(func() (*validator, error) {
+	file := os.Getenv("PAWL_GITHUB_API")
+	if file == "" {
+		return nil, nil
+	}
+	doc, err := openapi3.NewLoader().LoadFromFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("read GitHub's description (PAWL_GITHUB_API, made by scripts/github-api): %w", err)
+	}
+	doc.Servers = nil // any host
+	router, err := gorillamux.NewRouter(doc)
+	if err != nil {
+		return nil, fmt.Errorf("read the paths of %s: %w", file, err)
+	}
+	return &validator{router}, nil
+})
+
+// slashed are the paths whose last part may hold slashes, which the description cannot say.
+var slashed = regexp.MustCompile(`^(/repos/[^/]+/[^/]+/(?:contents|git/refs?)/)(.+)$`)
+
+// check lists what the description does not allow.
+func (v *validator) check(r *http.Request, body []byte, a *response) []string {
+	if a.code == http.StatusUnauthorized || a.deviant {
+		return nil // any path can answer so, and few say it
+	}
+	in := r.Clone(r.Context())
+	in.Body = io.NopCloser(bytes.NewReader(body))
+	if m := slashed.FindStringSubmatch(in.URL.Path); m != nil {
+		in.URL.RawPath = m[1] + url.PathEscape(m[2])
+	}
+	if q := in.URL.Query(); q.Has("created") {
+		q.Del("created") // described as a time; the text beside it says that it is a range of times
+		in.URL.RawQuery = q.Encode()
+	}
+	route, params, err := v.router.FindRoute(in)
+	if err != nil {
+		return []string{"the description of GitHub's API has no such path (add it to scripts/github-api): " + err.Error()}
+	}
+	options := &openapi3filter.Options{AuthenticationFunc: openapi3filter.NoopAuthenticationFunc, IncludeResponseStatus: true}
+	asked := &openapi3filter.RequestValidationInput{Request: in, PathParams: params, Route: route, Options: options}
+	var problems []string
+	// What we refuse ourselves may be as wrong as the test wants it.
+	if err := openapi3filter.ValidateRequest(r.Context(), asked); err != nil && a.code < 400 {
+		problems = append(problems, "the request: "+brief(err))
+	}
+	resp := a.recorded()
+	err = openapi3filter.ValidateResponse(r.Context(), &openapi3filter.ResponseValidationInput{
+		RequestValidationInput: asked, Status: resp.StatusCode, Header: resp.Header, Body: resp.Body, Options: options,
+	})
+	if err != nil && !(a.code == http.StatusForbidden || a.code == http.StatusNotFound) {
+		problems = append(problems, "the answer: "+brief(err))
+	}
+	return problems
+}
+
+// brief leaves out the schema that the error would print whole.
+func brief(err error) string {
+	text := err.Error()
+	if inner, ok := errors.AsType[*openapi3.SchemaError](err); ok {
+		text = strings.Join(inner.JSONPointer(), "/") + ": " + inner.Reason
+	}
+	text, _, _ = strings.Cut(text, "\nSchema:")
+	return text
+}
