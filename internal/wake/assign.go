@@ -1,0 +1,129 @@
+package wake
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// load is what a host has to do.
+type load struct {
+	running bool      // a job runs on it, or may
+	taken   int       // places that running and waiting jobs take
+	waiting int       // jobs that wait for it
+	oldest  time.Time // when the first of these was heard of
+}
+
+// assign says which host is meant to take which job. A running job comes first; then
+// the jobs that fewest hosts fit, so that a picky one is not left with none.
+func (s *State) assign(c *Config, now time.Time) map[string]*load {
+	loads := map[string]*load{}
+	for i := range c.Hosts {
+		loads[c.Hosts[i].Name] = &load{}
+	}
+	type waiting struct {
+		job  *Job
+		fits []*HostConfig
+	}
+	var queue []waiting
+	for _, j := range s.Jobs {
+		switch j.Stage {
+		case Running:
+			s.place(c, j, loads)
+		case Queued:
+			w := waiting{job: j}
+			for i := range c.Hosts {
+				if h := &c.Hosts[i]; j.fits(h) {
+					w.fits = append(w.fits, h)
+				}
+			}
+			queue = append(queue, w)
+		case Gone, Done:
+		}
+	}
+	slices.SortFunc(queue, func(a, b waiting) int {
+		return cmp.Or(cmp.Compare(len(a.fits), len(b.fits)), a.job.Seen.Compare(b.job.Seen), cmp.Compare(a.job.key(), b.job.key()))
+	})
+	for _, w := range queue {
+		h := s.choose(c, w.fits, loads, now)
+		if h == nil {
+			s.explain(c, w.job, w.fits, now)
+			continue
+		}
+		l := loads[h.Name]
+		l.taken++
+		l.waiting++
+		if l.oldest.IsZero() || w.job.Seen.Before(l.oldest) {
+			l.oldest = w.job.Seen
+		}
+	}
+	return loads
+}
+
+// explain says once a day that a job waits only because the budget does not reach.
+func (s *State) explain(c *Config, j *Job, fits []*HostConfig, now time.Time) {
+	for _, hc := range fits {
+		if h := s.host(hc.Name); !s.Day.Short && h.Paid.IsZero() && !s.affords(c, hc, now) {
+			s.Day.Short = true
+			s.say("job %s waits: the budget of %s does not reach for a start of %s", j.key(), s.Day.Date, hc.Name)
+		}
+	}
+}
+
+// place marks the hosts that a running job may be on; it takes a place on one of them.
+func (s *State) place(c *Config, j *Job, loads map[string]*load) {
+	placed := false
+	for i := range c.Hosts {
+		h := &c.Hosts[i]
+		if !j.runsOn(c, h) {
+			continue
+		}
+		l := loads[h.Name]
+		l.running = true
+		if !placed && l.taken < h.Jobs && s.host(h.Name).phase() == On {
+			l.taken++
+			placed = true
+		}
+	}
+}
+
+// choose is the best host with a free place: one that is on, then one that comes, then
+// the cheapest that can be started, then one that is going.
+func (s *State) choose(c *Config, fits []*HostConfig, loads map[string]*load, now time.Time) *HostConfig {
+	var best *HostConfig
+	bestRank := 0
+	for _, h := range fits {
+		if loads[h.Name].taken >= h.Jobs {
+			continue
+		}
+		rank := s.rank(c, h, now)
+		if rank < 0 {
+			continue
+		}
+		if best == nil || cmp.Or(cmp.Compare(rank, bestRank), cmp.Compare(h.Price, best.Price), cmp.Compare(h.Name, best.Name)) < 0 {
+			best, bestRank = h, rank
+		}
+	}
+	return best
+}
+
+func (s *State) rank(c *Config, hc *HostConfig, now time.Time) int {
+	h := s.host(hc.Name)
+	switch h.phase() {
+	case On:
+		return 0
+	case Starting:
+		return 1
+	case Stopping:
+		return 3
+	case Off, Unknown:
+		if !h.Paid.IsZero() {
+			return 1 // it was on when it was last seen
+		}
+		if now.Before(h.Later) || !s.affords(c, hc, now) {
+			return -1
+		}
+		return 2
+	}
+	return -1
+}

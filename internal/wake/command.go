@@ -1,0 +1,130 @@
+package wake
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/goatnote-inc/pawl/internal/shell"
+)
+
+// runner runs the commands of wake.yaml. What strangers say never reaches one: a command
+// is told the name of its host and nothing else.
+//
+// A start or stop holds a lock that its processes inherit. When pawl wake is killed they
+// may go on; whoever comes after sees by the lock that they do.
+type runner struct{ config *Config }
+
+const maxOutput = 4096
+
+// move starts or stops a host, and says why it did not work.
+func (r runner) move(ctx context.Context, hc *HostConfig, kind Kind) string {
+	line := hc.Start
+	if kind == Stop {
+		line = hc.Stop
+	}
+	lock, err := os.OpenFile(r.lockFile(hc), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return err.Error()
+	}
+	defer lock.Close()
+	// Where a background process of an old command has it for good, it goes without.
+	if err := tryLock(lock); err != nil && !errors.Is(err, syscall.EWOULDBLOCK) {
+		return err.Error()
+	}
+	// Its own background processes must not look like a command that runs.
+	defer syscall.Flock(int(lock.Fd()), syscall.LOCK_UN) //nolint:errcheck // closing it comes next
+	out, err := r.run(ctx, hc, line, lock)
+	if err == nil {
+		return ""
+	}
+	return strings.TrimSpace(err.Error() + "\n" + out.both.String())
+}
+
+// ask runs the status command; busy tells of a command that an earlier life left.
+func (r runner) ask(ctx context.Context, hc *HostConfig) (power Power, why string, busy bool) {
+	busy, err := r.busy(hc)
+	if err != nil {
+		return Unknown, err.Error(), false
+	}
+	out, err := r.run(ctx, hc, hc.Status, nil)
+	if err != nil {
+		return Unknown, strings.TrimSpace(err.Error() + "\n" + out.both.String()), busy
+	}
+	power = Power(strings.ToLower(strings.TrimSpace(out.out.String())))
+	if !slices.Contains([]Power{On, Off, Starting, Stopping}, power) {
+		return Unknown, fmt.Sprintf("the status command prints %q and not on, off, starting or stopping", power), busy
+	}
+	return power, "", busy
+}
+
+func (r runner) busy(hc *HostConfig) (bool, error) {
+	lock, err := os.OpenFile(r.lockFile(hc), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return false, err
+	}
+	defer lock.Close()
+	err = tryLock(lock)
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		return true, nil
+	}
+	return false, err
+}
+
+func (r runner) lockFile(hc *HostConfig) string {
+	return r.config.StateFile() + "." + hc.Name + ".lock"
+}
+
+// output is what a command printed, as far as it is kept.
+type output struct{ out, both kept }
+
+func (r runner) run(ctx context.Context, hc *HostConfig, line string, lock *os.File) (*output, error) {
+	ctx, cancel := context.WithTimeout(ctx, hc.Timeout)
+	defer cancel()
+	cmd := shell.Command(ctx, line, r.config.dir, []string{"PAWL_HOST=" + hc.Name})
+	cmd.Env = r.withoutSecrets(cmd.Env)
+	if lock != nil {
+		cmd.ExtraFiles = []*os.File{lock}
+	}
+	var o output
+	cmd.Stdout, cmd.Stderr = tee{&o.out, &o.both}, &o.both
+	err := cmd.Run()
+	switch {
+	case ctx.Err() != nil:
+		return &o, fmt.Errorf("%q was ended after %v", line, hc.Timeout)
+	case errors.Is(err, exec.ErrWaitDelay):
+		return &o, nil // it is done; what it left in the background holds its output open
+	case err != nil:
+		return &o, fmt.Errorf("%q: %w", line, err)
+	}
+	return &o, nil
+}
+
+// withoutSecrets takes from a command what it has no use for.
+func (r runner) withoutSecrets(env []string) []string {
+	c := r.config
+	return slices.DeleteFunc(env, func(kv string) bool {
+		name, _, _ := strings.Cut(kv, "=")
+		return name != "" && slices.Contains([]string{c.Secret.Env, c.GitHub.Token.Env, c.GitHub.App.Key.Env}, name)
+	})
+}
+
+// kept is the beginning of what is written to it.
+type kept struct{ strings.Builder }
+
+func (k *kept) Write(p []byte) (int, error) {
+	k.Builder.Write(p[:min(len(p), max(0, maxOutput-k.Len()))])
+	return len(p), nil
+}
+
+type tee struct{ a, b *kept }
+
+func (t tee) Write(p []byte) (int, error) {
+	t.a.Write(p)
+	return t.b.Write(p)
+}

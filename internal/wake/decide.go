@@ -1,0 +1,120 @@
+package wake
+
+import "time"
+
+// decide says what is to be done to each host now.
+func (s *State) decide(c *Config, now time.Time) []Action {
+	loads := s.assign(c, now)
+	over := !s.bound(c, now).within(c.Budget)
+	if over && s.Day.Ended.IsZero() {
+		s.Day.Ended = now
+		s.say("the budget of %s is used up", s.Day.Date)
+	}
+	var list []Action
+	for i := range c.Hosts {
+		hc := &c.Hosts[i]
+		h := s.host(hc.Name)
+		l := loads[hc.Name]
+		kind := Kind("")
+		switch {
+		case h.Flight != nil: // one command at a time
+		case s.mustStop(c, hc, h, l, over, now):
+			kind = Stop
+		case l.waiting > 0 && s.mayStart(c, hc, h, now):
+			kind = Start
+		}
+		if kind != "" {
+			h.Flight = &Flight{Kind: kind, Since: now}
+			h.turn++
+			h.asking = false
+			if kind == Start {
+				h.Up, h.Stopped = time.Time{}, time.Time{}
+				h.meter(now, now)
+				s.reason(hc.Name, h, "is started for %d waiting", l.waiting)
+			}
+			list = append(list, Action{kind, hc.Name, h.turn})
+			continue
+		}
+		if s.mustAsk(hc, h, l, now) {
+			h.asking, h.asked = true, now
+			list = append(list, Action{Ask, hc.Name, h.turn})
+		}
+	}
+	return list
+}
+
+// mustStop tells whether a host is to be put to sleep now, and says why.
+func (s *State) mustStop(c *Config, hc *HostConfig, h *Host, l *load, over bool, now time.Time) bool {
+	if h.Paid.IsZero() {
+		return false
+	}
+	if !h.Stopped.IsZero() {
+		if now.Sub(h.Stopped) < hc.Halt {
+			return false
+		}
+		s.unstopped(hc, h, now, "it was stopped and is not off after "+hc.Halt.String())
+	}
+	if now.Before(h.Wait) {
+		return false
+	}
+	switch {
+	case over && !(l.running && now.Sub(s.Day.Ended) < c.Budget.Grace):
+		if l.running {
+			s.reason(hc.Name, h, "is stopped under a running job, which is lost: the budget of %s is used up", s.Day.Date)
+		} else {
+			s.reason(hc.Name, h, "is put to sleep: the budget of %s is used up", s.Day.Date)
+		}
+		return true
+	case !h.Started.IsZero() && now.Sub(h.Started) > hc.Boot:
+		s.failed(hc, h, now, "it was started and is not on after "+hc.Boot.String())
+		return h.Seen != Off
+	case h.Seen != On || !h.Started.IsZero() || l.running || !s.informed(c, now):
+		return false
+	}
+	rest := later(later(h.Up, h.Quiet), l.oldest)
+	if now.Sub(rest) < hc.Idle {
+		return false
+	}
+	if l.waiting > 0 {
+		s.failed(hc, h, now, "it is on and takes none of the jobs that wait")
+	} else {
+		h.Failures = 0
+		s.reason(hc.Name, h, "is put to sleep after %v without a job", hc.Idle)
+	}
+	return true
+}
+
+// informed tells whether the forge was heard lately: a host is idle only as far as it
+// is known that no job runs.
+func (s *State) informed(c *Config, now time.Time) bool {
+	for _, r := range c.GitHub.Repositories {
+		if now.Sub(s.Polled[r]) > max(5*time.Minute, 3*c.Poll) {
+			return false
+		}
+	}
+	return true
+}
+
+// mayStart tells whether a wanted host can be started now: it has just been seen off.
+func (s *State) mayStart(c *Config, hc *HostConfig, h *Host, now time.Time) bool {
+	switch {
+	case h.Seen != Off || !h.Started.IsZero() || !h.Paid.IsZero() || now.Sub(h.SeenAt) > hc.Ask:
+		return false
+	}
+	return !now.Before(h.Later) && s.affords(c, hc, now)
+}
+
+// mustAsk tells whether a host's status is due: often while something is to change.
+func (s *State) mustAsk(hc *HostConfig, h *Host, l *load, now time.Time) bool {
+	if h.asking || h.Flight != nil && !h.orphan {
+		return false
+	}
+	every := 6 * hc.Ask
+	switch {
+	case h.orphan, h.Seen == Unknown, h.phase() == Starting, h.phase() == Stopping:
+		every = hc.Ask
+	case h.Seen == Off && l.waiting > 0 && !now.Before(h.Later):
+		every = hc.Ask
+	}
+	return now.Sub(h.asked) >= every
+}

@@ -1,0 +1,231 @@
+package wake
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// Server drives the state: it feeds it what happens and does what it says.
+type Server struct {
+	Config *Config
+	Secret []byte                                                // of the webhook
+	Jobs   func(ctx context.Context, repo string) ([]Job, error) // those that wait or run
+	Now    func() time.Time
+	Log    func(format string, args ...any)
+
+	store  *Store
+	state  *State
+	events chan message
+	work   sync.WaitGroup // commands on their way
+}
+
+// message is an event, and where to tell that it is on disk.
+type message struct {
+	event Event
+	saved chan error // nil where nobody waits
+}
+
+const (
+	tick      = time.Second
+	patience  = 5 * time.Second  // of a delivery, for the disk
+	departure = 10 * time.Second // what commands have to end in when we are told to stop
+)
+
+// Serve watches until ctx ends. Hosts stay as they are then.
+func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
+	store, state, err := OpenStore(s.Config.StateFile())
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	s.store, s.state, s.events = store, state, make(chan message)
+	s.state.Recover(s.Config)
+
+	inner, cancel := context.WithCancel(ctx)
+	defer cancel()
+	failed := make(chan error, 1)
+	web := &http.Server{
+		Handler:           s.routes(inner),
+		ReadHeaderTimeout: 5 * time.Second,
+		ReadTimeout:       10 * time.Second,
+		WriteTimeout:      20 * time.Second,
+		MaxHeaderBytes:    16 << 10,
+	}
+	go func() { failed <- web.Serve(listener) }()
+	go s.poll(inner)
+	err = s.loop(inner, failed)
+	cancel()
+	_ = web.Close() // who waits gets no answer, and GitHub or the next poll says it again
+	return err
+}
+
+func (s *Server) routes(ctx context.Context) http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("/webhook", newReceiver(s.Secret, s.Log, func(d Delivery) error {
+		m := message{d, make(chan error, 1)}
+		timeout := time.NewTimer(patience)
+		defer timeout.Stop()
+		select {
+		case s.events <- m:
+		case <-timeout.C:
+			return errors.New("the loop is busy")
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		return <-m.saved
+	}))
+	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
+	return mux
+}
+
+// loop takes events, keeps the state, and only then answers and acts.
+func (s *Server) loop(ctx context.Context, failed <-chan error) error {
+	ticker := time.NewTicker(tick)
+	defer ticker.Stop()
+	commands, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	s.round(commands, message{event: Tick{}})
+	for {
+		select {
+		case m := <-s.events:
+			s.round(commands, m)
+		case <-ticker.C:
+			s.round(commands, message{event: Tick{}})
+		case err := <-failed:
+			return fmt.Errorf("listen for webhooks: %w", err)
+		case <-ctx.Done():
+			return s.leave(stop)
+		}
+	}
+}
+
+// round takes in an event and whatever else is there: one write for all of them.
+func (s *Server) round(ctx context.Context, first message) {
+	var actions []Action
+	batch := append([]message{first}, s.pending()...)
+	for _, m := range batch {
+		list, said := s.state.Step(s.Config, m.event, s.Now())
+		actions = append(actions, list...)
+		for _, text := range said {
+			s.Log("%s", text)
+		}
+	}
+	err := s.store.Save(s.state)
+	if err != nil {
+		s.Log("%v: no host is started before it can be", err)
+	}
+	for _, m := range batch {
+		if m.saved != nil {
+			m.saved <- err
+		}
+	}
+	for _, a := range actions {
+		s.act(ctx, a, err)
+	}
+}
+
+func (s *Server) pending() (list []message) {
+	for range 64 {
+		select {
+		case m := <-s.events:
+			list = append(list, m)
+		default:
+			return list
+		}
+	}
+	return list
+}
+
+// act does what was decided, beside the loop.
+func (s *Server) act(ctx context.Context, a Action, unsaved error) {
+	hc := s.Config.host(a.Host)
+	run := runner{s.Config}
+	s.work.Go(func() {
+		var e Event
+		switch {
+		case a.Kind == Ask:
+			power, why, busy := run.ask(ctx, hc)
+			e = Answer{Host: a.Host, Turn: a.Turn, Power: power, Why: why, Busy: busy}
+		case a.Kind == Start && unsaved != nil:
+			e = Ended{Host: a.Host, Kind: Start, Why: unsaved.Error()}
+		default:
+			e = Ended{Host: a.Host, Kind: a.Kind, Why: run.move(ctx, hc, a.Kind)}
+		}
+		select {
+		case s.events <- message{event: e}:
+		case <-ctx.Done():
+		}
+	})
+}
+
+// leave lets the commands that run come to their end, and keeps what came of them.
+func (s *Server) leave(stop context.CancelFunc) error {
+	all := make(chan struct{})
+	go func() { s.work.Wait(); close(all) }()
+	timeout := time.NewTimer(departure)
+	defer timeout.Stop()
+	for {
+		select {
+		case m := <-s.events:
+			if e, ok := m.event.(Ended); ok {
+				s.state.ended(s.Config.host(e.Host), e, s.Now())
+			}
+			if m.saved != nil {
+				m.saved <- errors.New("pawl wake is stopping")
+			}
+		case <-timeout.C:
+			stop()
+			<-all
+			return s.store.Save(s.state)
+		case <-all:
+			return s.store.Save(s.state)
+		}
+	}
+}
+
+// poll asks the forge for the jobs of every repository, again and again.
+func (s *Server) poll(ctx context.Context) {
+	said := map[string]string{}
+	for {
+		began := time.Now()
+		for _, repo := range s.Config.GitHub.Repositories {
+			p := Poll{Repo: repo, Began: s.Now()}
+			one, cancel := context.WithTimeout(ctx, time.Minute)
+			jobs, err := s.Jobs(one, repo)
+			cancel()
+			if ctx.Err() != nil {
+				return
+			}
+			text := ""
+			if err != nil {
+				text = err.Error()
+			}
+			if text != said[repo] {
+				said[repo] = text
+				if text == "" {
+					text = "answers again"
+				}
+				s.Log("ask for the jobs of %s: %s", repo, text)
+			}
+			if err != nil {
+				continue
+			}
+			p.Jobs = jobs
+			select {
+			case s.events <- message{event: p}:
+			case <-ctx.Done():
+				return
+			}
+		}
+		select {
+		case <-time.After(max(0, s.Config.Poll-time.Since(began))):
+		case <-ctx.Done():
+			return
+		}
+	}
+}

@@ -1,0 +1,195 @@
+package wake
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+)
+
+// MaxBody is the longest delivery that is read. A workflow_job has some twenty kilobytes.
+const MaxBody = 1 << 20
+
+const (
+	maxLabels = 100
+	maxLabel  = 256
+)
+
+// payload is what is used of a workflow_job delivery.
+type payload struct {
+	Action string `json:"action"`
+	Job    struct {
+		ID      int64     `json:"id"`
+		Labels  []string  `json:"labels"`
+		Runner  string    `json:"runner_name"`
+		Created time.Time `json:"created_at"`
+	} `json:"workflow_job"`
+	Repository struct {
+		Name string `json:"full_name"`
+	} `json:"repository"`
+}
+
+// DecodeDelivery reads the body of a workflow_job delivery. It is not ok where there is
+// nothing to do: a job that waits for an approval needs no host yet.
+func DecodeDelivery(body []byte) (d Delivery, ok bool, err error) {
+	var p payload
+	if err := json.Unmarshal(body, &p); err != nil {
+		return d, false, fmt.Errorf("it is no workflow_job: %w", err)
+	}
+	stage, known := stages[p.Action]
+	if !known {
+		return d, false, nil
+	}
+	repo := strings.ToLower(p.Repository.Name)
+	switch {
+	case p.Job.ID <= 0:
+		return d, false, errors.New("the job has no id")
+	case !repoName.MatchString(repo):
+		return d, false, errors.New("the repository has no name")
+	case len(p.Job.Labels) > maxLabels:
+		return d, false, fmt.Errorf("the job has %d labels, the limit is %d", len(p.Job.Labels), maxLabels)
+	case len(p.Job.Runner) > maxLabel:
+		return d, false, errors.New("the name of the runner is too long")
+	}
+	for i, l := range p.Job.Labels {
+		if len(l) > maxLabel {
+			return d, false, errors.New("a label is too long")
+		}
+		p.Job.Labels[i] = strings.ToLower(l)
+	}
+	d.Job = Job{Repo: repo, ID: p.Job.ID, Labels: p.Job.Labels, Stage: stage, Runner: p.Job.Runner, Created: p.Job.Created}
+	return d, true, nil
+}
+
+var stages = map[string]Stage{"queued": Queued, "in_progress": Running, "completed": Done}
+
+// signed tells whether the body is signed with the secret. Only SHA-256 counts.
+func signed(secret, body []byte, header string) bool {
+	sum, found := strings.CutPrefix(header, "sha256=")
+	claimed, err := hex.DecodeString(sum)
+	if !found || err != nil {
+		return false
+	}
+	mac := hmac.New(sha256.New, secret)
+	mac.Write(body)
+	return hmac.Equal(mac.Sum(nil), claimed)
+}
+
+// receiver is the webhook's end. accept returns when the delivery is on disk.
+type receiver struct {
+	secret []byte
+	accept func(Delivery) error
+	log    func(format string, args ...any)
+	seats  chan struct{} // how many are read at a time
+	seen   recent
+}
+
+func newReceiver(secret []byte, log func(string, ...any), accept func(Delivery) error) *receiver {
+	return &receiver{secret: secret, accept: accept, log: log, seats: make(chan struct{}, 32), seen: recent{ids: map[string]bool{}}}
+}
+
+func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	if req.Method != http.MethodPost {
+		w.Header().Set("Allow", http.MethodPost)
+		http.Error(w, "only POST", http.StatusMethodNotAllowed)
+		return
+	}
+	event := req.Header.Get("X-GitHub-Event")
+	if event != "workflow_job" && event != "ping" {
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
+	if kind, _, err := mime.ParseMediaType(req.Header.Get("Content-Type")); err != nil || kind != "application/json" {
+		http.Error(w, "set the webhook's content type to application/json", http.StatusUnsupportedMediaType)
+		return
+	}
+	select {
+	case r.seats <- struct{}{}:
+		defer func() { <-r.seats }()
+	default:
+		busy(w, "too many at once")
+		return
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, req.Body, MaxBody))
+	if err != nil {
+		code := http.StatusBadRequest
+		if _, tooLong := errors.AsType[*http.MaxBytesError](err); tooLong {
+			code = http.StatusRequestEntityTooLarge
+		}
+		http.Error(w, "the body could not be read", code)
+		return
+	}
+	if !signed(r.secret, body, req.Header.Get("X-Hub-Signature-256")) {
+		http.Error(w, "the signature is not right", http.StatusUnauthorized)
+		return
+	}
+	if event == "ping" {
+		fmt.Fprintln(w, "pong")
+		return
+	}
+	r.take(w, body, req.Header.Get("X-GitHub-Delivery"))
+}
+
+// take hands a signed delivery on, once.
+func (r *receiver) take(w http.ResponseWriter, body []byte, id string) {
+	if r.seen.has(id) {
+		fmt.Fprintln(w, "seen already")
+		return
+	}
+	d, ok, err := DecodeDelivery(body)
+	switch {
+	case err != nil:
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	case !ok:
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
+	if err := r.accept(d); err != nil {
+		r.log("a delivery was turned away: %v", err)
+		busy(w, "not now")
+		return
+	}
+	r.seen.add(id)
+	w.WriteHeader(http.StatusAccepted)
+}
+
+func busy(w http.ResponseWriter, text string) {
+	w.Header().Set("Retry-After", "10")
+	http.Error(w, text, http.StatusServiceUnavailable)
+}
+
+// recent remembers the last deliveries, so that one that comes again costs nothing. What
+// it forgets does no harm: a stage only rises.
+type recent struct {
+	mu   sync.Mutex
+	ids  map[string]bool
+	ring [1024]string
+	next int
+}
+
+func (r *recent) has(id string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.ids[id]
+}
+
+func (r *recent) add(id string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if id == "" || len(id) > maxLabel || r.ids[id] {
+		return
+	}
+	delete(r.ids, r.ring[r.next])
+	r.ring[r.next] = id
+	r.ids[id] = true
+	r.next = (r.next + 1) % len(r.ring)
+}
