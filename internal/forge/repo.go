@@ -1,0 +1,22 @@
+package forge
+
+import (
+	"fmt"
+	"strings"
+)
+
+// ParseRepo reads OWNER/NAME.
+func ParseRepo(text string) (Repo, error) {
+	owner, name, ok := strings.Cut(text, "/")
+	if !ok || !plainName(owner) || !plainName(name) {
+		return Repo{}, fmt.Errorf("%.100q is no repository: it is written OWNER/NAME", text)
+	}
+	return Repo{Owner: owner, Name: name}, nil
+}
+
+// plainName tells of names that mean nothing else in an address.
+func plainName(s string) bool {
+	return s != "" && s != "." && s != ".." && len(s) <= 100 && !strings.ContainsFunc(s, func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("-_.", r)
+	})
+}
