@@ -1,0 +1,119 @@
+package identity
+
+import (
+	"strconv"
+	"time"
+)
+
+// Claims are what a forge says of a job in its token. Those that decide are checked;
+// the others are kept as the provenance of what was uploaded, and decide nothing.
+type Claims struct {
+	Issuer, ID string // ID is the token's own: jti
+	Audience   string
+	Issued     time.Time
+	NotBefore  time.Time // zero where the token does not say
+	Expires    time.Time
+
+	RepositoryID, OwnerID      int64
+	Repository                 string // the name: only to read
+	Event, Ref, RefType        string
+	RefProtected               bool
+	HeadRef, BaseRef           string // branches of a pull request
+	SHA                        string
+	WorkflowRef, WorkflowSHA   string // the workflow that was started
+	JobWorkflowRef             string // the file that holds the job: another one where it is reused
+	JobWorkflowSHA             string
+	Environment                string
+	RunID, RunAttempt, CheckID string
+	RunnerEnvironment          string // "github-hosted" or "self-hosted"
+	Actor, Subject             string // only to read
+}
+
+// claims reads those of a token. A forge's numbers are strings of digits: a number where
+// a string belongs is not theirs, and is not made into one.
+func (p *parsed) claims() (Claims, error) {
+	r := claimReader{from: p.payload}
+	c := Claims{
+		Issuer: r.need("iss"), ID: r.need("jti"),
+		Issued: r.time("iat"), Expires: r.time("exp"),
+		RepositoryID: r.number("repository_id"), OwnerID: r.number("repository_owner_id"),
+		Repository: r.need("repository"), Event: r.need("event_name"), Ref: r.need("ref"), RefType: r.may("ref_type"),
+		RefProtected: r.may("ref_protected") == "true",
+		HeadRef:      r.may("head_ref"), BaseRef: r.may("base_ref"), SHA: r.need("sha"),
+		WorkflowRef: r.need("workflow_ref"), WorkflowSHA: r.may("workflow_sha"),
+		JobWorkflowRef: r.may("job_workflow_ref"), JobWorkflowSHA: r.may("job_workflow_sha"),
+		Environment: r.may("environment"),
+		RunID:       r.may("run_id"), RunAttempt: r.may("run_attempt"), CheckID: r.may("check_run_id"),
+		RunnerEnvironment: r.may("runner_environment"), Actor: r.may("actor"), Subject: r.may("sub"),
+	}
+	if _, there := p.payload["nbf"]; there {
+		c.NotBefore = r.time("nbf")
+	}
+	if r.err != nil {
+		return Claims{}, r.err
+	}
+	if len(c.ID) > 256 {
+		return Claims{}, refuse(BadClaims, "jti has %d bytes, more than 256", len(c.ID))
+	}
+	// A list of audiences is for tokens that several may use: this one is for one report.
+	var ok bool
+	if c.Audience, ok = p.payload.text("aud"); !ok {
+		return Claims{}, refuse(WrongAudience, "aud is %s: want one string", shown(string(p.payload["aud"])))
+	}
+	return c, nil
+}
+
+// claimReader reads claims until the first that is wrong.
+type claimReader struct {
+	from members
+	err  error
+}
+
+func (r *claimReader) fail(name, want string) {
+	if r.err == nil {
+		got := "missing"
+		if v, ok := r.from[name]; ok {
+			got = shown(string(v))
+		}
+		r.err = refuse(BadClaims, "%s is %s: want %s", name, got, want)
+	}
+}
+
+func (r *claimReader) need(name string) string {
+	s, ok := r.from.text(name)
+	if !ok || s == "" {
+		r.fail(name, "a string that is not empty")
+	}
+	return s
+}
+
+func (r *claimReader) may(name string) string {
+	v, there := r.from[name]
+	if !there || v.Kind() == 'n' {
+		return ""
+	}
+	s, ok := r.from.text(name)
+	if !ok {
+		r.fail(name, "a string")
+	}
+	return s
+}
+
+// number is a positive one in digits, spelled in the one way that it has.
+func (r *claimReader) number(name string) int64 {
+	s, _ := r.from.text(name)
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil || n <= 0 || strconv.FormatInt(n, 10) != s {
+		r.fail(name, "a string of digits")
+	}
+	return n
+}
+
+// time is whole seconds, in a range in which a clock can be wrong.
+func (r *claimReader) time(name string) time.Time {
+	n, err := strconv.ParseInt(string(r.from[name]), 10, 64)
+	if err != nil || n <= 0 || n > 1<<40 {
+		r.fail(name, "whole seconds since 1970")
+	}
+	return time.Unix(n, 0)
+}

@@ -1,0 +1,174 @@
+package identity
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// ErrUnavailable says that the keys of an issuer could not be had: nothing is known of
+// the token, and the sender should come again.
+var ErrUnavailable = errors.New("the issuer's keys cannot be had now")
+
+const (
+	keysTimeout = 10 * time.Second
+	keysPause   = 30 * time.Second // at least, between two questions to an issuer
+	maxKeys     = 1 << 20
+)
+
+// issuer is a forge whose tokens are taken, with its keys.
+type issuer struct {
+	name   string
+	client *http.Client
+
+	mu   sync.Mutex
+	keys *oidc.RemoteKeySet // nil until the issuer was first asked
+}
+
+func newIssuer(name string, client *http.Client, now func() time.Time) (*issuer, error) {
+	u, err := url.Parse(name)
+	if err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		return nil, fmt.Errorf("the issuer %q is not of the form https://HOST[/PATH]: GitHub's is %s", name, GitHub)
+	}
+	base := http.DefaultTransport
+	if client != nil && client.Transport != nil {
+		base = client.Transport
+	}
+	return &issuer{name: name, client: &http.Client{
+		Transport:     &restrained{base: base, host: u.Host, now: now, answers: map[string]answer{}},
+		Timeout:       keysTimeout,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return errors.New("an issuer does not redirect") },
+	}}, nil
+}
+
+// verify is nil for a token that a key of the issuer signed with RS256.
+func (i *issuer) verify(ctx context.Context, raw string) error {
+	keys, err := i.remote(ctx)
+	if err != nil {
+		return err
+	}
+	told := &tellingKeys{from: keys}
+	v := oidc.NewVerifier(i.name, told, &oidc.Config{
+		SupportedSigningAlgs: []string{oidc.RS256},
+		SkipClientIDCheck:    true, // the audience and the times are checked by us,
+		SkipExpiryCheck:      true, // with a skew of our own
+	})
+	if _, err := v.Verify(ctx, raw); err != nil {
+		if e, ok := errors.AsType[*unreachableError](told.err); ok {
+			return fmt.Errorf("%w: %w", ErrUnavailable, e)
+		}
+		return refuse(BadSignature, "no key of %s made its signature", i.name)
+	}
+	return nil
+}
+
+// remote is where the keys are: what the issuer's own document says.
+func (i *issuer) remote(ctx context.Context) (*oidc.RemoteKeySet, error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.keys != nil {
+		return i.keys, nil
+	}
+	ctx = oidc.ClientContext(ctx, i.client)
+	p, err := oidc.NewProvider(ctx, i.name)
+	if err != nil {
+		return nil, fmt.Errorf("%w: read what %s says of itself: %w", ErrUnavailable, i.name, err)
+	}
+	var said struct {
+		Keys string `json:"jwks_uri"`
+	}
+	if err := p.Claims(&said); err != nil || said.Keys == "" {
+		return nil, fmt.Errorf("%w: %s does not say where its keys are", ErrUnavailable, i.name)
+	}
+	i.keys = oidc.NewRemoteKeySet(ctx, said.Keys)
+	return i.keys, nil
+}
+
+// tellingKeys keeps why a signature could not be verified, which the library turns into text.
+type tellingKeys struct {
+	from oidc.KeySet
+	err  error
+}
+
+func (k *tellingKeys) VerifySignature(ctx context.Context, raw string) ([]byte, error) {
+	payload, err := k.from.VerifySignature(ctx, raw)
+	k.err = err
+	return payload, err
+}
+
+// restrained asks one host, reads a bounded answer, and repeats it for a while: tokens
+// with invented keys come by the thousand, and each would make the library ask again.
+type restrained struct {
+	base http.RoundTripper
+	host string
+	now  func() time.Time
+
+	mu      sync.Mutex
+	answers map[string]answer // by URL: there are two
+}
+
+type answer struct {
+	at   time.Time
+	body []byte
+	err  error
+}
+
+type unreachableError struct{ error }
+
+func (e *unreachableError) Unwrap() error { return e.error }
+
+func (r *restrained) RoundTrip(req *http.Request) (*http.Response, error) {
+	if req.URL.Scheme != "https" || req.URL.Host != r.host || req.Method != http.MethodGet {
+		return nil, &unreachableError{fmt.Errorf("the issuer's keys lie at %s, not on its own host", req.URL.Redacted())}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	where := req.URL.String()
+	a, ok := r.answers[where]
+	if !ok || r.now().Sub(a.at) >= keysPause || r.now().Before(a.at) {
+		a = r.ask(req)
+		if len(r.answers) > 8 { // an issuer that moves its keys about
+			clear(r.answers)
+		}
+		r.answers[where] = a
+	}
+	if a.err != nil {
+		return nil, &unreachableError{a.err}
+	}
+	return &http.Response{
+		Status: "200 OK", StatusCode: http.StatusOK, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(bytes.NewReader(a.body)),
+		ContentLength: int64(len(a.body)), Request: req,
+	}, nil
+}
+
+func (r *restrained) ask(req *http.Request) answer {
+	a := answer{at: r.now()}
+	resp, err := r.base.RoundTrip(req)
+	if err != nil {
+		a.err = err
+		return a
+	}
+	defer func() { _ = resp.Body.Close() }()
+	a.body, err = io.ReadAll(io.LimitReader(resp.Body, maxKeys+1))
+	switch {
+	case err != nil:
+		a.err = fmt.Errorf("read %s: %w", req.URL.Redacted(), err)
+	case resp.StatusCode != http.StatusOK:
+		a.err = fmt.Errorf("%s answers %s", req.URL.Redacted(), resp.Status)
+	case len(a.body) > maxKeys:
+		a.err = fmt.Errorf("%s answers with more than %d bytes", req.URL.Redacted(), maxKeys)
+	case !jsontext.Value(a.body).IsValid():
+		a.err = fmt.Errorf("%s does not answer with JSON", req.URL.Redacted())
+	}
+	return a
+}

@@ -1,0 +1,165 @@
+package identity
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"time"
+)
+
+// ErrNoPermission says that the job may not ask who it is.
+var ErrNoPermission = errors.New("the job has no id-token: give it `permissions: id-token: write`, in a job that runs no code of the change")
+
+// ErrFork says that the job runs for a fork, which GitHub gives no token.
+var ErrFork = errors.New("a pull request from a fork has no id-token: its results are published by the workflow_run workflow")
+
+// Env is what a job of GitHub Actions knows about itself.
+type Env struct {
+	Getenv func(string) string
+	HTTP   *http.Client // nil for the standard one
+	// Sleep waits between attempts; it ends early with the context.
+	Sleep func(context.Context, time.Duration) error
+}
+
+const (
+	requestTimeout  = 10 * time.Second
+	requestAttempts = 3
+	maxAnswer       = 64 << 10
+	maxEvent        = 8 << 20
+)
+
+// Request asks Actions for a token for one audience. It keeps none: a token lives for
+// minutes and is for one report, so every attempt of an upload asks for a fresh one.
+func Request(ctx context.Context, env Env, audience string) (Token, error) {
+	where, bearer := env.Getenv("ACTIONS_ID_TOKEN_REQUEST_URL"), NewToken(env.Getenv("ACTIONS_ID_TOKEN_REQUEST_TOKEN"))
+	if where == "" || bearer.IsZero() {
+		if env.Getenv("GITHUB_ACTIONS") != "true" {
+			return Token{}, errors.New("this is no job of GitHub Actions: there is nobody to ask for a token")
+		}
+		if fromFork(env.Getenv("GITHUB_EVENT_PATH")) {
+			return Token{}, ErrFork
+		}
+		return Token{}, ErrNoPermission
+	}
+	u, err := url.Parse(where)
+	if err != nil || !safe(u) {
+		return Token{}, errors.New("ACTIONS_ID_TOKEN_REQUEST_URL is not an https address: the token that it asks for would be sent in the open")
+	}
+	q := u.Query()
+	q.Set("audience", audience)
+	u.RawQuery = q.Encode()
+	body, err := try(ctx, env.HTTP, env.Sleep, http.StatusOK, func(ctx context.Context) (*http.Request, error) {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
+		if err != nil {
+			return nil, err
+		}
+		req.Header.Set("Authorization", "Bearer "+bearer.Reveal())
+		req.Header.Set("Accept", "application/json")
+		return req, nil
+	})
+	if err != nil {
+		return Token{}, fmt.Errorf("ask GitHub Actions for a token: %w", err)
+	}
+	var said struct {
+		Value string `json:"value"`
+	}
+	if json.Unmarshal(body, &said) != nil || said.Value == "" {
+		return Token{}, errors.New("ask GitHub Actions for a token: the answer has none")
+	}
+	return NewToken(said.Value), nil
+}
+
+// StatusError is an answer that is not the one wanted.
+type StatusError struct {
+	Status int
+	Host   string
+}
+
+func (e *StatusError) Error() string {
+	return fmt.Sprintf("%s answers %d %s", e.Host, e.Status, http.StatusText(e.Status))
+}
+
+// try sends a request up to three times, as long as the fault may pass. The body is read
+// whole and bounded; it is never part of an error, because it may hold a token.
+func try(ctx context.Context, client *http.Client, sleep func(context.Context, time.Duration) error, want int, build func(context.Context) (*http.Request, error)) ([]byte, error) {
+	c := http.Client{Timeout: requestTimeout, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	if client != nil {
+		c.Transport = client.Transport
+	}
+	for attempt := 1; ; attempt++ {
+		body, err := once(ctx, &c, want, build)
+		var status *StatusError
+		again := err != nil && (!errors.As(err, &status) || status.Status >= 500 || status.Status == http.StatusTooManyRequests)
+		if !again || attempt == requestAttempts || ctx.Err() != nil {
+			return body, err
+		}
+		if err := sleep(ctx, time.Second<<(attempt-1)); err != nil {
+			return nil, err
+		}
+	}
+}
+
+func once(ctx context.Context, c *http.Client, want int, build func(context.Context) (*http.Request, error)) ([]byte, error) {
+	req, err := build(ctx)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := c.Do(req)
+	if err != nil {
+		if e, ok := errors.AsType[*url.Error](err); ok {
+			err = e.Err // the address has the audience in it, or the number of an installation
+		}
+		return nil, fmt.Errorf("%s: %w", req.URL.Host, err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if resp.StatusCode != want {
+		return nil, &StatusError{Status: resp.StatusCode, Host: req.URL.Host}
+	}
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
+	if err != nil {
+		return nil, fmt.Errorf("read the answer of %s: %w", req.URL.Host, err)
+	}
+	if len(body) > maxAnswer {
+		return nil, fmt.Errorf("%s answers with more than %d bytes", req.URL.Host, maxAnswer)
+	}
+	return body, nil
+}
+
+// safe tells of an address to which a secret may be sent: https, or this very machine.
+func safe(u *url.URL) bool {
+	if u.Host == "" || u.User != nil {
+		return false
+	}
+	host := u.Hostname()
+	return u.Scheme == "https" || u.Scheme == "http" && (host == "127.0.0.1" || host == "::1" || host == "localhost")
+}
+
+// fromFork reads from the event of the job whether its head is in another repository.
+func fromFork(path string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	type repo struct {
+		ID int64 `json:"id"`
+	}
+	var event struct {
+		Repository  repo `json:"repository"`
+		PullRequest struct {
+			Head struct {
+				Repo *repo `json:"repo"`
+			} `json:"head"`
+		} `json:"pull_request"`
+	}
+	if json.NewDecoder(io.LimitReader(f, maxEvent)).Decode(&event) != nil {
+		return false
+	}
+	head := event.PullRequest.Head.Repo
+	return head != nil && head.ID != event.Repository.ID
+}

@@ -1,0 +1,153 @@
+package identity
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Kind is what an upload may become.
+type Kind string
+
+// The kinds.
+const (
+	Report     Kind = "report"      // kept, and compared with the baseline
+	Baseline   Kind = "baseline"    // a report that may also move the baseline
+	ForkReport Kind = "fork-report" // what a stranger's job said: shown as such, compared, never a baseline
+)
+
+// MovesBaseline tells whether a baseline may be written with this grant.
+func (g Grant) MovesBaseline() bool { return g.Kind == Baseline }
+
+// Rule says which jobs may upload. Every field that is set must agree; a project has as
+// many rules as it has workflows that upload.
+type Rule struct {
+	RepositoryID, OwnerID int64    // numbers: they are never given to somebody else
+	DefaultBranch         string   // "main"
+	Events                []string // of push, pull_request, merge_group, schedule, workflow_dispatch, workflow_run
+	Refs                  []string // for push and workflow_dispatch: exact, or all below "refs/heads/release/*"; empty for the default branch
+	Protected             bool     // only from a ref that the forge protects
+	Workflow              string   // path of the file that was started, ".github/workflows/pawl-gate.yml"
+	JobWorkflow           string   // the reusable workflow that holds the job, "OWNER/REPO/PATH@REF"; empty for any
+	JobWorkflowSHA        string   // and the commit of it. A name can change hands: this cannot
+	Environment           string   // empty for any
+}
+
+// events are those whose jobs may upload at all, and the refs that they come from. There
+// is no pull_request_target: it runs a stranger's code with the repository's own rights.
+var events = map[string]func(Rule, string) bool{
+	"push":              Rule.named,
+	"workflow_dispatch": Rule.named,
+	"schedule":          Rule.isDefault,
+	"workflow_run":      Rule.isDefault,
+	"pull_request":      func(_ Rule, ref string) bool { return mergeRef.MatchString(ref) },
+	"merge_group": func(r Rule, ref string) bool {
+		return strings.HasPrefix(ref, "refs/heads/gh-readonly-queue/"+r.DefaultBranch+"/")
+	},
+}
+
+var (
+	mergeRef     = regexp.MustCompile(`^refs/pull/[1-9][0-9]{0,9}/merge$`)
+	workflowPath = regexp.MustCompile(`^\.github/workflows/[A-Za-z0-9._-]+\.ya?ml$`)
+)
+
+func (r Rule) isDefault(ref string) bool { return ref == "refs/heads/"+r.DefaultBranch }
+
+func (r Rule) named(ref string) bool {
+	if len(r.Refs) == 0 {
+		return r.isDefault(ref)
+	}
+	return slices.ContainsFunc(r.Refs, func(want string) bool {
+		below, wild := strings.CutSuffix(want, "*")
+		return ref == want || wild && strings.HasSuffix(below, "/") && strings.HasPrefix(ref, below) && len(ref) > len(below)
+	})
+}
+
+// Check finds what keeps a rule from being one. A rule that says too little would let
+// everybody in.
+func (r Rule) Check() error {
+	switch {
+	case r.RepositoryID <= 0 || r.OwnerID <= 0:
+		return fmt.Errorf("a rule names the numbers of the repository and of its owner")
+	case r.DefaultBranch == "" || strings.HasPrefix(r.DefaultBranch, "refs/"):
+		return fmt.Errorf("the default branch %q: want its name, such as main", r.DefaultBranch)
+	case !workflowPath.MatchString(r.Workflow):
+		return fmt.Errorf("the workflow %q: want a path such as .github/workflows/pawl-gate.yml", r.Workflow)
+	case len(r.Events) == 0:
+		return fmt.Errorf("a rule names its events")
+	}
+	for _, e := range r.Events {
+		if events[e] == nil {
+			return fmt.Errorf("jobs of the event %q may not upload", e)
+		}
+	}
+	for _, ref := range r.Refs {
+		if !strings.HasPrefix(ref, "refs/heads/") && !strings.HasPrefix(ref, "refs/tags/") || strings.Contains(strings.TrimSuffix(ref, "/*"), "*") {
+			return fmt.Errorf("the ref %q: want refs/heads/NAME, or refs/heads/NAME/* for all below", ref)
+		}
+	}
+	return nil
+}
+
+// decide is what the first rule that agrees grants. Where none does, the one that agreed
+// longest says why.
+func decide(rules []Rule, c Claims) (Kind, error) {
+	var why error = &RefusedError{Reason: NoRule, Detail: "no rule lets anybody upload to this project"}
+	farthest := -1
+	for n, r := range rules {
+		if err := r.Check(); err != nil {
+			return "", fmt.Errorf("rule %d of the project: %w", n+1, err)
+		}
+		agreed, err := r.allows(c)
+		if err == nil {
+			return r.kind(c), nil
+		}
+		if agreed > farthest {
+			farthest, why = agreed, err
+		}
+	}
+	return "", why
+}
+
+// allows asks one thing after the other and tells how many agreed.
+func (r Rule) allows(c Claims) (agreed int, err error) {
+	// The name in workflow_ref is that of the token's own repository, whose number is
+	// checked first; it is compared as a whole, because a branch may be called anything.
+	workflow := c.Repository + "/" + r.Workflow + "@" + c.Ref
+	from := events[c.Event]
+	for n, check := range []struct {
+		ok     bool
+		reason Reason
+		detail string
+	}{
+		{c.RepositoryID == r.RepositoryID, WrongRepo, fmt.Sprintf("repository %d is not this project's", c.RepositoryID)},
+		{c.OwnerID == r.OwnerID, WrongOwner, fmt.Sprintf("owner %d is not this project's: where the repository moved, say so in the rule", c.OwnerID)},
+		{slices.Contains(r.Events, c.Event), WrongEvent, fmt.Sprintf("a job of %s may not upload, only of %s", shown(c.Event), strings.Join(r.Events, ", "))},
+		{from != nil && from(r, c.Ref), WrongRef, fmt.Sprintf("%s is not a ref from which %s may upload", shown(c.Ref), shown(c.Event))},
+		{!r.Protected || c.RefProtected, Unprotected, fmt.Sprintf("%s is not protected", shown(c.Ref))},
+		{c.WorkflowRef == workflow, WrongWorkflow, fmt.Sprintf("the workflow is %s, want %s of the same repository and ref", shown(c.WorkflowRef), r.Workflow)},
+		{r.JobWorkflow == "" || c.JobWorkflowRef == r.JobWorkflow, WrongCallee, fmt.Sprintf("the job is in %s, want %s", shown(c.JobWorkflowRef), r.JobWorkflow)},
+		{r.JobWorkflowSHA == "" || c.JobWorkflowSHA == r.JobWorkflowSHA, WrongCallee, fmt.Sprintf("the job's workflow is of commit %s, want %s", shown(c.JobWorkflowSHA), r.JobWorkflowSHA)},
+		{r.Environment == "" || c.Environment == r.Environment, WrongEnv, fmt.Sprintf("the environment is %s, want %s", shown(c.Environment), r.Environment)},
+	} {
+		if !check.ok {
+			return n, &RefusedError{Reason: check.reason, Detail: check.detail}
+		}
+	}
+	return 0, nil
+}
+
+// kind is what the job's trigger makes of its upload, whatever a rule says: what a
+// workflow_run hands on was made by somebody else's code, and only a push on the default
+// branch is code that was reviewed.
+func (r Rule) kind(c Claims) Kind {
+	switch {
+	case c.Event == "workflow_run":
+		return ForkReport
+	case c.Event == "push" && r.isDefault(c.Ref):
+		return Baseline
+	default:
+		return Report
+	}
+}
