@@ -27,15 +27,15 @@ var levels = []struct {
 	1: {[]string{"measure", "internal/tensor"}, "what was measured, and what kernels are given; neither knows how it is read"},
 	2: {[]string{
 		"internal/suite/spell", "internal/suite/expr", "internal/suite", "internal/shell", "internal/integrity",
-		"internal/forge", "internal/forge/github", "internal/identity", "internal/wake", "internal/parcel", "internal/workflow",
+		"internal/forge", "internal/forge/github", "internal/identity", "internal/parcel", "internal/workflow",
 	}, "what the user asks for, how a command line of theirs is run, what of a record can be believed; a forge, its machines and what they send, which know nothing of measuring"},
 	3: {[]string{
 		"internal/device/host", "internal/device/nvml", "internal/device/smi", "internal/device",
-		"internal/harness", "internal/harness/adapter", "internal/profile", "ratchet", "internal/tune/space", "internal/touch",
-	}, "the things outside, devices, harnesses and what profilers saw; and the judge, the set of points a tuner chooses from and what touches a suite, which need none of them"},
+		"internal/harness", "internal/harness/adapter", "internal/profile", "ratchet", "internal/tune/space", "internal/wake", "internal/touch",
+	}, "the things outside, devices, harnesses and what profilers saw, hosts that sleep; and the judge, the set of points a tuner chooses from and what touches a suite, which need none of them"},
 	4: {[]string{
 		"internal/build", "internal/build/cuda", "internal/build/codeid", "internal/scout", "internal/loop", "internal/claim", "internal/account",
-		"internal/oracle", "internal/launch", "internal/profile/tool", "internal/diagnose", "internal/tune/search",
+		"internal/oracle", "internal/launch", "internal/profile/tool", "internal/diagnose", "internal/tune/search", "internal/trend",
 	}, "sources and repositories; what is right; why it is slow; what a run and a tuner do next; what remains of a stranger's record"},
 	5:  {[]string{"internal/trial", "internal/report", "internal/ledger", "internal/preflight", "internal/tune/replay"}, "rounds on one device, and what is known before them; saying and keeping what they gave"},
 	6:  {[]string{"internal/sweep", "internal/sweep/artifact", "internal/tune", "internal/notice"}, "many implementations compared, and what is published of it; what came of trying out points; what a pull request is told"},

@@ -18,6 +18,38 @@ func NewIncremental(finder ChangeFinder) *Incremental {
 	return &Incremental{finder: finder.withDefaults()}
 }
 
+// Progress is what has to be kept of an Incremental, beside the series, to go on
+// later as if it had never stopped.
+type Progress struct {
+	Start      int   `json:"start"`
+	Candidates []int `json:"candidates,omitempty"`
+}
+
+// Progress tells how far it is.
+func (n *Incremental) Progress() Progress {
+	return Progress{Start: n.start, Candidates: slices.Clone(n.candidates)}
+}
+
+// ResumeIncremental goes on with a series where another left off. The series begins
+// with the values that one had. It is refused, with false, where it cannot be what that
+// one left.
+func ResumeIncremental(finder ChangeFinder, series []float64, p Progress) (*Incremental, bool) {
+	n := NewIncremental(finder)
+	last := 0
+	for _, at := range p.Candidates {
+		if at <= last || at >= len(series) {
+			return nil, false
+		}
+		last = at
+	}
+	if p.Start < last || p.Start > len(series) {
+		return nil, false
+	}
+	n.start, n.candidates = p.Start, slices.Clone(p.Candidates)
+	n.Add(series...)
+	return n, true
+}
+
 // Add appends values to the series.
 func (n *Incremental) Add(values ...float64) {
 	n.series = append(n.series, values...)

@@ -1,0 +1,95 @@
+package trend
+
+import (
+	"math"
+	"slices"
+
+	"github.com/goatnote-inc/pawl/stats"
+)
+
+// State is what is remembered of a series between two looks, beside its points. The
+// zero State knows nothing.
+type State struct {
+	Version  int            `json:"version"`
+	Points   int            `json:"points"` // that it has seen
+	Progress stats.Progress `json:"progress"`
+}
+
+// Find tells what happened in a series. A state from an earlier look at the beginning
+// of the same series saves most of the work and changes nothing: one that does not fit
+// is left aside. Where points were inserted or taken away, pass the zero State.
+func Find(points []Point, s Settings, st State) (Found, State) {
+	s = s.filled()
+	var f Found
+	at := make([]int, 0, len(points)) // of values, in points
+	values := make([]float64, 0, len(points))
+	for i, p := range points {
+		if p.Value > 0 && !math.IsInf(p.Value, 0) {
+			at, values = append(at, i), append(values, p.Value)
+		}
+	}
+	f.Passed = len(points) - len(values)
+	cleaned, outliers, final := clean(values, s.Least)
+	f.Outliers = outliers
+	f.Noise = noise(cleaned)
+
+	finder := stats.ChangeFinder{Window: s.Window, MaxP: s.MaxP, MinMagnitude: s.Least}
+	settled, ok := (*stats.Incremental)(nil), false
+	if st.Version == Version && st.Points <= len(points) {
+		settled, ok = stats.ResumeIncremental(finder, slices.Clip(cleaned[:final]), st.Progress)
+	}
+	if !ok {
+		settled, _ = stats.ResumeIncremental(finder, slices.Clip(cleaned[:final]), stats.Progress{})
+	}
+	next := State{Version: Version, Points: len(points), Progress: settled.Progress()}
+	settled.Add(cleaned[final:]...)
+
+	var steps []change
+	for _, c := range settled.Points() {
+		if c.Index >= settle && len(cleaned)-c.Index >= settle {
+			steps = append(steps, change{first: c.Index, p: c.P})
+		}
+	}
+	h := history{values: cleaned, least: s.Least, maxP: s.MaxP}
+	steps, f.TwoSpeeds = h.withoutFlips(steps)
+	for _, c := range h.withDrifts(steps) {
+		f.Events = append(f.Events, c.event(points, at, s))
+	}
+	if drifts := len(f.Events) > 0 && f.Events[len(f.Events)-1].Kind == Drift; !drifts {
+		f.TwoSpeeds = f.TwoSpeeds || h.gathers(steps)
+	}
+	return f, next
+}
+
+// noise is the roughness of what came last, as a share of the level.
+func noise(values []float64) float64 {
+	if len(values) < 2 {
+		return 0
+	}
+	values = values[max(0, len(values)-256):]
+	steps := make([]float64, len(values)-1)
+	for i := range steps {
+		steps[i] = math.Abs(math.Log(values[i+1] / values[i]))
+	}
+	slices.Sort(steps)
+	return 1.4826 / math.Sqrt2 * (steps[(len(steps)-1)/2] + steps[len(steps)/2]) / 2
+}
+
+// change is an event by the indexes of values.
+type change struct {
+	kind          Kind
+	first, last   int
+	before, after float64
+	p             float64
+}
+
+func (c change) event(points []Point, at []int, s Settings) Event {
+	from, to := at[c.first], at[c.last]
+	if c.kind == Step {
+		from, to = at[c.first-1], at[c.first]
+	}
+	return Event{
+		Kind: c.kind, First: at[c.first], Last: at[c.last], From: points[from].Commit, To: points[to].Commit,
+		Before: c.before, After: c.after, P: c.p, Worse: (c.after > c.before) != s.Higher,
+	}
+}

@@ -1,0 +1,77 @@
+package trend
+
+import (
+	"math"
+
+	"github.com/goatnote-inc/pawl/stats"
+)
+
+// history is a series without outliers, and what is too small in it to be told.
+type history struct {
+	values      []float64
+	least, maxP float64
+}
+
+// stretch is the part of a history between two changes.
+type stretch struct{ from, to int }
+
+func (s stretch) n() float64 { return float64(s.to - s.from) }
+
+// stretches are the parts that changes divide the history into.
+func (h history) stretches(steps []change) []stretch {
+	list := make([]stretch, 0, len(steps)+1)
+	from := 0
+	for _, c := range steps {
+		list = append(list, stretch{from, c.first})
+		from = c.first
+	}
+	return append(list, stretch{from, len(h.values)})
+}
+
+// level is the mean of a stretch.
+func (h history) level(s stretch) float64 {
+	var sum float64
+	for _, v := range h.values[s.from:s.to] {
+		sum += v
+	}
+	return sum / s.n()
+}
+
+// fit is a straight line through a stretch, and how far it is from the values.
+type fit struct {
+	begin, end float64 // of the line
+	residual   float64 // sum of squares
+	flat       float64 // the same of a level
+	p          float64 // chance that it is level
+}
+
+func (h history) line(s stretch) fit {
+	n := s.n()
+	mx, my := (n-1)/2, h.level(s)
+	var xx, xy, yy float64
+	for i, v := range h.values[s.from:s.to] {
+		x := float64(i) - mx
+		xx += x * x
+		xy += x * (v - my)
+		yy += (v - my) * (v - my)
+	}
+	f := fit{begin: my, end: my, residual: yy, flat: yy, p: 1}
+	if n < 3 || xx == 0 {
+		return f
+	}
+	slope := xy / xx
+	f.begin, f.end = my-slope*mx, my+slope*mx
+	f.residual = max(0, yy-slope*xy)
+	if se := math.Sqrt(f.residual / (n - 2) / xx); se > 0 {
+		f.p = 2 * stats.TCDF(-math.Abs(slope)/se, n-2)
+	} else if slope != 0 {
+		f.p = 0
+	}
+	return f
+}
+
+// criterion is Schwarz's: what a description leaves over, and what it costs to say.
+// Of two descriptions the one with less is better.
+func criterion(residual, n, parameters float64) float64 {
+	return n*math.Log(max(residual/n, 1e-300)) + parameters*math.Log(n)
+}
