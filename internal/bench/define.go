@@ -35,6 +35,7 @@ func (r *run) define(base side) error {
 		redefined := r.Suite.Redefines(was)
 		d.Changed, d.Cases, r.missing = redefined.Changed, redefined.Cases, redefined.Missing
 		globs = slices.Concat(globs, was.Definition)
+		r.terms = was
 	}
 	files, err := otherFiles(base.dir, r.Dir, globs)
 	if err != nil {

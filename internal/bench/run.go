@@ -88,6 +88,7 @@ type run struct {
 	definition *measure.Definition // where it is not the base's
 	overlay    []string            // files of it that every side is given
 	missing    []suite.Case        // of the base, that the candidate has not
+	terms      *suite.Suite        // the base's own: what a change is held to; nil where it has none
 	secret     *rand.Rand          // what no side can foresee
 	launchers  map[string]string   // commands of pawl's own, by kind
 	verifying  *verifier           // nil where nobody says what is right
@@ -184,6 +185,7 @@ func (r *run) measure(ctx context.Context) (Result, error) {
 		return Result{}, err
 	}
 	r.noticeDefinition()
+	r.noticeQuarantine()
 	r.Emit(Ready{Device: r.header.Device, State: state, Sides: r.sideNames(), Cases: len(r.cases[r.sides[0].name]), Rounds: r.header.Plan.Growth})
 
 	if err := r.calibrate(ctx, "open"); err != nil {
@@ -208,6 +210,7 @@ func (r *run) measure(ctx context.Context) (Result, error) {
 
 // list keeps the cases, and tells of them.
 func (r *run) list(cases []measure.Case) error {
+	r.excuse(cases)
 	if err := r.journal.AddCases(cases); err != nil {
 		return err
 	}

@@ -8,8 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"os/signal"
-	"runtime/debug"
-	"strings"
 	"sync"
 	"syscall"
 
@@ -168,10 +166,11 @@ var commandGroups = []struct {
 }{
 	{"start", "Start:", []func(*globals) *cobra.Command{newInit, newDoctor, newSetup, newValidate, newSchema}},
 	{"measure", "Measure:", []func(*globals) *cobra.Command{newBuild, newPreflight, newFuzz, newBench, newSweep, newImport, newReport}},
-	{"decide", "Decide:", []func(*globals) *cobra.Command{newRun, newCompare, newBaseline}},
+	{"decide", "Decide:", []func(*globals) *cobra.Command{newRun, newTouched, newCompare, newBaseline}},
 	{"explain", "Explain:", []func(*globals) *cobra.Command{newProfile, newDiagnose, newGPU, newOccupancy, newRoofline}},
 	{"improve", "Improve:", []func(*globals) *cobra.Command{newTune}},
-	{"other", "Other:", []func(*globals) *cobra.Command{newSDK, newLab}},
+	{"share", "Share:", []func(*globals) *cobra.Command{newComment, newCost}},
+	{"other", "Other:", []func(*globals) *cobra.Command{newSDK, newVersion, newLab}},
 }
 
 // globals are the flags that every command has.
@@ -212,21 +211,3 @@ func (g *globals) styleOf(screen func() (int, int)) report.Style {
 
 // dumb tells of a terminal that cannot be drawn on.
 func (g *globals) dumb() bool { return g.Getenv("TERM") == "dumb" }
-
-// Version is what this binary was built from.
-func Version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "unknown"
-	}
-	version := info.Main.Version
-	if version == "" || version == "(devel)" {
-		version = "0.1.0-dev"
-	}
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" {
-			version += "+" + s.Value[:min(12, len(s.Value))]
-		}
-	}
-	return strings.TrimPrefix(version, "v")
-}

@@ -51,7 +51,8 @@ Cases that changed are profiled on both sides, the worst first (pawl profile), a
 report begins with the reason.
 
 Writes current.json (every sample), verdict.json, ratchet_report.md and report.html, and
-nsight/CASE.{json,txt,ncu-rep,png} for what was profiled.
+nsight/CASE.{json,txt,ncu-rep,png} for what was profiled; account.json says what it took
+and cost (pawl cost).
 
 Exit code: 0 maintained, improved, new or identical; 1 a regression, a broken or a
 missing case; 2 no answer, or the base does not work.`,
@@ -106,7 +107,11 @@ func (f *runFlags) run(ctx context.Context) error {
 		return f.printPlan(plan)
 	}
 	progress := newProgress(f.globals, f.json)
-	gate.Emit = progress.event
+	accountant := newAccountant(time.Now)
+	gate.Emit = func(e bench.Event) {
+		accountant.event(e)
+		progress.event(e)
+	}
 	var shown error
 	gate.Report = func(out bench.Outcome) error {
 		progress.close()
@@ -115,6 +120,7 @@ func (f *runFlags) run(ctx context.Context) error {
 	}
 	out, err := bench.RunGate(ctx, gate)
 	progress.close()
+	shown = errors.Join(shown, f.account(ctx, accountant, s, out, err))
 	if err = ended(ctx, out.Result, err); err != nil {
 		return err
 	}

@@ -110,7 +110,8 @@ func (o outcome) silent(in Input) bool {
 	if o.conclusion != forge.Success && o.word != string(ratchet.Maintained) && o.word != string(ratchet.Identical) {
 		return false
 	}
-	return in.Drift == nil && in.Accepted == nil && in.Result != nil && !slices.ContainsFunc(in.Result.Cases, func(c ratchet.Judgement) bool {
+	drifted := in.Drift != nil && in.Drift.Verdict == ratchet.Regression
+	return !drifted && in.Accepted == nil && in.Result != nil && !slices.ContainsFunc(in.Result.Cases, func(c ratchet.Judgement) bool {
 		return c.Verdict != ratchet.Maintained && c.Verdict != ratchet.Identical
 	})
 }
