@@ -61,6 +61,7 @@ type Claim struct {
 	Verdict ratchet.Verdict // that the job came to; empty where it does not say
 	Code    int             // exit code of pawl run; -1 where it is not told
 	Stopped *Stopped        // why the run ended before there was a record
+	Stages  []Stage         // what came before measuring
 }
 
 // Stopped is where a run ended early, in the words of the job.
@@ -69,6 +70,17 @@ type Stopped struct {
 	Side string `json:"side"`
 	Why  string `json:"why"`
 }
+
+// Stage is a step before measuring, in the words of the job.
+type Stage struct {
+	Name   string   `json:"name"`
+	Answer string   `json:"answer"`
+	Line   string   `json:"line"`
+	Detail []string `json:"detail"`
+}
+
+// stagesMost is more than a run has.
+const stagesMost = 16
 
 // Read reads the files that a parcel let through into dir.
 func Read(dir string) (Claim, error) {
@@ -84,25 +96,39 @@ func Read(dir string) (Claim, error) {
 	if err := c.readVerdict(root); err != nil {
 		return c, fmt.Errorf("%s: %w", Verdict, err)
 	}
-	for _, name := range []string{Record, Packed} {
+	c.Run, err = ReadRecord(dir, Record)
+	return c, err
+}
+
+// ReadRecord reads a record that a parcel let through into dir, or what it is packed as;
+// nil where there is neither.
+func ReadRecord(dir, name string) (*measure.Run, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, fmt.Errorf("read results: %w", err)
+	}
+	defer root.Close()
+	for _, name := range []string{name, name + packed} {
 		switch err := checkRecord(root, name); {
 		case errors.Is(err, fs.ErrNotExist):
 			continue
 		case err != nil:
-			return c, fmt.Errorf("%s: %w", name, err)
+			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 		run, err := measure.Load(filepath.Join(dir, name))
 		if err != nil {
-			return c, fmt.Errorf("%w: %s: %.300s", parcel.ErrPoisoned, name, strings.ReplaceAll(err.Error(), dir, ""))
+			return nil, fmt.Errorf("%w: %s: %.300s", parcel.ErrPoisoned, name, strings.ReplaceAll(err.Error(), dir, ""))
 		}
 		if err := plausible(run); err != nil {
-			return c, fmt.Errorf("%w: %s: %w", parcel.ErrPoisoned, name, err)
+			return nil, fmt.Errorf("%w: %s: %w", parcel.ErrPoisoned, name, err)
 		}
-		c.Run = run
-		return c, nil
+		return run, nil
 	}
-	return c, nil
+	return nil, nil
 }
+
+// packed ends the name of a record that is compressed.
+const packed = ".zst"
 
 // checkRecord bounds a record before it is read into memory.
 func checkRecord(root *os.Root, name string) error {
@@ -112,7 +138,7 @@ func checkRecord(root *os.Root, name string) error {
 	}
 	defer f.Close()
 	var r io.Reader = f
-	if strings.HasSuffix(name, ".zst") {
+	if strings.HasSuffix(name, packed) {
 		z, err := zstd.NewReader(f, zstd.WithDecoderMaxWindow(8<<20), zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true))
 		if err != nil {
 			return fmt.Errorf("unpack: %w", err)
@@ -141,6 +167,7 @@ func (c *Claim) readVerdict(root *os.Root) error {
 	var doc struct {
 		Verdict ratchet.Verdict `json:"verdict"`
 		Stopped *Stopped        `json:"stopped"`
+		Stages  []Stage         `json:"stages"`
 	}
 	if err := json.NewDecoder(f).Decode(&doc); err != nil {
 		return fmt.Errorf("%w: %.200s", parcel.ErrPoisoned, err.Error())
@@ -149,6 +176,6 @@ func (c *Claim) readVerdict(root *os.Root) error {
 	case ratchet.Regression, ratchet.Improvement, ratchet.Maintained, ratchet.Inconclusive, ratchet.New, ratchet.Missing, ratchet.Broken, ratchet.Identical:
 		c.Verdict = v
 	}
-	c.Stopped = doc.Stopped
+	c.Stopped, c.Stages = doc.Stopped, doc.Stages[:min(len(doc.Stages), stagesMost)]
 	return nil
 }

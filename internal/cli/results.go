@@ -4,49 +4,77 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 
+	"github.com/goatnote-inc/pawl/internal/claim"
 	"github.com/goatnote-inc/pawl/internal/parcel"
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// recordMost bounds a record that comes from another machine. A larger one is packed by
-// pawl, and is read as a stream.
-const recordMost = 64 << 20
+// sentFiles are files of a folder that another machine filled, copied to where nobody else
+// writes. Whoever opened them closes them.
+type sentFiles struct {
+	dir  string // ours
+	from string // theirs, for messages
+}
+
+// openSent takes the files out of a folder that are asked for, each below its limit.
+func openSent(from string, want ...parcel.Want) (*sentFiles, error) {
+	dir, err := os.MkdirTemp("", "pawl-results-")
+	if err != nil {
+		return nil, fmt.Errorf("make a place for results: %w", err)
+	}
+	s := &sentFiles{dir, from}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, errors.Join(err, s.close())
+	}
+	defer root.Close()
+	limits := claim.Limits()
+	limits.Want, limits.Total = want, 0
+	for _, w := range want {
+		limits.Total += w.Most
+	}
+	switch _, err := parcel.Open(from, root, limits); {
+	case errors.Is(err, os.ErrNotExist):
+		return nil, errors.Join(usageError{fmt.Errorf("%w\n  --results names the folder that was left", err)}, s.close())
+	case err != nil:
+		return nil, errors.Join(s.refuse(err), s.close())
+	}
+	return s, nil
+}
+
+func (s *sentFiles) close() error { return os.RemoveAll(s.dir) }
+
+// refuse says of whose files something is wrong.
+func (s *sentFiles) refuse(err error) error {
+	return codeError{exitNo, fmt.Errorf("%s: %w", s.from, err)}
+}
+
+// recordFiles are the names of a record, as it is or packed.
+func recordFiles(name string) []parcel.Want {
+	most := int64(0)
+	for _, w := range claim.Limits().Want {
+		most = max(most, w.Most)
+	}
+	return []parcel.Want{{Name: name, Most: most}, {Name: name + ".zst", Most: most}}
+}
 
 // loadResults reads the records that a run on another machine left: of the run, and of the
 // fresh rounds of what gained, where there are such.
-func loadResults(dir string) (run, confirmed *measure.Run, err error) {
-	own, err := os.MkdirTemp("", "pawl-results-")
+func loadResults(from string) (run, confirmed *measure.Run, err error) {
+	s, err := openSent(from, append(recordFiles("current.json"), recordFiles("confirm.json")...)...)
 	if err != nil {
-		return nil, nil, fmt.Errorf("make a place for results: %w", err)
+		return nil, nil, err
 	}
-	defer os.RemoveAll(own)
-	root, err := os.OpenRoot(own)
-	if err != nil {
-		return nil, nil, fmt.Errorf("make a place for results: %w", err)
+	defer s.close()
+	if run, err = claim.ReadRecord(s.dir, "current.json"); err != nil {
+		return nil, nil, s.refuse(err)
 	}
-	defer root.Close()
-	limits := parcel.Limits{Total: 2 * recordMost}
-	for _, name := range []string{"current.json", "current.json.zst", "confirm.json", "confirm.json.zst"} {
-		limits.Want = append(limits.Want, parcel.Want{Name: name, Most: recordMost})
+	if run == nil {
+		return nil, nil, codeError{exitNoAnswer, fmt.Errorf("%s holds no current.json: nothing was measured there", from)}
 	}
-	found, err := parcel.Open(dir, root, limits)
-	switch {
-	case errors.Is(err, os.ErrNotExist):
-		return nil, nil, usageError{fmt.Errorf("%w\n  --results names the folder that pawl run left", err)}
-	case err != nil:
-		return nil, nil, codeError{exitNo, fmt.Errorf("%s: %w", dir, err)}
-	case !found.Has("current.json") && !found.Has("current.json.zst"):
-		return nil, nil, codeError{exitNoAnswer, fmt.Errorf("%s holds no current.json: nothing was measured there", dir)}
-	}
-	if run, err = measure.Load(filepath.Join(own, "current.json")); err != nil {
-		return nil, nil, codeError{exitNo, fmt.Errorf("%s: %w", dir, err)}
-	}
-	if found.Has("confirm.json") || found.Has("confirm.json.zst") {
-		if confirmed, err = measure.Load(filepath.Join(own, "confirm.json")); err != nil {
-			return nil, nil, codeError{exitNo, fmt.Errorf("%s: %w", dir, err)}
-		}
+	if confirmed, err = claim.ReadRecord(s.dir, "confirm.json"); err != nil {
+		return nil, nil, s.refuse(err)
 	}
 	return run, confirmed, nil
 }

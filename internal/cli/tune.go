@@ -46,7 +46,8 @@ of many looks better than it is.
 
 Every evaluation is kept in tuning/journal.jsonl at once: whatever ends the search,
 --resume goes on from there. What was found stands in tuning/suggestions.md and
-tuning/report.html, every sample of the proof in tuning/proof.json.
+tuning/report.html, every sample of the proof in tuning/proof.json. pawl tune apply makes
+the winner the default.
 
 With --replay a strategy searches a recorded space instead: no device, no kernel.
 
@@ -80,6 +81,7 @@ Exit code: 0 a gain is proven, or that the defaults are best; 1 the defaults do 
 	fl.IntVar(&f.repeats, "repeats", 100, "with --replay: searches, each with a seed of its own")
 	fl.BoolVar(&f.noisy, "noisy", false, "with --replay: draw one raw time for every evaluation, not the median")
 	fl.BoolVar(&f.json, "json", false, "the result as JSON on stdout, events as JSON lines on stderr")
+	cmd.AddCommand(newTuneApply(g))
 	return cmd
 }
 

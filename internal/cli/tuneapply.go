@@ -1,0 +1,184 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/goatnote-inc/pawl/internal/bench"
+	"github.com/goatnote-inc/pawl/internal/report"
+	"github.com/goatnote-inc/pawl/internal/suite"
+	"github.com/goatnote-inc/pawl/internal/tune"
+)
+
+// tuneApply makes the winner of a search the default.
+type tuneApply struct {
+	*globals
+	suite, results string
+	draft, dryRun  bool
+	json           bool
+}
+
+func newTuneApply(g *globals) *cobra.Command {
+	f := &tuneApply{globals: g}
+	cmd := &cobra.Command{
+		Use:   "apply",
+		Short: "Make what a search proved the default, here or as a draft pull request",
+		Long: `Takes the winner that pawl tune proved, judges the samples of the proof again with the
+suite of this checkout, and writes its values as default: of the tunables into pawl.yaml.
+Nothing else in the file changes, comments stay. Only values that the suite names are
+taken. Where the proof does not show a gain of 5 % or more, nothing is written.
+
+With --draft the change goes to a branch pawl/tune-CASE and into a draft pull request, with
+what was found as its text (GITHUB_REPOSITORY, GITHUB_TOKEN with contents: write and
+pull-requests: write); files here stay as they are.
+
+Exit code: 0 applied; 1 the results do not belong here; 2 nothing is proven that is worth a
+change; 3 the forge refuses; 4 pawl.yaml is better edited by hand.`,
+		Example: `  pawl tune matmul/N512
+  pawl tune apply
+  pawl tune apply --results tuning --draft`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context()) },
+	}
+	fl := cmd.Flags()
+	fl.StringVarP(&f.suite, "suite", "f", "", "suite `file` (default pawl.yaml)")
+	fl.StringVar(&f.results, "results", "", "`folder` that pawl tune left (default tuning)")
+	fl.BoolVar(&f.draft, "draft", false, "open a draft pull request, and change nothing here")
+	fl.BoolVar(&f.dryRun, "dry-run", false, "show the change, and make none")
+	fl.BoolVar(&f.json, "json", false, "the answer as JSON on stdout")
+	return cmd
+}
+
+// applied is what pawl tune apply answers with.
+type applied struct {
+	Schema  string         `json:"schema"`
+	Case    string         `json:"case"`
+	Values  map[string]any `json:"values"` // that became defaults
+	Speedup float64        `json:"speedup"`
+	File    string         `json:"file"`
+	Diff    string         `json:"diff"`
+	Pull    string         `json:"pull,omitempty"` // address of the draft
+}
+
+func (f *tuneApply) run(ctx context.Context) error {
+	s, path, err := loadSuite(f.suite)
+	if err != nil {
+		return err
+	}
+	r, err := f.found(ctx, s, filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	before, err := os.ReadFile(path)
+	if err != nil {
+		return usageError{err}
+	}
+	a := applied{Schema: "pawl.applied/v1", Case: r.Header.Case, Values: changedValues(s, r), File: path}
+	for _, c := range r.Proof.Finalists[r.Proof.Winner].Cases {
+		if c.Case == a.Case {
+			a.Speedup = c.Speedup
+		}
+	}
+	if len(a.Values) == 0 {
+		return codeError{exitNoAnswer, fmt.Errorf("nothing to change: %s has the values that won as its defaults already", path)}
+	}
+	after, err := suite.SetDefaults(before, benchmarkOf(s, a.Case), a.Values)
+	if err != nil {
+		return usageError{fmt.Errorf("%s: %w\n  the values are %s", path, err, pointText(a.Values))}
+	}
+	a.Diff = lineDiff(string(before), string(after))
+	switch {
+	case f.dryRun:
+	case f.draft:
+		a.Pull, err = f.openDraft(ctx, s, r, a, after)
+	default:
+		err = os.WriteFile(path, after, 0o644)
+	}
+	if err != nil {
+		return err
+	}
+	return f.say(a, r)
+}
+
+func (f *tuneApply) say(a applied, r *tune.Report) error {
+	if f.json {
+		return writeJSON(f.Out, a)
+	}
+	fmt.Fprintf(f.Out, "%s\n\n%s\n", report.Plain(r.Proof.Sentence), a.Diff)
+	switch {
+	case f.dryRun:
+		fmt.Fprintln(f.Out, "nothing is changed (--dry-run)")
+	case a.Pull != "":
+		fmt.Fprintln(f.Out, "opened "+report.Plain(a.Pull))
+	default:
+		fmt.Fprintf(f.Out, "wrote %s; pawl run --force-measure measures the change\n", a.File)
+	}
+	return nil
+}
+
+// changedValues are those of the winner that are not the defaults.
+func changedValues(s *suite.Suite, r *tune.Report) map[string]any {
+	values := map[string]any{}
+	for _, b := range s.Benchmarks {
+		if b.Name != benchmarkOf(s, r.Header.Case) || b.Tune == nil {
+			continue
+		}
+		for _, p := range b.Tune.Parameters {
+			won := r.Proof.Finalists[r.Proof.Winner].Point[p.Name]
+			for _, v := range p.Values { // the suite's own, not what was sent
+				if tune.Key(map[string]any{"": v}) == tune.Key(map[string]any{"": won}) && v != p.Default {
+					values[p.Name] = v
+				}
+			}
+		}
+	}
+	return values
+}
+
+// benchmarkOf is the benchmark that a case belongs to.
+func benchmarkOf(s *suite.Suite, name string) string {
+	for _, c := range s.Cases() {
+		if c.Name() == name {
+			return c.Benchmark
+		}
+	}
+	return name
+}
+
+// found reads what the search left and judges its proof again.
+func (f *tuneApply) found(ctx context.Context, s *suite.Suite, dir string) (*tune.Report, error) {
+	from := cmp.Or(f.results, filepath.Join(dir, "tuning"))
+	sent, err := openTuning(from)
+	if err != nil {
+		return nil, err
+	}
+	defer sent.close()
+	r, run, err := sent.tuning()
+	if err != nil {
+		return nil, err
+	}
+	if err := f.sameCommit(ctx, dir, r.Header); err != nil {
+		return nil, err
+	}
+	if r.Proof == nil {
+		return nil, codeError{exitNoAnswer, fmt.Errorf("nothing is proven (%s): what won a search looks better than it is", report.Plain(cmp.Or(r.Unproven, "no proof was made")))}
+	}
+	if r.Proof, err = bench.JudgeProof(s, r.Header.Case, r.Proof, run); err != nil {
+		return nil, codeError{exitNo, fmt.Errorf("%s does not fit the suite: %w", from, err)}
+	}
+	switch p := r.Proof; {
+	case p.Winner < 0 || p.Answer != tune.Faster:
+		return nil, codeError{exitNoAnswer, fmt.Errorf("nothing is changed: %s", report.Plain(p.Sentence))}
+	case len(p.Loses) > 0:
+		return nil, codeError{exitNoAnswer, fmt.Errorf("nothing is changed: with these defaults other configs get slower: %s\n  suggestions.md tells how to choose by config", report.Plain(strings.Join(p.Loses, ", ")))}
+	}
+	r.Created = time.Now().UTC()
+	return r, nil
+}

@@ -1,0 +1,147 @@
+package cli
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/goatnote-inc/pawl/internal/build"
+	"github.com/goatnote-inc/pawl/internal/forge"
+	"github.com/goatnote-inc/pawl/internal/forge/github"
+	"github.com/goatnote-inc/pawl/internal/report"
+	"github.com/goatnote-inc/pawl/internal/suite"
+	"github.com/goatnote-inc/pawl/internal/tune"
+)
+
+// bodyMost is what a pull request's text may have; GitHub takes 65,536 characters.
+const bodyMost = 60_000
+
+// openDraft brings the change to a branch of its own and opens a draft for it, or updates
+// the one that is open. The text is written anew from what was measured.
+func (f *tuneApply) openDraft(ctx context.Context, s *suite.Suite, r *tune.Report, a applied, content []byte) (string, error) {
+	c, err := f.github()
+	if err != nil {
+		return "", err
+	}
+	repo, err := build.Open(ctx, filepath.Dir(a.File))
+	if err != nil {
+		return "", err
+	}
+	head, _, err := repo.Head(ctx)
+	if err != nil {
+		return "", err
+	}
+	file, err := inRepository(repo, a.File)
+	if err != nil {
+		return "", err
+	}
+	branch, title := "pawl/tune-"+slug(a.Case), fmt.Sprintf("perf: Tune %s, %.2f times as fast", report.Plain(a.Case), a.Speedup)
+	_, err = c.Commit(ctx, forge.Change{
+		Branch: branch, From: head, Message: title + "\n\n" + report.Plain(r.Proof.Sentence) + "\n", Files: map[string][]byte{file: content},
+	})
+	if err != nil {
+		return "", err
+	}
+	base := s.Baseline.Main
+	if name, ok := strings.CutPrefix(f.Getenv("GITHUB_REF"), "refs/heads/"); ok {
+		base = name
+	}
+	pull, err := c.OpenDraft(ctx, forge.Draft{Head: branch, Base: cmp.Or(base, "main"), Title: title, Body: draftBody(r, a)})
+	return pull.URL, err
+}
+
+func (f *tuneApply) github() (*github.Client, error) {
+	repo, err := forge.ParseRepo(f.Getenv("GITHUB_REPOSITORY"))
+	if err != nil {
+		return nil, usageError{fmt.Errorf("--draft: GITHUB_REPOSITORY: %w", err)}
+	}
+	token := f.Getenv("GITHUB_TOKEN")
+	if token == "" {
+		return nil, codeError{exitCannot, errors.New("--draft needs GITHUB_TOKEN, with contents: write and pull-requests: write")}
+	}
+	return github.New(github.Config{
+		BaseURL: f.Getenv("GITHUB_API_URL"), Repo: repo, Token: func(context.Context) (string, error) { return token, nil },
+		Log: func(format string, args ...any) { fmt.Fprintf(f.Err, format+"\n", args...) },
+	})
+}
+
+// inRepository is the name that git has for a file.
+func inRepository(repo *build.Repository, file string) (string, error) {
+	abs, err := filepath.Abs(file)
+	if err != nil {
+		return "", fmt.Errorf("find %s in its repository: %w", file, err)
+	}
+	if abs, err = filepath.EvalSymlinks(abs); err != nil {
+		return "", fmt.Errorf("find %s in its repository: %w", file, err)
+	}
+	name, err := filepath.Rel(repo.Root, abs)
+	if err != nil || !filepath.IsLocal(name) {
+		return "", fmt.Errorf("%s is not in the repository at %s", file, repo.Root)
+	}
+	return filepath.ToSlash(name), nil
+}
+
+// slug is a case as part of a branch's name.
+func slug(name string) string {
+	mapped := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' {
+			return r
+		}
+		return '-'
+	}, name)
+	return strings.Trim(mapped[:min(len(mapped), 80)], "-")
+}
+
+// draftBody is what was found, as far as a pull request has room for it.
+func draftBody(r *tune.Report, a applied) string {
+	var text bytes.Buffer
+	fmt.Fprintf(&text, "%s\n\n```diff\n%s```\n\n", report.MarkdownText(report.Plain(r.Proof.Sentence)), strings.ReplaceAll(a.Diff, "```", "'''"))
+	text.WriteString("Judged again from the samples of the proof. Merge it when the check is green: it measures the change as any other.\n\n")
+	if len(r.Evaluations) == 0 {
+		return text.String()
+	}
+	var all bytes.Buffer
+	if err := tune.NewSuggestions(r).Markdown(&all); err == nil && text.Len()+all.Len() < bodyMost {
+		text.Write(all.Bytes())
+	}
+	return text.String()
+}
+
+// lineDiff shows which lines of a text changed, with the lines between them.
+func lineDiff(before, after string) string {
+	a, b := strings.SplitAfter(before, "\n"), strings.SplitAfter(after, "\n")
+	from := 0
+	for from < len(a) && from < len(b) && a[from] == b[from] {
+		from++
+	}
+	for len(a) > from && len(b) > from && a[len(a)-1] == b[len(b)-1] {
+		a, b = a[:len(a)-1], b[:len(b)-1]
+	}
+	var out strings.Builder
+	write := func(mark, line string) {
+		out.WriteString(mark + strings.TrimRight(line, "\r\n") + "\n")
+	}
+	a, b = a[from:], b[from:]
+	if len(a) != len(b) { // lines came in
+		for _, line := range a {
+			write("-", line)
+		}
+		for _, line := range b {
+			write("+", line)
+		}
+		return out.String()
+	}
+	for i := range a {
+		if a[i] == b[i] {
+			write(" ", a[i])
+			continue
+		}
+		write("-", a[i])
+		write("+", b[i])
+	}
+	return out.String()
+}

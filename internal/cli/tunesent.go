@@ -1,0 +1,89 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/goatnote-inc/pawl/internal/build"
+	"github.com/goatnote-inc/pawl/internal/claim"
+	"github.com/goatnote-inc/pawl/internal/parcel"
+	"github.com/goatnote-inc/pawl/internal/tune"
+	"github.com/goatnote-inc/pawl/measure"
+)
+
+// The files of a search that are read again, and their bounds.
+const (
+	tuneReport      = "report.json"
+	tuneProof       = "proof.json"
+	tuneJournal     = "journal.jsonl"
+	tuneReportMost  = 4 << 20
+	tuneJournalMost = 32 << 20
+)
+
+var tuneReportJSON = parcel.JSONLimits{
+	Bytes: tuneReportMost, Depth: 24, Lists: 50_000, Strings: 200_000, Letters: 2 << 20, Longest: 64 << 10, Numbers: 500_000,
+}
+
+// openTuning takes what a search left, which may have been on another machine.
+func openTuning(from string) (*sentFiles, error) {
+	want := append(recordFiles(tuneProof), parcel.Want{Name: tuneReport, Most: tuneReportMost}, parcel.Want{Name: tuneJournal, Most: tuneJournalMost})
+	return openSent(from, want...)
+}
+
+// tuning reads the report of a search, its evaluations where they can be read, and the
+// samples of its proof; nil where there are none.
+func (s *sentFiles) tuning() (*tune.Report, *measure.Run, error) {
+	f, err := os.Open(filepath.Join(s.dir, tuneReport))
+	if err != nil {
+		return nil, nil, codeError{exitNoAnswer, fmt.Errorf("%s holds no %s: pawl tune leaves it when a search ends", s.from, tuneReport)}
+	}
+	defer f.Close()
+	if err := parcel.CheckJSON(f, tuneReportJSON); err != nil {
+		return nil, nil, s.refuse(fmt.Errorf("%s: %w", tuneReport, err))
+	}
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return nil, nil, fmt.Errorf("read %s: %w", tuneReport, err)
+	}
+	var r tune.Report
+	if err := json.NewDecoder(f).Decode(&r); err != nil {
+		return nil, nil, s.refuse(fmt.Errorf("%s: %.200s", tuneReport, err.Error()))
+	}
+	if header, list, err := tune.Load(filepath.Join(s.dir, tuneJournal)); err == nil && header.Case == r.Header.Case {
+		r.Evaluations = list // only the text of the suggestions needs them
+	}
+	run, err := claim.ReadRecord(s.dir, tuneProof)
+	if err != nil {
+		return nil, nil, s.refuse(err)
+	}
+	return &r, run, nil
+}
+
+// sameCommit makes sure that the code that was tuned is the code that is changed. Whoever
+// works in the tree that was tuned may have changed it since, and looks at the change; a
+// robot does not.
+func (f *tuneApply) sameCommit(ctx context.Context, dir string, h tune.Header) error {
+	if !f.draft {
+		return nil
+	}
+	repo, err := build.Open(ctx, dir)
+	if err != nil {
+		return err
+	}
+	head, _, err := repo.Head(ctx)
+	switch {
+	case err != nil:
+		return err
+	case h.Dirty || h.Commit != head:
+		what := "commit " + strings.ToValidUTF8(fmt.Sprintf("%.12q", h.Commit), "")
+		if h.Dirty {
+			what += " with other changes"
+		}
+		return codeError{exitNo, fmt.Errorf("a draft is not opened: %s was tuned, and %.12s is checked out", what, head)}
+	}
+	return nil
+}
