@@ -1,0 +1,252 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/goatnote-inc/pawl/internal/account"
+	"github.com/goatnote-inc/pawl/internal/harness"
+	"github.com/goatnote-inc/pawl/internal/profile"
+	"github.com/goatnote-inc/pawl/internal/report"
+	"github.com/goatnote-inc/pawl/internal/sweep"
+	"github.com/goatnote-inc/pawl/internal/tune"
+	"github.com/goatnote-inc/pawl/measure"
+	"github.com/goatnote-inc/pawl/ratchet"
+)
+
+// releaseVersion is set by the linker in releases (.goreleaser.yaml).
+var releaseVersion string
+
+// nextVersion is what is being worked on: a build that is no release comes before it.
+const nextVersion = "0.1.0"
+
+// Version is what this binary is: 0.1.0 for a release and for go install of its tag,
+// 0.1.0-dev+COMMIT for what somebody built.
+func Version() string {
+	info, _ := debug.ReadBuildInfo()
+	return versionOf(releaseVersion, info)
+}
+
+func versionOf(released string, info *debug.BuildInfo) string {
+	if released != "" {
+		return released
+	}
+	if info == nil {
+		return nextVersion + "-dev"
+	}
+	if v := strings.TrimPrefix(info.Main.Version, "v"); release.MatchString(v) {
+		return v
+	}
+	version := nextVersion + "-dev"
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" {
+			version += "+" + s.Value[:min(12, len(s.Value))]
+		}
+	}
+	return version
+}
+
+// versionDocument is what pawl version --json prints.
+type versionDocument struct {
+	Schema  string           `json:"schema"`
+	Version string           `json:"version"`
+	Commit  string           `json:"commit,omitempty"` // none in a release: its commit holds its checksum
+	Go      string           `json:"go"`
+	System  string           `json:"system"`
+	NVML    bool             `json:"nvml"` // reads NVIDIA GPUs with the library, not with nvidia-smi
+	Formats []versionFormat  `json:"formats"`
+	Latest  string           `json:"latest,omitempty"`
+	Checks  []versionFinding `json:"checks,omitempty"`
+}
+
+// versionFormat is a format that other programs read, or that pawl keeps.
+type versionFormat struct {
+	Name   string `json:"name"`
+	Writes string `json:"writes"`
+	Reads  string `json:"reads"`
+}
+
+func versionFormats() []versionFormat {
+	list := []versionFormat{{"suite file", "version 1", "version 1"}}
+	protocol := fmt.Sprintf("version %d", harness.Version)
+	list = append(list, versionFormat{"harness protocol", protocol, protocol})
+	for _, f := range [][2]string{
+		{"run record", measure.SchemaRun},
+		{"journal of a run", measure.SchemaJournal},
+		{"verdict", ratchet.Schema},
+		{"ledger", ratchet.SchemaLedger},
+		{"profile record", profile.Format},
+		{"journal of tuning", tune.Format},
+		{"comparison", sweep.Schema},
+		{"account of a run", account.Schema},
+	} {
+		list = append(list, versionFormat{f[0], f[1], f[1]})
+	}
+	return list
+}
+
+func newVersion(g *globals) *cobra.Command {
+	var check, asJSON bool
+	var api string
+	c := &cobra.Command{
+		Use:   "version",
+		Short: "Say which pawl this is, what it reads, and whether that fits",
+		Long: `Prints the version, what it was built from and with, and the formats it reads and writes.
+
+--check compares it with what this repository's workflows were written by and install, and
+with the newest release where the API of a forge is named (--api, or GITHUB_API_URL). A
+forge that does not answer in three seconds is no reason to fail. The exit code is 1 where
+the workflows were written by a newer pawl than this one.`,
+		Example: `  pawl version
+  pawl version --check
+  pawl version --json`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			d := thisVersion()
+			if check {
+				if api == "" {
+					api = g.Getenv("GITHUB_API_URL")
+				}
+				files, err := expected(".")
+				if err != nil {
+					return err
+				}
+				d.Latest, d.Checks = newestRelease(cmd.Context(), api)
+				d.Checks = append(skew(d.Version, d.Latest, files), d.Checks...)
+			}
+			if err := showVersion(g, d, check, asJSON); err != nil {
+				return err
+			}
+			for _, f := range d.Checks {
+				if f.Bad {
+					return codeError{exitNo, errSaid} // it stands among the checks
+				}
+			}
+			return nil
+		},
+	}
+	c.Flags().BoolVar(&check, "check", false, "compare with this repository's workflows and the newest release")
+	c.Flags().StringVar(&api, "api", "", "`URL` of the forge's API to ask for the newest release")
+	c.Flags().BoolVar(&asJSON, "json", false, "one JSON document")
+	return c
+}
+
+func thisVersion() versionDocument {
+	d := versionDocument{
+		Schema: "pawl.version/v1", Version: Version(), Go: runtime.Version(), System: runtime.GOOS + "/" + runtime.GOARCH, Formats: versionFormats(),
+	}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, s := range info.Settings {
+			switch s.Key {
+			case "vcs.revision":
+				d.Commit = s.Value
+			case "CGO_ENABLED":
+				d.NVML = s.Value == "1" && runtime.GOOS == "linux"
+			}
+		}
+	}
+	return d
+}
+
+func showVersion(g *globals, d versionDocument, check, asJSON bool) error {
+	if asJSON {
+		e := json.NewEncoder(g.Out)
+		e.SetIndent("", "  ")
+		return e.Encode(d)
+	}
+	reads := "nvidia-smi"
+	if d.NVML {
+		reads = "NVML"
+	}
+	fmt.Fprintf(g.Out, "pawl %s, %s, %s, reads NVIDIA GPUs with %s\n", d.Version, d.System, d.Go, reads)
+	if d.Commit != "" {
+		fmt.Fprintf(g.Out, "built from commit %s\n", d.Commit)
+	}
+	if !check {
+		for _, f := range d.Formats {
+			fmt.Fprintf(g.Out, "  %-18s %s\n", f.Name, f.Writes)
+		}
+		return nil
+	}
+	if len(d.Checks) == 0 {
+		fmt.Fprintln(g.Out, g.style().Good("ok")+": nothing here expects another pawl")
+	}
+	for _, f := range d.Checks {
+		mark := g.style().Faint("note")
+		if f.Bad {
+			mark = g.style().Bad("FAIL")
+		}
+		fmt.Fprintf(g.Out, "%s: %s\n", mark, report.Plain(f.Message))
+	}
+	return nil
+}
+
+// expected are the workflows of the repository that a folder is in.
+func expected(dir string) (map[string][]byte, error) {
+	at, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	for filepath.Dir(at) != at {
+		if _, err := os.Stat(filepath.Join(at, ".git")); err == nil {
+			break
+		}
+		at = filepath.Dir(at)
+	}
+	root, err := os.OpenRoot(at)
+	if err != nil {
+		return nil, fmt.Errorf("read the repository's workflows: %w", err)
+	}
+	defer func() { _ = root.Close() }()
+	return workflowFiles(root), nil
+}
+
+const maxAnswer = 1 << 20
+
+// newestRelease asks the forge, where one is named. Whatever goes wrong is a remark.
+func newestRelease(ctx context.Context, api string) (string, []versionFinding) {
+	if api == "" {
+		return "", nil
+	}
+	note := func(why string) []versionFinding {
+		return []versionFinding{{Message: "the newest release is not known: " + why}}
+	}
+	u, err := url.Parse(api)
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
+		return "", note("the API's address is none")
+	}
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimRight(u.String(), "/")+"/repos/"+ownRepository+"/releases/latest", http.NoBody)
+	if err != nil {
+		return "", note(err.Error())
+	}
+	req.Header.Set("Accept", "application/vnd.github+json")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return "", note(u.Host + " does not answer")
+	}
+	defer func() { _ = resp.Body.Close() }()
+	var said struct {
+		Tag string `json:"tag_name"`
+	}
+	if resp.StatusCode != http.StatusOK || json.NewDecoder(io.LimitReader(resp.Body, maxAnswer)).Decode(&said) != nil {
+		return "", note(u.Host + " answers " + resp.Status)
+	}
+	latest := strings.TrimPrefix(said.Tag, "v")
+	if _, ok := parseVersion(latest); !ok {
+		return "", note(u.Host + " names none")
+	}
+	return latest, nil
+}

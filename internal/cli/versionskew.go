@@ -1,0 +1,99 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/goatnote-inc/pawl/internal/workflow"
+)
+
+// versionFinding is something that does not fit this pawl.
+type versionFinding struct {
+	File    string `json:"file,omitempty"`
+	Message string `json:"message"`
+	Bad     bool   `json:"bad"` // outside what docs/reference/versions.md promises
+}
+
+// usesAction is a step of a workflow that installs pawl, written by hand.
+var usesAction = regexp.MustCompile(`uses:\s*` + ownRepository + `(?:/[^\s@]+)?@v?([0-9]+\.[0-9]+\.[0-9]+[0-9A-Za-z.+-]*)`)
+
+// skew is what the workflows of a repository, and the newest release, say about a version.
+func skew(own, latest string, files map[string][]byte) []versionFinding {
+	this, ok := parseVersion(own)
+	if !ok {
+		return []versionFinding{{Message: fmt.Sprintf("this pawl calls itself %s, which is no version", own)}}
+	}
+	var list []versionFinding
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		add := func(bad bool, format string, args ...any) {
+			list = append(list, versionFinding{File: name, Bad: bad, Message: name + " " + fmt.Sprintf(format, args...)})
+		}
+		stamp, written := workflow.ReadStamp(files[name])
+		if by, ok := parseVersion(stamp.Version); written && ok {
+			switch {
+			case by.minorOf(this) > 0:
+				add(true, "was written by pawl %s: use that version or a newer one", stamp.Version)
+			case by.minorOf(this) < 0:
+				add(false, "was written by pawl %s: it works, and pawl init --github --upgrade brings it up to date", stamp.Version)
+			}
+		}
+		installs := map[string]bool{}
+		if written {
+			installs[stamp.Settings.Install] = true
+		}
+		for _, m := range usesAction.FindAllSubmatch(files[name], 20) {
+			installs[string(m[1])] = true
+		}
+		for _, v := range slices.Sorted(maps.Keys(installs)) {
+			if pinned, ok := parseVersion(v); ok && pinned.compare(this) != 0 {
+				add(false, "installs pawl %s, this is %s", v, own)
+			}
+		}
+	}
+	if newest, ok := parseVersion(latest); ok && newest.compare(this) > 0 {
+		list = append(list, versionFinding{Message: fmt.Sprintf("pawl %s is the newest release, this is %s", latest, own)})
+	}
+	return list
+}
+
+// version is one of a release, or of what comes before it.
+type version struct {
+	major, minor, patch int
+	before              string // "dev" in 0.1.0-dev
+}
+
+var versionForm = regexp.MustCompile(`^v?(0|[1-9][0-9]{0,5})\.(0|[1-9][0-9]{0,5})\.(0|[1-9][0-9]{0,5})(?:-([0-9A-Za-z.-]{1,60}))?(?:\+[0-9A-Za-z.-]{1,60})?$`)
+
+func parseVersion(s string) (version, bool) {
+	m := versionForm.FindStringSubmatch(s)
+	if m == nil {
+		return version{}, false
+	}
+	number := func(s string) int { n, _ := strconv.Atoi(s); return n } // of up to six digits
+	return version{number(m[1]), number(m[2]), number(m[3]), m[4]}, true
+}
+
+// minorOf compares what promises hang on.
+func (v version) minorOf(w version) int {
+	return cmp.Or(cmp.Compare(v.major, w.major), cmp.Compare(v.minor, w.minor))
+}
+
+// compare puts versions in order. Two that come before the same release are in the order
+// of their text, which is enough to say that they differ.
+func (v version) compare(w version) int {
+	if c := cmp.Or(v.minorOf(w), cmp.Compare(v.patch, w.patch)); c != 0 || v.before == w.before {
+		return c
+	}
+	switch {
+	case v.before == "":
+		return 1
+	case w.before == "":
+		return -1
+	}
+	return strings.Compare(v.before, w.before)
+}
