@@ -21,7 +21,8 @@ var ErrUnavailable = errors.New("the issuer's keys cannot be had now")
 
 const (
 	keysTimeout = 10 * time.Second
-	keysPause   = 30 * time.Second // at least, between two questions to an issuer
+	keysPause   = 30 * time.Second // at least, between two questions to an issuer,
+	failPause   = 5 * time.Second  // and after one that it did not answer
 	maxKeys     = 1 << 20
 )
 
@@ -78,7 +79,9 @@ func (i *issuer) remote(ctx context.Context) (*oidc.RemoteKeySet, error) {
 	if i.keys != nil {
 		return i.keys, nil
 	}
-	ctx = oidc.ClientContext(ctx, i.client)
+	// Somebody who hangs up must not leave a failure behind for the others: the client
+	// has a time limit of its own.
+	ctx = oidc.ClientContext(context.WithoutCancel(ctx), i.client)
 	p, err := oidc.NewProvider(ctx, i.name)
 	if err != nil {
 		return nil, fmt.Errorf("%w: read what %s says of itself: %w", ErrUnavailable, i.name, err)
@@ -134,7 +137,11 @@ func (r *restrained) RoundTrip(req *http.Request) (*http.Response, error) {
 	defer r.mu.Unlock()
 	where := req.URL.String()
 	a, ok := r.answers[where]
-	if !ok || r.now().Sub(a.at) >= keysPause || r.now().Before(a.at) {
+	pause := keysPause
+	if a.err != nil {
+		pause = failPause
+	}
+	if !ok || r.now().Sub(a.at) >= pause || r.now().Before(a.at) {
 		a = r.ask(req)
 		if len(r.answers) > 8 { // an issuer that moves its keys about
 			clear(r.answers)

@@ -1,6 +1,7 @@
 package identity_test
 
 import (
+	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -213,8 +214,12 @@ func TestIssuerDown(t *testing.T) {
 	if _, err := b.admit(t, token); !errors.Is(err, identity.ErrUnavailable) {
 		t.Errorf("got %v, want ErrUnavailable", err)
 	}
+	asked := b.hub.Asked.Load()
+	if _, err := b.admit(t, token); !errors.Is(err, identity.ErrUnavailable) || b.hub.Asked.Load() != asked {
+		t.Errorf("at once again: %v, asked %d times more", err, b.hub.Asked.Load()-asked)
+	}
 	b.hub.Broken.Store(false)
-	b.now = noon.Add(time.Minute)
+	b.now = noon.Add(5 * time.Second)
 	if _, err := b.admit(t, token); err != nil {
 		t.Errorf("after it came back: %v", err)
 	}
@@ -223,6 +228,18 @@ func TestIssuerDown(t *testing.T) {
 	header := `{"alg":"RS256","kid":"key-9"}`
 	if _, err := b.admit(t, b.hub.SignText(t, header, payloadOf(t, token))); !errors.Is(err, identity.ErrUnavailable) {
 		t.Errorf("an unknown key while it is down: %v, want ErrUnavailable", err)
+	}
+}
+
+// Who hangs up while the issuer is first asked spoils nothing for the next.
+func TestHangingUp(t *testing.T) {
+	b := newBench(t)
+	token := identity.NewToken(b.hub.Sign(t, b.hub.Claims(noon, audience(t, report)), nil))
+	gone, hangUp := context.WithCancel(t.Context())
+	hangUp()
+	_, _ = b.Admit(gone, token, identity.Upload{Project: project, Digest: report}, b.rules)
+	if _, err := b.Admit(t.Context(), token, identity.Upload{Project: project, Digest: report}, b.rules); err != nil {
+		t.Error(err)
 	}
 }
 
