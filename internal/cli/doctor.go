@@ -24,7 +24,7 @@ import (
 // doctorFlags are the flags of pawl doctor; those of bench say how noise is measured.
 type doctorFlags struct {
 	benchFlags
-	noise, gate bool
+	noise, gate, github bool
 }
 
 // noiseRounds are enough to see the spread to about a quarter of itself.
@@ -47,6 +47,9 @@ With --gate it asks the judge about the same code on both sides, and about the s
 rounds with one side made 6 % slower: can the gate pass here, and can it fail? The
 record is results/gate.json.
 
+With --github it looks at something else: whether the workflows that have to do with pawl
+are safe, and, in a job, whether its runner may run the code of strangers.
+
 It exits with 0 when pawl bench can run here, and with 3 when something is missing;
 with --gate also with 1 when the same code is called a regression, and with 2 when the
 slowdown is not found.`,
@@ -54,6 +57,7 @@ slowdown is not found.`,
   pawl doctor --noise                # how small a change can be found here
   pawl doctor --noise --rounds 32    # the same, told more exactly
   pawl doctor --gate                 # can the gate pass and fail on this machine?
+  pawl doctor --github               # are the workflows, and this runner, safe?
   pawl doctor --json | jq '.findings[] | select(.state != "ok")'`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context()) },
 	}
@@ -63,6 +67,7 @@ slowdown is not found.`,
 	fl.BoolVar(&f.json, "json", false, "the answer as JSON on stdout, events as JSON lines on stderr")
 	fl.BoolVar(&f.noise, "noise", false, "measure the suite against itself")
 	fl.BoolVar(&f.gate, "gate", false, "ask the judge about the same code, and about a slowdown")
+	fl.BoolVar(&f.github, "github", false, "ask only about the workflows of this repository and the runner of this job")
 	fl.IntVar(&f.rounds, "rounds", noiseRounds, "with --noise: `rounds` to measure, 2 or more")
 	fl.IntVar(&f.samples, "samples", 0, "with --noise or --gate: `samples` a round (default: the suite's, 100)")
 	fl.StringVar(&f.cases, "case", "", "with --noise or --gate: only cases whose name, or benchmark, matches this `glob`")
@@ -75,6 +80,9 @@ slowdown is not found.`,
 func (f *doctorFlags) run(ctx context.Context) error {
 	if err := f.check(); err != nil {
 		return usageError{err}
+	}
+	if f.github {
+		return f.examineGitHub(ctx)
 	}
 	path := f.suite
 	if path == "" {
@@ -114,6 +122,9 @@ func (f *doctorFlags) check() error {
 			err = fmt.Errorf("--%s says how to measure: add --noise or --gate", flag.Name)
 		}
 	})
+	if f.github && (f.noise || f.gate) {
+		err = errors.New("--github measures nothing: ask for it apart from --noise and --gate")
+	}
 	if f.rounds < 2 {
 		err = fmt.Errorf("--rounds %d: one round shows no spread, take 2 or more", f.rounds)
 	}

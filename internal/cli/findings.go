@@ -50,15 +50,19 @@ func writeFinding(b *strings.Builder, style report.Style, f doctor.Finding, widt
 }
 
 func conclusion(style report.Style, r doctor.Report) string {
+	good, bad, what := "usable: ", "not usable: ", "pawl bench can run here"
+	if len(r.Findings) > 0 && r.Findings[0].Group == doctor.GitHub {
+		good, bad, what = "safe: ", "not safe: ", "nothing here gives a kernel something to write with"
+	}
 	if f := r.First(); f != nil {
 		line, _, _ := strings.Cut(f.Message, "\n")
-		text := style.Bad("not usable: ") + f.Name + ": " + line
+		text := style.Bad(bad) + f.Name + ": " + line
 		if f.Fix != "" {
 			text += "\n  " + style.Faint("fix this first: ") + f.Fix
 		}
 		return text
 	}
-	text := style.Good("usable: ") + "pawl bench can run here"
+	text := style.Good(good) + what
 	switch n := r.Count(doctor.Warn); n {
 	case 0:
 		return text

@@ -20,8 +20,9 @@ import (
 
 type initFlags struct {
 	*globals
-	force bool
-	json  bool
+	force  bool
+	json   bool
+	github githubFlags
 }
 
 func newInit(g *globals) *cobra.Command {
@@ -36,16 +37,31 @@ suite names them. SOURCE says which file to take where there are several.
 Besides pawl.yaml it writes its schema, for editors, adds results/ and what a build
 makes to .gitignore, and puts pawl.h or pawl_harness.py beside a harness that needs
 it and cannot find it. For kernels that nothing measures yet it writes a harness to
-fill in. Nothing else is touched.`,
+fill in. Nothing else is touched.
+
+With --github it writes what a gate in pull requests needs: five workflows, pinned and
+without secrets, a section for the template of pull requests, and rulesets to import. It
+adds baseline: and gate: {mode: advise} to the suite where they are missing, and says what
+is left to do by hand. Without a suite it makes one first.`,
 		Example: `  pawl init
   pawl init bench/softmax.cu    # where there are several harnesses
-  pawl init --force             # write pawl.yaml anew`,
+  pawl init --force             # write pawl.yaml anew
+  pawl init --github            # the gate in pull requests
+  pawl init --github --upgrade  # bring its workflows up to date`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return f.run(cmd.Context(), append(args, "")[0])
+			source := append(args, "")[0]
+			if err := f.github.check(cmd.Flags()); err != nil {
+				return usageError{err}
+			}
+			if f.github.on {
+				return f.runGitHub(cmd.Context(), source)
+			}
+			return f.run(cmd.Context(), source)
 		},
 	}
-	cmd.Flags().BoolVar(&f.force, "force", false, "write over a pawl.yaml that is there")
+	cmd.Flags().BoolVar(&f.force, "force", false, "write over a pawl.yaml that is there; with --github: over workflows that somebody edited")
+	f.github.add(cmd.Flags())
 	cmd.Flags().BoolVar(&f.json, "json", false, "what was seen and written as JSON on stdout")
 	return cmd
 }
@@ -76,6 +92,9 @@ func (f *initFlags) run(ctx context.Context, source string) error {
 		return err
 	}
 	doc := f.describe(survey, chosen, res)
+	if f.github.on {
+		doc.Next = nil // what comes next is said at the end
+	}
 	if err := f.print(doc); err != nil {
 		return err
 	}

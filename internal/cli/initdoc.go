@@ -72,6 +72,9 @@ func (f *initFlags) describe(s scout.Survey, x scout.Sighting, res scout.Result)
 
 // print writes the answer; for people, what was written and what to type next.
 func (f *initFlags) print(d initDoc) error {
+	if f.json && f.github.on {
+		return nil // the answer is that of --github, and there is one
+	}
 	if f.json {
 		e := json.NewEncoder(f.Out)
 		e.SetIndent("", "  ")

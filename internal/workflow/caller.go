@@ -38,17 +38,18 @@ const dispatchTune = `  workflow_dispatch:
         default: false
 `
 
-// callerOf hands a folder's events to the workflow of this name.
-func callerOf(name string, s Settings, folder string) caller {
+// callerOf hands a suite's events to the workflow of this name.
+func callerOf(name string, s Settings, n int) caller {
 	c := caller{Name: name, Job: strings.TrimPrefix(name, "pawl-"), Grants: slices.Clone(grants[name])}
-	if folder != s.Folders[0] {
-		c.Name += "-" + Slug(folder)
+	if n > 0 {
+		c.Name += "-" + Slug(s.Folders[n])
 	}
+	gate := strings.Replace(c.Name, "pawl-publish", "pawl-gate", 1)
 	branch, _ := quoted(s.Branch)
 	cron, _ := quoted(s.Cron)
 	c.Triggers = map[string]string{
 		"pawl-gate":     "  pull_request:\n  merge_group:\n  workflow_dispatch:\n",
-		"pawl-publish":  "  workflow_run:\n    workflows: [" + strings.Replace(c.Name, "publish", "gate", 1) + "]\n    types: [requested, completed]\n  issue_comment:\n    types: [created]\n",
+		"pawl-publish":  "  workflow_run:\n    workflows: [" + gate + "]\n    types: [requested, completed]\n  issue_comment:\n    types: [created]\n",
 		"pawl-ratchet":  "  push:\n    branches: [" + branch + "]\n",
 		"pawl-autotune": dispatchTune,
 		"pawl-nightly":  "  schedule:\n    - cron: " + cron + "\n  workflow_dispatch:\n",
@@ -57,15 +58,20 @@ func callerOf(name string, s Settings, folder string) caller {
 	if repo, ref, ok := strings.Cut(s.Shared, "@"); ok {
 		c.Uses = repo + "/" + path.Join(Folder, name+".yml") + "@" + ref
 	}
-	c.with("folder", folder)
+	c.with("folder", s.Folders[n])
 	c.with("version", s.Install)
+	if len(s.Names) > 0 && (name == "pawl-gate" || name == "pawl-publish") {
+		c.with("name", s.Names[n])
+	}
 	if name != "pawl-publish" {
 		c.withJSON("runner", s.Runner)
 	}
-	if name == "pawl-gate" {
+	switch name {
+	case "pawl-gate":
 		c.withJSON("fork-runner", s.ForkRunner)
-	}
-	if name == "pawl-autotune" {
+	case "pawl-publish":
+		c.with("gate", path.Join(Folder, gate+".yml"))
+	case "pawl-autotune":
 		for _, input := range []string{"case", "budget", "draft"} {
 			c.With = append(c.With, input+": ${{ inputs."+input+" }}")
 		}

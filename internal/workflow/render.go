@@ -43,8 +43,8 @@ func quoted(s string) (string, error) { return asJSON(s) }
 // page is what a template is given.
 type page struct {
 	Settings
-	Folder string // of the main suite
-	Pins   Pins
+	Folder, Name string // of the main suite
+	Pins         Pins
 }
 
 // Render writes every workflow for these settings. version is the pawl that does.
@@ -60,12 +60,12 @@ func Render(s Settings, version string) ([]File, error) {
 		}
 		files = append(files, stamp(path.Join(Folder, name+".yml"), s, version, text))
 	}
-	for _, folder := range s.Folders[1:] {
+	for i := range s.Folders[1:] {
 		for _, name := range names {
 			if name == "pawl-autotune" {
 				continue // it asks for the folder
 			}
-			c := callerOf(name, s, folder)
+			c := callerOf(name, s, i+1)
 			text, err := c.text()
 			if err != nil {
 				return nil, fmt.Errorf("write the workflow %s: %w", c.Name, err)
@@ -79,9 +79,13 @@ func Render(s Settings, version string) ([]File, error) {
 // text is one workflow of the main suite: whole, or a call of the shared one.
 func text(name string, s Settings) ([]byte, error) {
 	if s.Shared != "" {
-		return callerOf(name, s, s.Folders[0]).text()
+		return callerOf(name, s, 0).text()
 	}
-	return execute(name+".yml.tmpl", page{Settings: s, Folder: s.Folders[0], Pins: pins})
+	p := page{Settings: s, Folder: s.Folders[0], Pins: pins}
+	if len(s.Names) > 0 {
+		p.Name = s.Names[0]
+	}
+	return execute(name+".yml.tmpl", p)
 }
 
 func execute(name string, data any) ([]byte, error) {

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -32,6 +33,7 @@ func rendered(t *testing.T, s Settings) []File {
 func variants() map[string]Settings {
 	several, shared := sample(), sample()
 	several.Folders = []string{"kernels/softmax", "kernels/matmul"}
+	several = several.WithNames([]string{"softmax", "${{ x }}"})
 	shared.Shared, shared.Branch = "org/.github@"+commit, "release/1.x"
 	return map[string]Settings{"one": sample(), "several": several, "shared": shared}
 }
@@ -51,6 +53,9 @@ func TestWrittenWorkflowsKeepToTheRules(t *testing.T) {
 				}
 			}
 		}
+	}
+	if got := variants()["several"].Checks(); !slices.Equal(got, []string{"pawl / softmax", "pawl / kernels/matmul"}) {
+		t.Errorf("the checks are %q", got)
 	}
 	if n := len(rendered(t, variants()["several"])); n != 9 {
 		t.Errorf("two suites have %d workflows, want 5 and 4 calls of them", n)
@@ -134,6 +139,8 @@ func TestSettingsThatCannotBe(t *testing.T) {
 		"no label":     func(s *Settings) { s.Runner = nil },
 		"branch":       func(s *Settings) { s.Branch = "main]\non: pull_request_target" },
 		"folder":       func(s *Settings) { s.Folders = []string{"a'}}"} },
+		"no names":     func(s *Settings) { s.Folders = []string{"a", "b"} },
+		"name":         func(s *Settings) { s.Names = []string{"a'"} },
 		"parent":       func(s *Settings) { s.Folders = []string{"a/../../b"} },
 		"option":       func(s *Settings) { s.Folders = []string{"-rf"} },
 		"version":      func(s *Settings) { s.Install = "latest" },

@@ -15,6 +15,7 @@ type Settings struct {
 	Hosted     string   `json:"hosted"`           // label of a runner without kernels and GPU
 	Branch     string   `json:"branch"`           // the default branch
 	Folders    []string `json:"folders"`          // of the suites, the first is the main one
+	Names      []string `json:"names,omitempty"`  // of the suites, in the names of their checks; none where there is one suite
 	Install    string   `json:"install"`          // a release of pawl, "source" or "installed"
 	Action     string   `json:"action"`           // OWNER/REPO@REF of the action that installs it
 	ActionTag  string   `json:"action_tag"`       // what REF is called, for people
@@ -34,7 +35,7 @@ func Default() Settings {
 
 // Filled takes from d what is not set.
 func (s Settings) Filled(d Settings) Settings {
-	for _, p := range []struct{ to, from *[]string }{{&s.Runner, &d.Runner}, {&s.ForkRunner, &d.ForkRunner}, {&s.Folders, &d.Folders}} {
+	for _, p := range []struct{ to, from *[]string }{{&s.Runner, &d.Runner}, {&s.ForkRunner, &d.ForkRunner}, {&s.Folders, &d.Folders}, {&s.Names, &d.Names}} {
 		if len(*p.to) == 0 {
 			*p.to = slices.Clone(*p.from)
 		}
@@ -57,6 +58,7 @@ var (
 	labelForm   = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
 	branchForm  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/-]{0,199}$`)
 	folderForm  = regexp.MustCompile(`^(\.|[A-Za-z0-9_][A-Za-z0-9._/-]{0,199})$`)
+	nameForm    = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._ /+-]{0,59}$`)
 	versionForm = regexp.MustCompile(`^(source|installed|[0-9]+\.[0-9]+\.[0-9]+[0-9A-Za-z.-]{0,60})$`)
 	actionForm  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9-]{0,38}/[A-Za-z0-9._-]{1,100}@[A-Za-z0-9][A-Za-z0-9._/-]{0,99}$`)
 	tagForm     = regexp.MustCompile(`^[A-Za-z0-9._-]{0,100}$`)
@@ -68,6 +70,9 @@ func (s Settings) Check() error {
 	if len(s.Runner) == 0 || len(s.ForkRunner) == 0 || len(s.Folders) == 0 {
 		return fmt.Errorf("a workflow needs the labels of a runner and the folder of a suite")
 	}
+	if len(s.Names) != 0 && len(s.Names) != len(s.Folders) || len(s.Folders) > 1 && len(s.Names) == 0 {
+		return fmt.Errorf("%d suites and %d names for their checks", len(s.Folders), len(s.Names))
+	}
 	for _, c := range []struct {
 		what  string
 		form  *regexp.Regexp
@@ -76,6 +81,7 @@ func (s Settings) Check() error {
 		{"label of a runner", labelForm, append(append([]string{s.Hosted}, s.Runner...), s.ForkRunner...)},
 		{"branch", branchForm, []string{s.Branch}},
 		{"folder of a suite", folderForm, s.Folders},
+		{"name of a suite", nameForm, s.Names},
 		{"version of pawl", versionForm, []string{s.Install}},
 		{"action (OWNER/REPO@COMMIT)", actionForm, []string{s.Action}},
 		{"name of the action's version", tagForm, []string{s.ActionTag}},
@@ -91,4 +97,33 @@ func (s Settings) Check() error {
 		return fmt.Errorf("%q cannot be the place of shared workflows: write OWNER/REPO@COMMIT", s.Shared)
 	}
 	return nil
+}
+
+// WithNames names the checks of several suites after them, or after their folders where a
+// name cannot stand in a workflow. One suite needs no name.
+func (s Settings) WithNames(suites []string) Settings {
+	s.Names = nil
+	if len(s.Folders) == 1 {
+		return s
+	}
+	for i, folder := range s.Folders {
+		name := suites[i]
+		if !nameForm.MatchString(name) || slices.Contains(s.Names, name) {
+			name = strings.TrimLeft(folder, "._/-")
+		}
+		s.Names = append(s.Names, name)
+	}
+	return s
+}
+
+// Checks are the names of the suites' checks.
+func (s Settings) Checks() []string {
+	if len(s.Names) == 0 {
+		return []string{"pawl"}
+	}
+	var list []string
+	for _, name := range s.Names {
+		list = append(list, "pawl / "+name)
+	}
+	return list
 }

@@ -1,0 +1,321 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/goatnote-inc/pawl/internal/build"
+	"github.com/goatnote-inc/pawl/internal/scout"
+	"github.com/goatnote-inc/pawl/internal/suite"
+	"github.com/goatnote-inc/pawl/internal/workflow"
+)
+
+// githubFlags are the flags of pawl init --github.
+type githubFlags struct {
+	on, upgrade bool
+	asked       workflow.Settings
+}
+
+func (g *githubFlags) add(fl *pflag.FlagSet) {
+	fl.BoolVar(&g.on, "github", false, "write what GitHub needs: workflows, a section for pull requests, proposals of rulesets")
+	fl.BoolVar(&g.upgrade, "upgrade", false, "with --github: bring the workflows up to date; what somebody edited is kept")
+	fl.StringVar(&g.asked.Shared, "shared", "", "with --github: call the workflows of `OWNER/REPO@COMMIT` instead of writing them here")
+	fl.StringSliceVar(&g.asked.Folders, "suite", nil, "with --github: `folders` of the suites (default: every pawl.yaml of the repository)")
+	fl.StringSliceVar(&g.asked.Runner, "runner", nil, "with --github: `labels` of the GPU runner (default self-hosted,gpu)")
+	fl.StringSliceVar(&g.asked.ForkRunner, "fork-runner", nil, "with --github: `labels` of the ephemeral GPU runner for forks (default self-hosted,gpu,ephemeral)")
+	fl.StringVar(&g.asked.Branch, "branch", "", "with --github: the default `branch` (default: that of origin)")
+	fl.StringVar(&g.asked.Install, "install", "", "with --github: the `version` of pawl on the runners: a release, source, or installed (default: this one)")
+	fl.StringVar(&g.asked.Action, "action", "", "with --github: the action that installs pawl, as `OWNER/REPO@COMMIT`, for a mirror")
+}
+
+// check finds flags that mean nothing.
+func (g *githubFlags) check(fl *pflag.FlagSet) error {
+	var err error
+	fl.Visit(func(f *pflag.Flag) {
+		if !g.on && slices.Contains([]string{"upgrade", "shared", "suite", "runner", "fork-runner", "branch", "install", "action"}, f.Name) {
+			err = fmt.Errorf("--%s is for --github", f.Name)
+		}
+	})
+	return err
+}
+
+// runGitHub writes what GitHub needs. Without a suite it makes one first.
+func (f *initFlags) runGitHub(ctx context.Context, source string) error {
+	repo, err := build.Open(ctx, ".")
+	if err != nil {
+		return codeError{exitCannot, fmt.Errorf("workflows stand at the top of a git repository: %w\n  git init", err)}
+	}
+	folders, err := suiteFolders(ctx, repo.Root)
+	if err != nil {
+		return err
+	}
+	if len(folders) == 0 && len(f.github.asked.Folders) == 0 && !f.github.upgrade {
+		if err := f.run(ctx, source); err != nil {
+			return err
+		}
+		if folders, err = suiteFolders(ctx, repo.Root); err != nil {
+			return err
+		}
+	}
+	root, err := os.OpenRoot(repo.Root)
+	if err != nil {
+		return fmt.Errorf("look into %s: %w", repo.Root, err)
+	}
+	defer root.Close()
+	w := &githubWriter{root: root, force: f.force, upgrade: f.github.upgrade}
+	if err := w.refuseTarget(); err != nil {
+		return err
+	}
+	s, err := f.githubSettings(ctx, w, repo.Root, folders)
+	if err != nil {
+		return err
+	}
+	if s, err = w.write(s, time.Now()); err != nil {
+		return err
+	}
+	return f.printGitHub(w.document(s))
+}
+
+// suiteFolders are the folders of every suite that git knows or could: the top one first.
+func suiteFolders(ctx context.Context, root string) ([]string, error) {
+	out, err := gitOutput(ctx, root, "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", scout.SuiteFile, "*/"+scout.SuiteFile)
+	if err != nil {
+		return nil, codeError{exitCannot, fmt.Errorf("look for suites in %s: %w", root, err)}
+	}
+	var list []string
+	for name := range strings.SplitSeq(out, "\x00") {
+		if path.Base(name) != scout.SuiteFile {
+			continue
+		}
+		if _, err := os.Stat(filepath.Join(root, filepath.FromSlash(name))); err == nil {
+			list = append(list, path.Dir(name))
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list), nil
+}
+
+// maxSuites is where a list of suites is more likely a mistake.
+const maxSuites = 8
+
+// githubSettings are what the workflows are to be: what the flags say, what an upgrade
+// finds in them, what the repository shows, and otherwise the usual.
+func (f *initFlags) githubSettings(ctx context.Context, w *githubWriter, root string, folders []string) (workflow.Settings, error) {
+	fresh := workflow.Default()
+	fresh.Branch = defaultBranch(ctx, root, fresh.Branch)
+	fresh.Install = "source"
+	if release.MatchString(Version()) {
+		fresh.Install = Version()
+	}
+	if fresh.Action, fresh.ActionTag = f.github.asked.Action, ""; fresh.Action == "" {
+		fresh.Action, fresh.ActionTag = ownAction(ctx)
+	}
+	asked := f.github.asked
+	for i, folder := range asked.Folders {
+		asked.Folders[i] = path.Clean(filepath.ToSlash(folder))
+	}
+	if len(folders) > 0 {
+		fresh.Folders = folders
+	}
+	var s workflow.Settings
+	switch st, there := w.installed(); {
+	case there && !f.github.upgrade && !f.force:
+		return s, usageError{fmt.Errorf("%s is there already\n  pawl init --github --upgrade brings the workflows up to date", gateFile)}
+	case !there && f.github.upgrade:
+		return s, usageError{fmt.Errorf("there is no %s that pawl wrote, so there is nothing to upgrade\n  pawl init --github writes it", gateFile)}
+	case f.github.upgrade:
+		s = workflow.Merge(asked, st.Settings, fresh)
+	default:
+		s = asked.Filled(fresh)
+	}
+	if len(s.Folders) > maxSuites {
+		return s, usageError{fmt.Errorf("the repository has %d suites: name those to gate, the main one first\n  pawl init --github --suite %s", len(s.Folders), strings.Join(s.Folders[:2], ","))}
+	}
+	if err := s.WithNames(s.Folders).Check(); err != nil {
+		return s, usageError{err}
+	}
+	return s, nil
+}
+
+const gateFile = workflow.Folder + "/pawl-gate.yml"
+
+// githubWriter writes into a repository, and remembers what.
+type githubWriter struct {
+	root           *os.Root
+	force, upgrade bool
+	changes        []githubChange
+	notes          []string
+}
+
+// read is what is there; nil when nothing is.
+func (w *githubWriter) read(name string) []byte {
+	text, err := w.root.ReadFile(filepath.FromSlash(name))
+	if err != nil {
+		return nil
+	}
+	return append([]byte{}, text...)
+}
+
+func (w *githubWriter) installed() (workflow.Stamp, bool) {
+	return workflow.ReadStamp(w.read(gateFile))
+}
+
+// refuseTarget stops at a workflow that would make all of this worthless.
+func (w *githubWriter) refuseTarget() error {
+	for name, text := range workflowFiles(w.root) {
+		for _, p := range workflow.Check(name, text) {
+			if p.Rule == "pull-request-target" {
+				return usageError{fmt.Errorf("%s:%d: %s", p.Path, p.Line, p.Message)}
+			}
+		}
+	}
+	return nil
+}
+
+// put writes a file, and the folders above it.
+func (w *githubWriter) put(name string, text []byte) error {
+	name = filepath.FromSlash(name)
+	if err := w.root.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		return fmt.Errorf("write %s: %w", name, err)
+	}
+	if err := w.root.WriteFile(name, text, 0o644); err != nil {
+		return fmt.Errorf("write %s: %w", name, err)
+	}
+	return nil
+}
+
+// write writes everything. The suites come first: where one cannot be read, no other file
+// has been written. What they are called becomes part of the settings.
+func (w *githubWriter) write(s workflow.Settings, now time.Time) (workflow.Settings, error) {
+	var names []string
+	var baselines string
+	for _, folder := range s.Folders {
+		loaded, err := w.extendSuite(path.Join(folder, scout.SuiteFile), s.Branch, now)
+		if err != nil {
+			return s, err
+		}
+		names = append(names, loaded.Name)
+		if loaded.Baseline.Keep == "branch" {
+			baselines = loaded.Baseline.Branch
+		}
+	}
+	s = s.WithNames(names)
+	files, err := workflow.Render(s, Version())
+	if err != nil {
+		return s, usageError{err}
+	}
+	for _, c := range workflow.Plan(files, w.read, w.force) {
+		if err := w.apply(c); err != nil {
+			return s, err
+		}
+	}
+	if w.upgrade {
+		return s, nil
+	}
+	for _, file := range append(workflow.Rulesets(s.Checks(), baselines), workflow.Lint(s)) {
+		if w.read(file.Path) != nil && !w.force {
+			continue // it is theirs, or from an earlier time and adapted
+		}
+		if err := w.apply(workflow.Change{File: file, Deed: workflow.Create}); err != nil {
+			return s, err
+		}
+	}
+	return s, w.pullRequest()
+}
+
+// apply does what is planned for a file.
+func (w *githubWriter) apply(c workflow.Change) error {
+	done := githubChange{Path: c.Path, Deed: c.Deed, Why: c.Why}
+	switch c.Deed {
+	case workflow.Same:
+	case workflow.Keep:
+		done.New = c.Path + workflow.Beside
+		if err := w.put(done.New, c.Text); err != nil {
+			return err
+		}
+	default:
+		if err := w.put(c.Path, c.Text); err != nil {
+			return err
+		}
+	}
+	w.changes = append(w.changes, done)
+	return nil
+}
+
+// extendSuite adds the keys of a gate to a suite that has none, and reads what came of it.
+func (w *githubWriter) extendSuite(name, branch string, now time.Time) (*suite.Suite, error) {
+	full := filepath.Join(w.root.Name(), filepath.FromSlash(name))
+	loaded, err := suite.Load(full)
+	if err != nil {
+		return nil, err
+	}
+	if w.upgrade {
+		return loaded, nil // what a gate needs of it was added at the time, or taken out since
+	}
+	before := w.read(name)
+	text, added, err := workflow.AddKeys(before, branch, now)
+	if err != nil {
+		w.notes = append(w.notes, fmt.Sprintf("%s: %v: add gate: {mode: advise, since: %s} yourself", name, err, now.Format(time.DateOnly)))
+		return loaded, nil
+	}
+	if added == nil {
+		return loaded, nil
+	}
+	if err := w.put(name, text); err != nil {
+		return nil, err
+	}
+	if loaded, err = suite.Load(full); err != nil {
+		return nil, errors.Join(fmt.Errorf("%s cannot be read with what was added to it, so it is as it was: %w", name, err), w.put(name, before))
+	}
+	w.changes = append(w.changes, githubChange{Path: name, Deed: "extended", Why: "with " + strings.Join(added, " and ")})
+	return loaded, nil
+}
+
+// pullRequest adds a section to the text that pull requests begin with.
+func (w *githubWriter) pullRequest() error {
+	name, text := workflow.PullRequestPlaces[0], []byte(nil)
+	for _, place := range workflow.PullRequestPlaces {
+		if there := w.read(place); there != nil {
+			name, text = place, there
+			break
+		}
+	}
+	longer := workflow.PullRequest(text)
+	if longer == nil {
+		return nil
+	}
+	deed := workflow.Create
+	if text != nil {
+		deed = "extended"
+	}
+	return w.apply(workflow.Change{File: workflow.File{Path: name, Text: longer}, Deed: deed})
+}
+
+// workflowFiles are the workflows of a repository that have to do with pawl.
+func workflowFiles(root *os.Root) map[string][]byte {
+	list := map[string][]byte{}
+	entries, err := fs.ReadDir(root.FS(), workflow.Folder)
+	if err != nil {
+		return list
+	}
+	for _, e := range entries {
+		name := path.Join(workflow.Folder, e.Name())
+		if ext := path.Ext(name); ext != ".yml" && ext != ".yaml" || !e.Type().IsRegular() {
+			continue
+		}
+		if text, err := root.ReadFile(name); err == nil && workflow.Mentions(text) {
+			list[name] = text
+		}
+	}
+	return list
+}

@@ -1,0 +1,81 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/goatnote-inc/pawl/internal/workflow"
+)
+
+// githubDoc is the answer of pawl init --github, for programs.
+type githubDoc struct {
+	Files    []githubChange    `json:"files"`
+	ByHand   []string          `json:"by_hand,omitempty"` // what only a person can do, in GitHub's settings
+	Notes    []string          `json:"notes,omitempty"`
+	Settings workflow.Settings `json:"settings"`
+}
+
+type githubChange struct {
+	Path string        `json:"path"`
+	Deed workflow.Deed `json:"deed"`
+	Why  string        `json:"why,omitempty"`
+	New  string        `json:"new,omitempty"` // where the text lies that would have replaced it
+}
+
+func (w *githubWriter) document(s workflow.Settings) githubDoc {
+	d := githubDoc{Files: w.changes, Notes: w.notes, Settings: s}
+	if _, ref, _ := strings.Cut(s.Action, "@"); !fullCommit.MatchString(ref) {
+		d.Notes = append(d.Notes, fmt.Sprintf("the commit of %s could not be found out: pin it with pawl init --github --upgrade --action OWNER/REPO@COMMIT", s.Action))
+	}
+	if w.upgrade {
+		return d
+	}
+	d.ByHand = []string{
+		fmt.Sprintf("Settings > Actions > Runners: give the GPU runner the labels %s. For pull requests from forks: an ephemeral one with %s.",
+			strings.Join(s.Runner, ", "), strings.Join(s.ForkRunner, ", ")),
+		"Settings > Environments: make pawl-fork, with required reviewers. Settings > Actions > General: require approval for all external contributors.",
+		"Settings > Rules > Rulesets > Import a ruleset: " + strings.Join(w.rulesets(), ", then ") + ".",
+	}
+	return d
+}
+
+func (w *githubWriter) rulesets() []string {
+	list := []string{".github/pawl-ruleset.json"}
+	if w.read(".github/pawl-ruleset-baseline.json") != nil {
+		list = append(list, ".github/pawl-ruleset-baseline.json")
+	}
+	return list
+}
+
+func (f *initFlags) printGitHub(d githubDoc) error {
+	if f.json {
+		e := json.NewEncoder(f.Out)
+		e.SetEscapeHTML(false)
+		e.SetIndent("", "  ")
+		return e.Encode(d)
+	}
+	var b strings.Builder
+	for _, c := range d.Files {
+		fmt.Fprintf(&b, "%-10s  %s", c.Deed, c.Path)
+		if c.Why != "" {
+			fmt.Fprintf(&b, "  (%s)", c.Why)
+		}
+		b.WriteByte('\n')
+		if c.New != "" {
+			fmt.Fprintf(&b, "%-10s  the new one is %s: diff %s %s\n", "", c.New, c.Path, c.New)
+		}
+	}
+	for _, n := range d.Notes {
+		fmt.Fprintf(&b, "note: %s\n", n)
+	}
+	if len(d.ByHand) > 0 {
+		b.WriteString("\nby hand, on GitHub:\n")
+		for i, text := range d.ByHand {
+			fmt.Fprintf(&b, "  %d. %s\n", i+1, text)
+		}
+		b.WriteString("\nnext:\n  pawl doctor --github    # are the workflows safe?\n  git add --all           # then commit, push, and open a pull request\n")
+	}
+	_, err := fmt.Fprint(f.Out, b.String())
+	return err
+}

@@ -1,0 +1,57 @@
+package workflow
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// A block is a key of pawl.yaml that a gate in pull requests needs, and what to write where
+// the suite does not have it.
+type block struct{ key, text string }
+
+func blocks(branch string, today time.Time) []block {
+	baseline := "# The best confirmed commit of every case, on a branch of its own.\nbaseline:\n  keep: branch\n  remote: origin\n"
+	if branch != "main" {
+		baseline += "  main: " + branch + "\n"
+	}
+	return []block{
+		{"baseline", baseline},
+		{"gate", "# Reports, and fails nobody yet. After two weeks the report proposes to enforce.\ngate:\n  mode: advise\n  since: " + today.Format(time.DateOnly) + "\n"},
+	}
+}
+
+// AddKeys adds to a suite what it lacks for pull requests, at its end, and leaves every
+// byte of it alone. branch is the default one. It names what it added.
+func AddKeys(suite []byte, branch string, today time.Time) (text []byte, added []string, err error) {
+	var root yaml.Node
+	if err := yaml.Unmarshal(suite, &root); err != nil {
+		return nil, nil, fmt.Errorf("it is no YAML: %w", err)
+	}
+	if len(root.Content) != 1 || root.Content[0].Kind != yaml.MappingNode || root.Content[0].Style&yaml.FlowStyle != 0 {
+		return nil, nil, errors.New("it is not written as a list of keys, so nothing can be added at its end")
+	}
+	if bytes.Contains(suite, []byte("\n...")) || bytes.Contains(suite, []byte("\n---")) {
+		return nil, nil, errors.New("it says where its document ends, so nothing can be added behind it")
+	}
+	text = bytes.TrimRight(suite, "\r\n")
+	text = append(bytes.Clone(text), '\n')
+	for _, b := range blocks(branch, today) {
+		if get(root.Content[0], b.key) == nil {
+			text = append(append(text, '\n'), b.text...)
+			added = append(added, b.key)
+		}
+	}
+	if added == nil {
+		return suite, nil, nil
+	}
+	// A suite can be indented, or end in the middle of something: then this is no end.
+	var longer yaml.Node
+	if yaml.Unmarshal(text, &longer) != nil || len(longer.Content) != 1 || len(longer.Content[0].Content) != len(root.Content[0].Content)+2*len(added) {
+		return nil, nil, errors.New("nothing can be added at its end")
+	}
+	return text, added, nil
+}

@@ -1,0 +1,30 @@
+package workflow
+
+import (
+	"bytes"
+	_ "embed"
+)
+
+//go:embed templates/pull_request.md
+var pullRequest []byte
+
+// PullRequestPlaces are where GitHub looks for the text that a pull request begins with.
+// The first is where pawl writes one where there is none.
+var PullRequestPlaces = []string{
+	".github/pull_request_template.md", ".github/PULL_REQUEST_TEMPLATE.md",
+	"pull_request_template.md", "PULL_REQUEST_TEMPLATE.md",
+	"docs/pull_request_template.md", "docs/PULL_REQUEST_TEMPLATE.md",
+}
+
+// PullRequest adds pawl's section to a template of pull requests; nil where it is there.
+func PullRequest(text []byte) []byte {
+	first, _, _ := bytes.Cut(pullRequest, []byte("\n"))
+	if bytes.Contains(text, first[:len("<!-- pawl:")]) {
+		return nil
+	}
+	text = bytes.TrimRight(text, "\n")
+	if len(text) > 0 {
+		text = append(text, "\n\n"...)
+	}
+	return append(text, pullRequest...)
+}
