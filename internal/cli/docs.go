@@ -17,6 +17,7 @@ const (
 	harnessPage = "/how-to/write-a-harness.md"
 	fuzzPage    = "/how-to/fuzz.md"
 	checkedPage = "/how-to/checked.md"
+	commentPage = "/reference/comment.md"
 )
 
 // docsFor is the page to read after an error; empty where there is nothing to explain.

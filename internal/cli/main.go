@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -26,6 +27,10 @@ type IO struct {
 	// OutScreen and ErrScreen tell the size of the terminal that a stream is; nil for
 	// one that is none.
 	OutScreen, ErrScreen func() (width, height int)
+	// Now and Sleep are the clock of commands that wait for somebody else; nil for the
+	// real one.
+	Now   func() time.Time
+	Sleep func(ctx context.Context, d time.Duration) error
 
 	mu   sync.Mutex
 	over func(string) // says something while a picture is drawn on Err; nil to just print it

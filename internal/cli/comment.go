@@ -1,0 +1,150 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/goatnote-inc/pawl/internal/forge"
+	"github.com/goatnote-inc/pawl/internal/notice"
+	"github.com/goatnote-inc/pawl/internal/suite"
+)
+
+// commentFlags are the flags of pawl comment.
+type commentFlags struct {
+	*globals
+	suite, name      string
+	results          string
+	run              int64
+	start, untouched bool
+	repo, sha        string
+	pull             int
+	workflow         string
+	dryRun, quiet    bool
+	fail, json       bool
+}
+
+func newComment(g *globals) *cobra.Command {
+	f := commentFlags{globals: g}
+	cmd := &cobra.Command{
+		Use:   "comment",
+		Short: "Tell a pull request what a run measured: one report, one check",
+		Long: `Publishes the results of pawl run on GitHub: a section of the one report on the pull
+request, and the check "pawl" on its head commit. It runs where nothing of the change
+runs, in a checkout of the base, with a token that may write.
+
+The results are taken as a stranger's. The verdict is computed again from the samples, by
+the policy, the gate and the quarantines of the suite in this folder. Which pull request
+and which commit are meant is GitHub's word, never the results'. What a fork measured is
+labelled so, and its check is neutral, never green.
+
+In GitHub Actions everything is found by itself; without a flag the event says what to
+do: a run of the gate that ended or began (workflow_run), or a comment that accepts a
+regression (issue_comment).
+
+Exit code: 0 published, whatever the conclusion, or nothing to publish; 1 with --fail
+when the check failed; 3 when GitHub refuses.`,
+		Example: `  pawl comment --start                  # the check is in progress
+  pawl comment --results results        # what pawl run --out results left
+  pawl comment --from-run 123456789     # what another run left as its artifact
+  pawl comment --results results --pull 7 --dry-run`,
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.main(cmd.Context()) },
+	}
+	fl := cmd.Flags()
+	fl.StringVar(&f.results, "results", "", "publish what this `folder` holds")
+	fl.Int64Var(&f.run, "from-run", 0, "publish the artifact of this workflow run, by its `ID`")
+	fl.BoolVar(&f.start, "start", false, "say that measuring has begun")
+	fl.BoolVar(&f.untouched, "untouched", false, "say that the change touches no kernel")
+	fl.StringVarP(&f.suite, "suite", "f", "", "suite `file` of the base (default pawl.yaml)")
+	fl.StringVar(&f.name, "name", "", "name of the suite in the check, where a repository has several: pawl / `NAME`")
+	fl.StringVar(&f.repo, "repo", "", "`OWNER/NAME` (default: that of the workflow)")
+	fl.IntVar(&f.pull, "pull", 0, "`number` of the pull request (default: that of the event)")
+	fl.StringVar(&f.sha, "sha", "", "head `commit` (default: that of the event, or of the pull request)")
+	fl.StringVar(&f.workflow, "workflow", gateWorkflow, "`file` of the gate: runs of others are refused")
+	fl.BoolVar(&f.quiet, "quiet", false, "begin no report where nothing changed")
+	fl.BoolVar(&f.dryRun, "dry-run", false, "print what would be written, and write nothing")
+	fl.BoolVar(&f.fail, "fail", false, "exit with 1 when the check failed")
+	fl.BoolVar(&f.json, "json", false, "what was published as JSON on stdout")
+	return cmd
+}
+
+// gateWorkflow is where pawl init --github puts the gate.
+const gateWorkflow = ".github/workflows/pawl-gate.yml"
+
+// commentMemory is what publishing may use: whoever sends results can make them as large
+// as the limits allow, and the runner has other work.
+const commentMemory = 160 << 20
+
+func (f *commentFlags) main(ctx context.Context) error {
+	if f.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(commentMemory)
+	}
+	modes := 0
+	for _, named := range []bool{f.results != "", f.run != 0, f.start, f.untouched} {
+		if named {
+			modes++
+		}
+	}
+	if modes > 1 {
+		return usageError{errors.New("of --results, --from-run, --start and --untouched only one can be meant")}
+	}
+	p, err := f.publisher(ctx)
+	if err == nil {
+		err = p.publish(ctx)
+	}
+	if nothing, ok := errors.AsType[nothingToSay](err); ok {
+		err = p.tell(published{Skipped: nothing.Error()})
+	}
+	if err != nil {
+		return harmlessError{err}
+	}
+	return nil
+}
+
+// nothingToSay is why nothing is published, and that is as it should be.
+type nothingToSay struct{ error }
+
+func nothing(format string, args ...any) error { return nothingToSay{fmt.Errorf(format, args...)} }
+
+// publisher is one call of pawl comment.
+type publisher struct {
+	*commentFlags
+	forge place
+	event event
+	repo  forge.Repo
+	base  *suite.Suite // of the checkout here; nil where there is none yet
+	path  string       // of its file
+	now   time.Time
+}
+
+func (p *publisher) publish(ctx context.Context) error {
+	t, err := p.target(ctx)
+	if err != nil {
+		return err
+	}
+	url := t.runURL
+	switch {
+	case p.start, t.running:
+		return p.post(ctx, t, notice.Notice{Check: notice.Started(p.name, t.sha, url, p.now)})
+	case p.untouched:
+		check := notice.Untouched(p.name, t.sha)
+		check.URL = url
+		return p.post(ctx, t, notice.Notice{Check: check, Summary: check.Summary})
+	}
+	in := notice.Input{
+		SHA: t.sha, Suite: p.name, Fork: t.fork, Now: p.now,
+		Links: notice.Links{Run: url, Help: docsFolder + commentPage},
+	}
+	if err := p.fill(ctx, &t, &in); err != nil {
+		return err
+	}
+	in.Gate.Quiet = in.Gate.Quiet || p.quiet
+	n := notice.New(in)
+	n.Check.URL = url
+	n.Section.Quiet = n.Section.Quiet || t.silent
+	return p.post(ctx, t, n)
+}

@@ -1,0 +1,113 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/goatnote-inc/pawl/internal/bench"
+	"github.com/goatnote-inc/pawl/internal/build"
+	"github.com/goatnote-inc/pawl/internal/claim"
+	"github.com/goatnote-inc/pawl/internal/forge"
+	"github.com/goatnote-inc/pawl/internal/forge/github"
+	"github.com/goatnote-inc/pawl/internal/notice"
+	"github.com/goatnote-inc/pawl/internal/suite"
+	"github.com/goatnote-inc/pawl/measure"
+)
+
+// judge decides again from the samples, by the base's word.
+func (p *publisher) judge(ctx context.Context, t target, c claim.Claim, in *notice.Input) error {
+	terms := claim.Terms{Suite: p.base, Heads: t.heads, Base: p.isBase(ctx, t)}
+	if other := c.Elsewhere(terms); len(other) > 0 {
+		in.ToolFailed = "It measured something else: " + strings.Join(other, "; ") + "."
+		return nil
+	}
+	var err error
+	if terms.Definition, err = p.redefined(ctx, t, c.Run); err != nil {
+		return err
+	}
+	run, whole, err := c.Hold(terms)
+	if err != nil {
+		in.ToolFailed = err.Error() + "."
+		return nil
+	}
+	j := notice.Judge(run, whole, bench.Policy(p.base), in.Accepted != nil, p.now)
+	in.Run, in.Result, in.Drift, in.Quarantined, in.Released = run, j.Result, j.Drift, j.Quarantined, j.Released
+	return nil
+}
+
+// redefined is what the change's suite says otherwise than the base's. It is read from
+// the forge: the record was made by the change.
+func (p *publisher) redefined(ctx context.Context, t target, run *measure.Run) (*measure.Definition, error) {
+	folder, file := p.inRepository(ctx)
+	name := filepath.ToSlash(filepath.Join(folder, file))
+	text, err := p.forge.File(ctx, t.sha, name)
+	switch {
+	case errors.Is(err, github.ErrGone):
+		return &measure.Definition{Changed: []string{file + " (it is gone)"}}, nil
+	case err != nil && p.dryRun:
+		if run.Suite.Digest == p.base.Digest {
+			return nil, nil
+		}
+		return &measure.Definition{Changed: []string{file}}, nil
+	case err != nil:
+		return nil, err
+	}
+	if was, err := os.ReadFile(p.path); err == nil && bytes.Equal(was, text) {
+		return nil, nil
+	}
+	is, err := suite.Parse(file, text)
+	if err != nil { // it extends others, or nobody can read it
+		return &measure.Definition{Changed: []string{file}}, nil
+	}
+	r := is.Redefines(p.base)
+	if len(r.Changed) == 0 {
+		return nil, nil
+	}
+	return &measure.Definition{Changed: r.Changed, Cases: r.Cases}, nil
+}
+
+// inRepository is where the suite stands in its repository.
+func (p *publisher) inRepository(ctx context.Context) (folder, file string) {
+	file = filepath.Base(p.path)
+	abs, err := filepath.Abs(p.path)
+	if err != nil {
+		return ".", file
+	}
+	repo, err := build.Open(ctx, filepath.Dir(abs))
+	if err != nil {
+		return ".", file
+	}
+	real, err := filepath.EvalSymlinks(filepath.Dir(abs))
+	if err != nil {
+		return ".", file
+	}
+	if folder, err = filepath.Rel(repo.Root, real); err != nil || strings.HasPrefix(folder, "..") {
+		return ".", file
+	}
+	return filepath.ToSlash(folder), file
+}
+
+// acceptance is the word of somebody who may, for exactly this head.
+func (p *publisher) acceptance(ctx context.Context, pull forge.Pull) (*notice.Acceptance, error) {
+	comments, err := p.forge.Comments(ctx, pull.Number)
+	if err != nil {
+		return nil, err
+	}
+	asked := map[string]bool{}
+	return notice.FindAcceptance(comments, pull.HeadSHA, func(user string) bool {
+		if may, ok := asked[user]; ok {
+			return may
+		}
+		has, err := p.forge.Permission(ctx, user)
+		if err != nil {
+			p.say(logText(fmt.Sprintf("pawl: what %s may do is not known, so their word does not count: %v", user, err)))
+		}
+		asked[user] = err == nil && notice.MayAccept(has, p.base.Gate.Accept)
+		return asked[user]
+	}), nil
+}

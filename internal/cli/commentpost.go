@@ -1,0 +1,131 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/goatnote-inc/pawl/internal/forge"
+	"github.com/goatnote-inc/pawl/internal/notice"
+	"github.com/goatnote-inc/pawl/internal/report"
+)
+
+// published is what was done, for programs.
+type published struct {
+	Pull       int              `json:"pull,omitempty"`
+	SHA        string           `json:"sha,omitempty"`
+	Check      string           `json:"check,omitempty"` // its name
+	Status     forge.Status     `json:"status,omitempty"`
+	Conclusion forge.Conclusion `json:"conclusion,omitempty"`
+	Title      string           `json:"title,omitempty"`
+	CheckURL   string           `json:"check_url,omitempty"`
+	ReportURL  string           `json:"report_url,omitempty"`
+	Report     string           `json:"report,omitempty"` // the section, where nothing was written
+	Skipped    string           `json:"skipped,omitempty"`
+}
+
+// post writes the check, then the report, then the summary of the job: the check is what
+// a merge waits for.
+func (p *publisher) post(ctx context.Context, t target, n notice.Notice) error {
+	done := published{SHA: t.sha, Check: n.Check.Name, Status: n.Check.Status, Conclusion: n.Check.Conclusion, Title: n.Check.Title}
+	reports := t.pull != nil && !t.stale && n.Section.Body != ""
+	if t.pull != nil {
+		done.Pull = t.pull.Number
+	}
+	if p.dryRun {
+		done.Report = n.Section.Body
+		return p.tell(done)
+	}
+	var err error
+	if done.CheckURL, err = p.forge.SetCheck(ctx, n.Check); err != nil {
+		return err
+	}
+	if reports {
+		if done.ReportURL, err = p.forge.Report(ctx, t.pull.Number, n.Section); err != nil {
+			return err
+		}
+	}
+	if err := p.summarise(n.Summary); err != nil {
+		return err
+	}
+	if err := p.tell(done); err != nil {
+		return err
+	}
+	if p.fail && n.Check.Conclusion == forge.Failure {
+		return codeError{exitNo, fmt.Errorf("the check failed: %s", report.Plain(n.Check.Title))}
+	}
+	return nil
+}
+
+// summarise adds to the page of the job.
+func (p *publisher) summarise(text string) error {
+	path := p.Getenv("GITHUB_STEP_SUMMARY")
+	if path == "" || text == "" {
+		return nil
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o644)
+	if err != nil {
+		return fmt.Errorf("write the job's summary: %w", err)
+	}
+	if _, err := f.WriteString(text + "\n"); err != nil {
+		f.Close()
+		return fmt.Errorf("write the job's summary: %w", err)
+	}
+	return f.Close()
+}
+
+// tell says what was done.
+func (p *publisher) tell(done published) error {
+	if p.json {
+		var b bytes.Buffer
+		e := json.NewEncoder(&b)
+		e.SetIndent("", "  ")
+		if err := e.Encode(done); err != nil {
+			return err
+		}
+		_, err := p.Out.Write(bytes.ReplaceAll(b.Bytes(), []byte("##["), []byte(`\u0023#[`)))
+		return err
+	}
+	if done.Skipped != "" {
+		_, err := fmt.Fprintf(p.Out, "nothing is published: %s\n", logText(done.Skipped))
+		return err
+	}
+	what := string(done.Status)
+	if done.Conclusion != "" {
+		what = string(done.Conclusion)
+	}
+	if done.Title != "" {
+		what += ": " + done.Title
+	}
+	fmt.Fprintf(p.Out, "check %q on %.12s is %s\n", logText(done.Check), done.SHA, logText(what))
+	switch {
+	case done.Report != "":
+		for line := range strings.Lines(done.Report) { // each set off, so that none begins a line
+			fmt.Fprintf(p.Out, "| %s\n", logText(line))
+		}
+	case done.ReportURL != "":
+		fmt.Fprintf(p.Out, "report on pull request %d: %s\n", done.Pull, logText(done.ReportURL))
+	}
+	return nil
+}
+
+// logText makes a line of strangers' text fit for the log of a workflow: the runner takes
+// lines that begin with "::" for commands, and "##[" anywhere in a line.
+func logText(s string) string {
+	var lines []string
+	for line := range strings.Lines(s) {
+		lines = append(lines, report.Plain(line))
+	}
+	return commands.Replace(strings.Join(lines, "\n  "))
+}
+
+var commands = strings.NewReplacer("::", ": :", "##[", "## [")
+
+// harmlessError is an error of which the text goes to such a log.
+type harmlessError struct{ error }
+
+func (e harmlessError) Error() string { return logText(e.error.Error()) }
+func (e harmlessError) Unwrap() error { return e.error }

@@ -1,0 +1,190 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/goatnote-inc/pawl/internal/forge"
+	"github.com/goatnote-inc/pawl/internal/forge/github"
+	"github.com/goatnote-inc/pawl/internal/notice"
+)
+
+// target is what is told of something: by the word of GitHub alone.
+type target struct {
+	pull    *forge.Pull // nil for a merge group, or a run by hand
+	sha     string      // the head
+	heads   []string    // commits that the head may be measured as
+	bases   []string    // commits that it may be compared with; see isBase
+	byHand  bool        // somebody who may write chose the base
+	fork    bool
+	stale   bool  // the pull request has a newer head: its report is not this one's
+	running bool  // the run has not ended
+	run     int64 // whose artifact holds the results; 0 for a folder
+	runURL  string
+	silent  bool // there is nothing that a new report would be worth
+	ended   string
+}
+
+// target finds what is meant. The flags come first, then the event.
+func (p *publisher) target(ctx context.Context) (target, error) {
+	named := p.results != "" || p.start || p.untouched
+	switch e := p.event; {
+	case p.run != 0:
+		return p.ofRun(ctx, p.run)
+	case !named && e.name == "workflow_run" && e.WorkflowRun != nil:
+		return p.ofRun(ctx, e.WorkflowRun.ID)
+	case !named && e.name == "issue_comment":
+		return p.ofComment(ctx)
+	case !named:
+		return target{}, usageError{errors.New("what is to be published? Name --results DIR, --from-run ID, --start or --untouched")}
+	case p.pull != 0:
+		return p.ofPull(ctx, p.pull)
+	case e.PullRequest != nil:
+		return p.ofEvent(ctx, *e.PullRequest)
+	case e.MergeGroup != nil:
+		return target{sha: e.MergeGroup.Head, heads: []string{e.MergeGroup.Head}, bases: []string{e.MergeGroup.Base}, runURL: p.ownRun()}, nil
+	default:
+		return p.ofCommit()
+	}
+}
+
+// ownRun is the page of the run that this is a job of.
+func (p *publisher) ownRun() string {
+	server, id := p.Getenv("GITHUB_SERVER_URL"), p.Getenv("GITHUB_RUN_ID")
+	if _, err := strconv.ParseInt(id, 10, 64); err != nil || server == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s/%s/actions/runs/%s", strings.TrimRight(server, "/"), p.repo, id)
+}
+
+// ofCommit is a commit without a pull request: a run that somebody started by hand.
+func (p *publisher) ofCommit() (target, error) {
+	sha := p.sha
+	if sha == "" {
+		sha = p.Getenv("GITHUB_SHA")
+	}
+	if sha == "" {
+		return target{}, usageError{errors.New("of which commit? Name it with --sha, or the pull request with --pull")}
+	}
+	return target{sha: sha, heads: []string{sha}, byHand: true, runURL: p.ownRun()}, nil
+}
+
+// ofPull is a pull request that the user named.
+func (p *publisher) ofPull(ctx context.Context, number int) (target, error) {
+	pull, err := p.forge.Pull(ctx, number)
+	if err != nil {
+		return target{}, err
+	}
+	t := target{pull: &pull, sha: pull.HeadSHA, heads: []string{pull.HeadSHA}, bases: []string{pull.BaseSHA}, fork: pull.Fork, runURL: p.ownRun()}
+	if p.sha != "" && p.sha != pull.HeadSHA {
+		t.sha, t.heads, t.stale = p.sha, []string{p.sha}, true
+	}
+	return t, nil
+}
+
+// ofEvent is the pull request that the workflow runs for. What was measured is the head of
+// the event; the pull request may have another one by now.
+func (p *publisher) ofEvent(ctx context.Context, e eventPull) (target, error) {
+	t := target{sha: e.Head.SHA, heads: []string{e.Head.SHA}, bases: []string{e.Base.SHA}, fork: e.fork(), runURL: p.ownRun()}
+	if p.event.name == "pull_request" {
+		if merge := p.Getenv("GITHUB_SHA"); merge != "" { // GitHub's own merge of head and base
+			t.heads = append(t.heads, merge)
+		}
+	}
+	if p.start || p.untouched {
+		return t, nil // only the head is told
+	}
+	pull, err := p.forge.Pull(ctx, e.Number)
+	if err != nil {
+		if p.dryRun {
+			return t, nil
+		}
+		return t, err
+	}
+	t.pull, t.fork = &pull, t.fork || pull.Fork
+	t.stale = pull.HeadSHA != t.sha || !pull.Open
+	return t, nil
+}
+
+// ofRun is the one open pull request whose head a run of the gate had.
+func (p *publisher) ofRun(ctx context.Context, id int64) (target, error) {
+	run, err := p.forge.Run(ctx, id)
+	if err != nil {
+		return target{}, err
+	}
+	switch {
+	case run.Workflow != p.workflow:
+		return target{}, codeError{exitUsage, fmt.Errorf("run %d is of %q, and only runs of %s are published: --workflow names another gate", id, run.Workflow, p.workflow)}
+	case run.Event != "pull_request":
+		return target{}, nothing("run %d was started by %s: it publishes its results itself", id, run.Event)
+	}
+	pulls, err := p.forge.PullsOf(ctx, run.Head)
+	if err != nil {
+		return target{}, err
+	}
+	if len(pulls) != 1 {
+		return target{}, nothing("%d open pull requests have the head of run %d (branch %q at %.12s): there has to be exactly one", len(pulls), id, run.Head.Branch, run.Head.SHA)
+	}
+	return p.ofPullRun(pulls[0], run), nil
+}
+
+func (p *publisher) ofPullRun(pull forge.Pull, run forge.Run) target {
+	return target{
+		pull: &pull, sha: pull.HeadSHA, heads: []string{pull.HeadSHA}, bases: []string{pull.BaseSHA},
+		fork: pull.Fork || run.Fork, running: run.Status != "completed", run: run.ID, runURL: run.URL, ended: run.Conclusion,
+	}
+}
+
+// ofComment is the pull request that somebody commented on, where the comment accepts
+// something: what its last run measured is published once more.
+func (p *publisher) ofComment(ctx context.Context) (target, error) {
+	e := p.event
+	if e.Issue == nil || e.Issue.Pull == nil || e.Comment == nil || e.Action != "created" {
+		return target{}, nothing("this comment is on no pull request, or not a new one")
+	}
+	if _, _, ok := notice.ParseAccept(e.Comment.Body); !ok {
+		return target{}, nothing("this comment accepts nothing: the line is %s", notice.AcceptLine("SHA"))
+	}
+	pull, err := p.forge.Pull(ctx, e.Issue.Number)
+	if err != nil {
+		return target{}, err
+	}
+	if !pull.Open {
+		return target{}, nothing("pull request %d is closed", pull.Number)
+	}
+	runs, err := p.forge.Runs(ctx, github.RunQuery{Workflow: p.workflow, HeadSHA: pull.HeadSHA})
+	if err != nil {
+		return target{}, err
+	}
+	head := forge.Head{Repo: pull.HeadRepo, Branch: pull.HeadBranch, SHA: pull.HeadSHA}
+	i := slices.IndexFunc(runs, func(r forge.Run) bool {
+		return r.Workflow == p.workflow && r.Event == "pull_request" && r.Head == head && r.Status == "completed"
+	})
+	if i < 0 {
+		return target{}, nothing("no run of %s has ended for %.12s yet: the acceptance counts when one does", p.workflow, pull.HeadSHA)
+	}
+	return p.ofPullRun(pull, runs[i]), nil
+}
+
+// isBase tells whether the head may be compared with a commit: where the base branch
+// stood, or where the change left it.
+func (p *publisher) isBase(ctx context.Context, t target) func(string) bool {
+	return func(commit string) bool {
+		if t.byHand || commit != "" && slices.Contains(t.bases, commit) {
+			return commit != ""
+		}
+		if commit == "" || len(t.bases) == 0 {
+			return false
+		}
+		common, err := p.forge.MergeBase(ctx, t.bases[0], t.sha)
+		if err != nil {
+			p.say(logText(fmt.Sprintf("pawl: where the change began is not known: %v", err)))
+			return false
+		}
+		return common == commit
+	}
+}
