@@ -32,8 +32,12 @@ func short(sha string) string { return sha[:min(len(sha), 7)] }
 // nothing.
 func ParseAccept(body string) (sha, reason string, ok bool) {
 	for text := range strings.Lines(body) {
-		if m := acceptShape.FindStringSubmatch(strings.TrimRight(text, " \t\r\n")); m != nil && m[2] != "REASON" {
-			return m[1], report.Plain(m[2]), true
+		m := acceptShape.FindStringSubmatch(strings.TrimRight(text, " \t\r\n"))
+		if m == nil {
+			continue
+		}
+		if reason = report.Plain(m[2]); reason != "" && reason != "REASON" {
+			return m[1], reason, true
 		}
 	}
 	return "", "", false

@@ -1,13 +1,11 @@
 package notice
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/goatnote-inc/pawl/internal/forge"
-	"github.com/goatnote-inc/pawl/internal/report"
 	"github.com/goatnote-inc/pawl/internal/suite"
 	"github.com/goatnote-inc/pawl/ratchet"
 )
@@ -117,11 +115,7 @@ func (o outcome) silent(in Input) bool {
 }
 
 // title is the one line that a list of checks shows.
-func (o outcome) title(in Input, d *report.Document) string {
-	what := cmp.Or(d.Headline, "no answer")
-	if o.word == suite.FailOnError {
-		what = "pawl or its machine failed"
-	}
+func (o outcome) title(in Input, what string) string {
 	switch o.because {
 	case claimed:
 		return "claimed by a fork: " + what

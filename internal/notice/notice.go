@@ -5,7 +5,6 @@
 package notice
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -70,9 +69,12 @@ const Limit = 60_000
 func New(in Input) Notice {
 	o := decide(in)
 	d := report.NewDocument(report.Input{
-		Run: in.Run, Result: in.shown(), Name: cmp.Or(in.Suite, "run"), Stages: in.Stages, Whys: in.Whys,
+		Run: in.record(), Result: in.Result, Stages: in.Stages, Whys: in.Whys,
 		Commit: fmt.Sprintf("%.12s", in.SHA),
 	})
+	if in.Run == nil {
+		d.Facts = nil // nothing was measured, in no way
+	}
 	body := report.Comment(d, in.head(o, d), in.foot(o), Limit)
 	key := in.Key
 	if key == "" {
@@ -82,37 +84,20 @@ func New(in Input) Notice {
 		Section: forge.Section{Key: key, Body: body, Quiet: in.Gate.Quiet && o.silent(in)},
 		Check: forge.Check{
 			Name: CheckName(in.Suite), SHA: in.SHA, Status: forge.Completed, Conclusion: o.conclusion,
-			Title: report.Plain(o.title(in, d)), Summary: body, Annotations: in.annotations(),
+			Title: report.Plain(o.title(in, in.what(o, d))), Summary: body, Annotations: in.annotations(),
 		},
 		Summary: body,
 	}
 }
 
-// shown is the result that a reader sees. Where there is none, the claim stands in: one
-// line for all cases.
-func (in Input) shown() *ratchet.Result {
-	if in.Result != nil {
-		return in.Result
+// record is the record as a reader sees it: with one price, that of the whole run.
+func (in Input) record() *measure.Run {
+	if in.Run == nil || in.Account == nil {
+		return in.Run
 	}
-	word := in.word()
-	if word == suite.FailOnError {
-		return nil
-	}
-	text := map[string]string{
-		string(ratchet.Broken):    "The candidate cannot be measured: it does not build, does not run or gives wrong results.",
-		string(ratchet.Identical): "Both sides are the same to the byte: there was nothing to measure.",
-	}[word]
-	if text == "" {
-		text = "The run ended before anything could be judged."
-	}
-	v := ratchet.Verdict(word)
-	return &ratchet.Result{
-		Schema: ratchet.Schema, Verdict: v, Sentence: text, Counts: map[ratchet.Verdict]int{v: 1}, Policy: ratchet.Default(),
-		Cases: []ratchet.Judgement{{
-			Name: "all cases", CaseKey: measure.CaseKey{Benchmark: "all cases", Implementation: measure.Candidate},
-			Verdict: v, Ratchet: ratchet.Holds, Gate: true, Sentence: text,
-		}},
-	}
+	run := *in.Run
+	run.End.Dollars = 0
+	return &run
 }
 
 func (in Input) device() string {

@@ -17,19 +17,15 @@ import (
 // head says the most important first: what came of it, the worst case, on what.
 func (in Input) head(o outcome, d *report.Document) string {
 	var b strings.Builder
-	what := d.Headline
-	if o.word == suite.FailOnError {
-		what = "pawl or its machine failed"
-	}
-	fmt.Fprintf(&b, "### pawl: %s: %s\n\n", o.label(), report.MarkdownText(what))
+	fmt.Fprintf(&b, "### pawl: %s: %s\n\n", o.label(), report.MarkdownText(in.what(o, d)))
 	say := func(text string) { fmt.Fprintf(&b, "%s\n\n", text) }
-	if o.word != suite.FailOnError && d.Sentence != "" {
-		say(report.MarkdownLine(d.Sentence))
-	}
-	if in.ToolFailed != "" {
+	switch {
+	case in.ToolFailed != "":
 		say(report.MarkdownLine(report.Plain(in.ToolFailed)) + " This says nothing of the change.")
-	} else if o.word == suite.FailOnError {
+	case o.word == suite.FailOnError:
 		say("The run left no samples, so there is nothing to judge. This says nothing of the change.")
+	case d.Sentence != "":
+		say(report.MarkdownLine(d.Sentence))
 	}
 	say(in.about(d))
 	if in.Claimed != "" && in.Result != nil && in.Claimed != in.Result.Verdict {
@@ -40,9 +36,28 @@ func (in Input) head(o outcome, d *report.Document) string {
 	return b.String()
 }
 
+// what says the answer in a few words.
+func (in Input) what(o outcome, d *report.Document) string {
+	switch {
+	case o.word == suite.FailOnError:
+		return "pawl or its machine failed"
+	case in.Result != nil:
+		return d.Headline
+	case o.word == string(ratchet.Broken):
+		return "the candidate cannot be measured"
+	case o.word == string(ratchet.Identical):
+		return "both sides are identical, there was nothing to measure"
+	default:
+		return "the run ended before anything could be judged"
+	}
+}
+
 // about is one line: what, on what, which commits, how long, for how much.
 func (in Input) about(d *report.Document) string {
-	parts := []string{report.MarkdownLine(d.Title)}
+	var parts []string
+	if in.Run != nil {
+		parts = append(parts, report.MarkdownLine(d.Title))
+	}
 	commits := report.MarkdownCode(short(in.SHA))
 	if base := in.base(); base != "" {
 		commits += " against " + report.MarkdownCode(base)
@@ -80,10 +95,13 @@ func (in Input) price() string {
 	}
 	text := report.Span(time.Duration(seconds * float64(time.Second)))
 	if dollars > 0 && dollars < 1e9 {
-		text += ", " + report.Dollars(dollars)
+		text += ", " + dollarsText(dollars)
 	}
 	return text
 }
+
+// dollarsText is money that no forge takes for the begin of a formula.
+func dollarsText(v float64) string { return report.MarkdownText(report.Dollars(v)) }
 
 // standing says what the conclusion means for whoever wants to merge, and what they can
 // do about it.
@@ -100,24 +118,31 @@ func (in Input) standing(o outcome) string {
 		say("That holds for %s only: the next push is judged anew.", report.MarkdownCode(short(in.SHA)))
 	case advised:
 		say("The check is neutral because the gate only advises. Enforced, it would have failed for: %s.", o.failing())
-	case failed:
-		if !acceptable(o.fails) {
-			say("A wrong or broken result cannot be accepted. Mend it, or take the case out of the gate in a change of its own.")
-			break
-		}
-		say("To merge it all the same, somebody with %s permission comments this line, with a reason:", cmp.Or(in.Gate.Accept, "write"))
-		say("```\n%s\n```", AcceptLine(in.SHA))
 	case undecided:
-		say("No answer fails nobody: the check is neutral.")
-	case passed:
+		say("The check is neutral: `gate.fail-on` of the base does not name this.")
+	case passed, failed:
 	}
 	return b.String()
+}
+
+// overrule says how to merge what fails.
+func (in Input) overrule(o outcome) string {
+	switch {
+	case o.because != failed:
+		return ""
+	case !acceptable(o.fails):
+		return "What is broken cannot be accepted: mend it, or take the case out of the gate in a change of its own.\n\n"
+	default:
+		return fmt.Sprintf("To merge it all the same, somebody with %s permission comments this line, with a reason:\n\n```\n%s\n```\n\n",
+			cmp.Or(in.Gate.Accept, "write"), AcceptLine(in.SHA))
+	}
 }
 
 // foot is what else there is to know, the least urgent last.
 func (in Input) foot(o outcome) string {
 	var b strings.Builder
 	say := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n\n", args...) }
+	b.WriteString(in.overrule(o))
 	b.WriteString(in.quarantines())
 	if in.Drift != nil && in.Drift.Verdict == ratchet.Regression {
 		say("**Drift:** the base is slower than the baseline, by earlier changes. %s", report.MarkdownText(report.Plain(in.Drift.Sentence)))
@@ -194,9 +219,9 @@ func (in Input) cost() string {
 		return fmt.Sprintf("In 30 days: %s, %s on the device. `device.price_per_hour` in the suite makes that dollars.",
 			report.Plural(c.MonthRuns, "run"), report.Span(time.Duration(c.MonthSeconds*float64(time.Second))))
 	}
-	text := fmt.Sprintf("In 30 days: %s, %s", report.Plural(c.MonthRuns, "run"), report.Dollars(c.MonthDollars))
+	text := fmt.Sprintf("In 30 days: %s, %s", report.Plural(c.MonthRuns, "run"), dollarsText(c.MonthDollars))
 	if c.Caught > 0 {
-		return text + fmt.Sprintf("; %s caught and mended, %s each.", report.Plural(c.Caught, "regression"), report.Dollars(c.PerCaught()))
+		return text + fmt.Sprintf("; %s caught and mended, %s each.", report.Plural(c.Caught, "regression"), dollarsText(c.PerCaught()))
 	}
 	return text + "."
 }

@@ -134,7 +134,7 @@ var (
 	unescaped  = regexp.MustCompile(`\|`)
 	markup     = regexp.MustCompile(`<[^\s&][^>]*>`)
 	inCode     = regexp.MustCompile("`[^`\n]*`|<code>[^<]*</code>")
-	forgeLinks = regexp.MustCompile(`@[A-Za-z0-9]|#[0-9]|https?://|www\.|[^\\]\]\(|!\[`)
+	forgeLinks = regexp.MustCompile(`@[A-Za-z0-9]|#[0-9]|GH-[0-9]|https?://|www\.|[^\\]\]\(|!\[`)
 )
 
 // Any text is valid XML, and stands where it belongs.
