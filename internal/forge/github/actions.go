@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -185,16 +186,24 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Job is a job that waits for a runner.
+// Job is a job that waits for a runner, or runs.
 type Job struct {
 	ID, RunID int64
 	Labels    []string
 	Created   time.Time
+	Running   bool
+	Runner    string // name of the runner that took it
 }
 
-// QueuedJobs lists the jobs that wait for a runner. A job can wait in a run that others
-// of its jobs have begun.
+// QueuedJobs lists the jobs that wait for a runner.
 func (c *Client) QueuedJobs(ctx context.Context) ([]Job, error) {
+	jobs, err := c.LiveJobs(ctx)
+	return slices.DeleteFunc(jobs, func(j Job) bool { return j.Running }), err
+}
+
+// LiveJobs lists the jobs that wait for a runner or run. A job can wait in a run that
+// others of its jobs have begun.
+func (c *Client) LiveJobs(ctx context.Context) ([]Job, error) {
 	ctx = c.begin(ctx)
 	var jobs []Job
 	seen := map[int64]bool{}
@@ -208,20 +217,20 @@ func (c *Client) QueuedJobs(ctx context.Context) ([]Job, error) {
 				continue
 			}
 			seen[r.GetID()] = true
-			waiting, err := c.waiting(ctx, r.GetID())
+			live, err := c.liveJobs(ctx, r.GetID())
 			if errors.Is(err, ErrGone) {
 				continue // deleted since
 			}
 			if err != nil {
 				return nil, err
 			}
-			jobs = append(jobs, waiting...)
+			jobs = append(jobs, live...)
 		}
 	}
 	return jobs, nil
 }
 
-func (c *Client) waiting(ctx context.Context, run int64) ([]Job, error) {
+func (c *Client) liveJobs(ctx context.Context, run int64) ([]Job, error) {
 	found, err := pages(10, func(o gh.ListOptions) ([]*gh.WorkflowJob, *gh.Response, error) {
 		list, resp, err := c.api.Actions.ListWorkflowJobs(ctx, c.Repo.Owner, c.Repo.Name, run, &gh.ListWorkflowJobsOptions{Filter: "latest", ListOptions: o})
 		if err != nil {
@@ -234,8 +243,11 @@ func (c *Client) waiting(ctx context.Context, run int64) ([]Job, error) {
 	}
 	var jobs []Job
 	for _, j := range found {
-		if j.GetStatus() == "queued" {
-			jobs = append(jobs, Job{ID: j.GetID(), RunID: j.GetRunID(), Labels: j.Labels, Created: j.GetCreatedAt().Time})
+		if status := j.GetStatus(); status == "queued" || status == "in_progress" {
+			jobs = append(jobs, Job{
+				ID: j.GetID(), RunID: j.GetRunID(), Labels: j.Labels, Created: j.GetCreatedAt().Time,
+				Running: status == "in_progress", Runner: j.GetRunnerName(),
+			})
 		}
 	}
 	return jobs, nil

@@ -1,6 +1,7 @@
 package github
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -108,7 +109,7 @@ func (c *Client) checkRuns(ctx context.Context, k *check) ([]*gh.CheckRun, error
 		return list.CheckRuns, resp, nil
 	})
 	runs = slices.DeleteFunc(runs, func(r *gh.CheckRun) bool { return r.GetExternalID() != k.id })
-	slices.SortFunc(runs, func(a, b *gh.CheckRun) int { return int(a.GetID() - b.GetID()) })
+	slices.SortFunc(runs, func(a, b *gh.CheckRun) int { return cmp.Compare(a.GetID(), b.GetID()) })
 	return runs, err
 }
 

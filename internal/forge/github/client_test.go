@@ -231,6 +231,15 @@ func TestQueuedJobs(t *testing.T) {
 	if d := cmp.Diff(want, got); d != "" || err != nil {
 		t.Error(d, err)
 	}
+	s.SetJob(waits, "in_progress")
+	want[1].Running = true
+	got, err = c.LiveJobs(t.Context())
+	if d := cmp.Diff(want, got, cmpopts.IgnoreFields(github.Job{}, "Runner")); d != "" || err != nil {
+		t.Error(d, err)
+	}
+	if got, err := c.QueuedJobs(t.Context()); len(got) != 1 || err != nil {
+		t.Error(got, err)
+	}
 }
 
 func TestEnterprise(t *testing.T) {

@@ -1,6 +1,7 @@
 package github
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,8 +18,8 @@ import (
 // GitHub cannot change a comment only if it is still what was read, so two writers can
 // undo each other's sections. Three rules make them converge without it:
 //
-//  1. A write is sent within half of Settle after the look it is based on began, or
-//     there is another look first. So no write is based on anything older than Settle.
+//  1. A write is sent within half of Settle after the comments it is based on were read,
+//     or there is another look first. So no write is based on anything older than Settle.
 //  2. Who has written looks again until it sees one comment with its section in it stay
 //     the same for Settle. Every later write is then based on a look that saw the section,
 //     and keeps it.
@@ -51,7 +52,7 @@ func (c *Client) converge(ctx context.Context, pull int, s forge.Section) (strin
 			return "", err
 		}
 		began := c.Now()
-		all, err := c.ours(ctx, pull, me)
+		all, asOf, err := c.ours(ctx, pull, me)
 		if err != nil {
 			return "", err
 		}
@@ -74,7 +75,7 @@ func (c *Client) converge(ctx context.Context, pull int, s forge.Section) (strin
 				return "", err
 			}
 		}
-		if c.Now().Sub(began) > c.Settle/2 {
+		if do.kind != create && c.Now().Sub(asOf) > c.Settle/2 {
 			continue
 		}
 		w.wrote = true
@@ -101,28 +102,35 @@ type found struct {
 }
 
 // ours lists the comments that are reports and that we wrote, the oldest first. A list
-// can be behind: each is then read by itself.
-func (c *Client) ours(ctx context.Context, pull int, me person) ([]found, error) {
+// can be behind, so the oldest, which is the one to write, is read by itself, at a time.
+// The others need not be fresh: whoever wrote one of them has not settled yet.
+func (c *Client) ours(ctx context.Context, pull int, me person) (all []found, asOf time.Time, err error) {
 	comments, err := c.listComments(ctx, pull)
 	if err != nil {
-		return nil, err
+		return nil, asOf, err
 	}
-	var all []found
-	for _, listed := range comments {
-		if _, report := parse(listed.GetBody()); !report || !me.wrote(listed) {
-			continue
-		}
-		k, _, err := c.api.Issues.GetComment(ctx, c.Repo.Owner, c.Repo.Name, listed.GetID())
-		if status(err) == http.StatusNotFound || status(err) == http.StatusGone {
+	comments = slices.DeleteFunc(comments, func(k *gh.IssueComment) bool {
+		_, report := parse(k.GetBody())
+		return !report || !me.wrote(k)
+	})
+	slices.SortFunc(comments, func(a, b *gh.IssueComment) int { return cmp.Compare(a.GetID(), b.GetID()) })
+	for len(comments) > 0 {
+		asOf = c.Now()
+		fresh, _, err := c.api.Issues.GetComment(ctx, c.Repo.Owner, c.Repo.Name, comments[0].GetID())
+		if code := status(err); code == http.StatusNotFound || code == http.StatusGone {
+			comments = comments[1:] // deleted since
 			continue
 		}
 		if err != nil {
-			return nil, err
+			return nil, asOf, err
 		}
+		comments[0] = fresh
+		break
+	}
+	for _, k := range comments {
 		all = append(all, found{id: k.GetID(), body: normal(k.GetBody()), url: k.GetHTMLURL(), updated: k.GetUpdatedAt().Time})
 	}
-	slices.SortFunc(all, func(a, b found) int { return int(a.id - b.id) })
-	return all, nil
+	return all, asOf, nil
 }
 
 // action is what one look leads to.
