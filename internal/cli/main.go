@@ -174,7 +174,7 @@ var commandGroups = []struct {
 	{"decide", "Decide:", []func(*globals) *cobra.Command{newRun, newTouched, newCompare, newBaseline}},
 	{"explain", "Explain:", []func(*globals) *cobra.Command{newProfile, newDiagnose, newGPU, newOccupancy, newRoofline}},
 	{"improve", "Improve:", []func(*globals) *cobra.Command{newTune}},
-	{"share", "Share:", []func(*globals) *cobra.Command{newComment, newCost}},
+	{"share", "Share:", []func(*globals) *cobra.Command{newComment, newCost, newWake}},
 	{"other", "Other:", []func(*globals) *cobra.Command{newSDK, newVersion, newLab}},
 }
 

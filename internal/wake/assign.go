@@ -88,7 +88,7 @@ func (s *State) place(c *Config, j *Job, loads map[string]*load) {
 }
 
 // choose is the best host with a free place: one that is on, then one that comes, then
-// the cheapest that can be started, then one that is going.
+// the cheapest that can be started.
 func (s *State) choose(c *Config, fits []*HostConfig, loads map[string]*load, now time.Time) *HostConfig {
 	var best *HostConfig
 	bestRank := 0
@@ -115,7 +115,7 @@ func (s *State) rank(c *Config, hc *HostConfig, now time.Time) int {
 	case Starting:
 		return 1
 	case Stopping:
-		return 3
+		return -1 // once it is off, it can be started again
 	case Off, Unknown:
 		if !h.Paid.IsZero() {
 			return 1 // it was on when it was last seen

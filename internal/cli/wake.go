@@ -1,0 +1,268 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/goatnote-inc/pawl/internal/forge"
+	"github.com/goatnote-inc/pawl/internal/forge/github"
+	"github.com/goatnote-inc/pawl/internal/identity"
+	"github.com/goatnote-inc/pawl/internal/report"
+	"github.com/goatnote-inc/pawl/internal/wake"
+)
+
+type wakeFlags struct {
+	*globals
+	config string
+	json   bool
+}
+
+func newWake(g *globals) *cobra.Command {
+	f := &wakeFlags{globals: g}
+	cmd := &cobra.Command{
+		Use:   "wake",
+		Short: "Start a sleeping GPU host when a job waits for it",
+		Long: `Watches the jobs of repositories on GitHub. A host that is off is started when a job
+with its labels waits, and is put to sleep when it has had none for a while. What a
+day may cost is a promise: no host is started, and none stays on, beyond it.`,
+		Example: `  pawl wake serve --config wake.yaml    # on a small machine that is always on
+  pawl wake status --config wake.yaml   # what it knows and what today cost`,
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return fmt.Errorf("there is no command %q: serve and status are there", args[0])
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.PersistentFlags().StringVar(&f.config, "config", "wake.yaml", "the `file` that says what to watch")
+	cmd.AddCommand(f.serveCommand(), f.statusCommand())
+	return cmd
+}
+
+func (f *wakeFlags) serveCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "serve",
+		Short: "Watch, start and put to sleep until it is stopped",
+		Long: `Listens for webhooks of workflow_job at /webhook, and asks GitHub for the jobs once a
+minute as well, so that a webhook that is lost delays a start and loses none. Runs the
+commands of the file, one at a time for each host. Hosts stay as they are when it ends.
+
+Its state survives kill -9. Let systemd start it again when it dies: while it is away
+nobody puts a host to sleep.
+
+Exit code: 0 when it was told to stop, 3 when it cannot go on, 4 when the file is wrong.`,
+		Example: `  pawl wake serve --config /etc/pawl/wake.yaml`,
+		Args:    checked(cobra.NoArgs),
+		RunE:    func(cmd *cobra.Command, _ []string) error { return f.serve(cmd.Context()) },
+	}
+}
+
+func (f *wakeFlags) statusCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "status",
+		Short:   "Show what pawl wake serve last kept: hosts, jobs, what today cost",
+		Example: `  pawl wake status --json | jq '.hosts[] | select(.power == "on")'`,
+		Args:    checked(cobra.NoArgs),
+		RunE:    func(*cobra.Command, []string) error { return f.status() },
+	}
+	cmd.Flags().BoolVar(&f.json, "json", false, "the answer as JSON")
+	return cmd
+}
+
+func (f *wakeFlags) load() (*wake.Config, error) {
+	c, err := wake.LoadConfig(f.config)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	return c, nil
+}
+
+func (f *wakeFlags) serve(ctx context.Context) error {
+	c, err := f.load()
+	if err != nil {
+		return err
+	}
+	secret, err := c.ReadSecret(c.Secret, f.Getenv)
+	if err != nil {
+		return usageError{fmt.Errorf("%s: secret of the webhook: %w", f.config, err)}
+	}
+	jobs, err := f.jobs(c)
+	if err != nil {
+		return usageError{fmt.Errorf("%s: github: %w", f.config, err)}
+	}
+	var listen net.ListenConfig
+	listener, err := listen.Listen(ctx, "tcp", c.Listen)
+	if err != nil {
+		return fmt.Errorf("listen for webhooks: %w", err)
+	}
+	defer listener.Close()
+	f.introduce(c, listener.Addr().String())
+	s := wake.Server{
+		Config: c, Secret: []byte(secret), Jobs: jobs, Now: time.Now,
+		Log: func(format string, args ...any) {
+			f.say(time.Now().UTC().Format(time.DateTime) + " " + report.Plain(fmt.Sprintf(format, args...)))
+		},
+	}
+	return s.Serve(ctx, listener)
+}
+
+// introduce says what is watched and what it may cost.
+func (f *wakeFlags) introduce(c *wake.Config, address string) {
+	f.say("watching " + strings.Join(c.GitHub.Repositories, ", ") + fmt.Sprintf(" every %v; webhooks at http://%s/webhook", c.Poll, address))
+	dearest := 0.0
+	for _, h := range c.Hosts {
+		price := ""
+		if h.Price > 0 {
+			price = fmt.Sprintf(", $%.2f an hour", h.Price)
+		}
+		f.say(fmt.Sprintf("  %s for [%s]: asleep after %v without a job%s", h.Name, strings.Join(h.Labels, " "), h.Idle, price))
+		dearest = max(dearest, h.Price)
+	}
+	var limits []string
+	if b := c.Budget; b.Hours > 0 {
+		limits = append(limits, fmt.Sprintf("%g hours", b.Hours))
+		if dearest > 0 {
+			limits[0] += fmt.Sprintf(" ($%.2f of the dearest host)", b.Hours*dearest)
+		}
+	}
+	if c.Budget.Dollars > 0 {
+		limits = append(limits, fmt.Sprintf("$%.2f", c.Budget.Dollars))
+	}
+	text := "a day (UTC) may cost " + strings.Join(limits, " and ")
+	if c.Budget.Grace > 0 {
+		text += fmt.Sprintf(", and %v more for each job that runs then", c.Budget.Grace)
+	}
+	f.say(text)
+}
+
+// jobs asks GitHub for the jobs of a repository that wait or run.
+func (f *wakeFlags) jobs(c *wake.Config) (func(context.Context, string) ([]wake.Job, error), error) {
+	token, err := f.token(c)
+	if err != nil {
+		return nil, err
+	}
+	clients := map[string]*github.Client{}
+	for _, r := range c.GitHub.Repositories {
+		owner, name, _ := strings.Cut(r, "/")
+		clients[r], err = github.New(github.Config{
+			BaseURL: c.GitHub.API, Repo: forge.Repo{Owner: owner, Name: name}, Token: token, Patience: 30 * time.Second,
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return func(ctx context.Context, repo string) ([]wake.Job, error) {
+		found, err := clients[repo].LiveJobs(ctx)
+		if err != nil {
+			return nil, err
+		}
+		var list []wake.Job
+		for _, j := range found {
+			job := wake.Job{Repo: repo, ID: j.ID, Stage: wake.Queued, Runner: j.Runner, Created: j.Created}
+			if j.Running {
+				job.Stage = wake.Running
+			}
+			for _, l := range j.Labels {
+				job.Labels = append(job.Labels, strings.ToLower(l))
+			}
+			list = append(list, job)
+		}
+		return list, nil
+	}, nil
+}
+
+// token is how requests to GitHub are allowed: a fixed one, or those of an App.
+func (f *wakeFlags) token(c *wake.Config) (func(context.Context) (string, error), error) {
+	g := c.GitHub
+	if g.App.ID == 0 {
+		if _, err := c.ReadSecret(g.Token, f.Getenv); err != nil {
+			return nil, fmt.Errorf("token: %w", err)
+		}
+		// Read again each time: whoever renews the file need not restart.
+		return func(context.Context) (string, error) { return c.ReadSecret(g.Token, f.Getenv) }, nil
+	}
+	text, err := c.ReadSecret(g.App.Key, f.Getenv)
+	if err != nil {
+		return nil, fmt.Errorf("app.key: %w", err)
+	}
+	key, err := identity.ParseKey([]byte(text))
+	if err != nil {
+		return nil, fmt.Errorf("app.key: %w", err)
+	}
+	app := &identity.App{
+		ID: strconv.FormatInt(g.App.ID, 10), Installation: g.App.Installation, Key: key, BaseURL: g.API,
+		Permissions: map[string]string{"actions": "read"}, Now: time.Now,
+		Sleep: func(ctx context.Context, d time.Duration) error {
+			select {
+			case <-time.After(d):
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		},
+	}
+	return app.Source(), nil
+}
+
+func (f *wakeFlags) status() error {
+	c, err := f.load()
+	if err != nil {
+		return err
+	}
+	state, err := wake.LoadState(c.StateFile())
+	if errors.Is(err, fs.ErrNotExist) {
+		return codeError{exitNoAnswer, fmt.Errorf("there is no %s yet: pawl wake serve makes it", c.StateFile())}
+	}
+	if err != nil {
+		return err
+	}
+	sum := wake.Summarise(c, state, time.Now())
+	if f.json {
+		e := json.NewEncoder(f.Out)
+		e.SetIndent("", "  ")
+		return e.Encode(sum)
+	}
+	return f.show(sum)
+}
+
+func (f *wakeFlags) show(sum wake.Summary) error {
+	limit := ""
+	if sum.Hours > 0 {
+		limit += fmt.Sprintf(" of %g h", sum.Hours)
+	}
+	text := fmt.Sprintf("%s (UTC): %.2f h%s on, $%.2f", sum.Date, sum.Spent, limit, sum.Dollars)
+	if sum.Limit > 0 {
+		text += fmt.Sprintf(" of $%.2f", sum.Limit)
+	}
+	fmt.Fprintf(f.Out, "%s\n%d waiting, %d running\n", text, sum.Waiting, sum.Running)
+	for _, h := range sum.Hosts {
+		power := string(h.Power)
+		if power == "" {
+			power = "unknown"
+		}
+		line := fmt.Sprintf("%-16s %-9s %5.2f h today", h.Name, power, h.Today)
+		if h.Waiting > 0 {
+			line += fmt.Sprintf(", %d waiting for it", h.Waiting)
+		}
+		if h.Running {
+			line += ", a job runs"
+		}
+		if h.Reason != "" {
+			line += ": " + report.Plain(h.Reason)
+		}
+		if _, err := fmt.Fprintln(f.Out, line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
