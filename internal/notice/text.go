@@ -59,6 +59,9 @@ func (in Input) about(d *report.Document) string {
 		parts = append(parts, report.MarkdownLine(d.Title))
 	}
 	commits := report.MarkdownCode(short(in.SHA))
+	if in.Run == nil {
+		commits = "commit " + commits
+	}
 	if base := in.base(); base != "" {
 		commits += " against " + report.MarkdownCode(base)
 	}
