@@ -141,7 +141,7 @@ func (c *Client) explain(err error, format string, args ...any) error {
 	}
 	what := fmt.Sprintf(format, args...) + " of " + c.Repo.String()
 	answer, ok := errors.AsType[*gh.ErrorResponse](err)
-	if !ok || answer.Response == nil {
+	if !ok || answer.Response == nil || errors.Is(err, ErrMoved) {
 		return fmt.Errorf("%s: %w", what, err)
 	}
 	said := oneLine(answer.Message)

@@ -57,6 +57,9 @@ func (c *Client) converge(ctx context.Context, pull int, s forge.Section) (strin
 			return "", err
 		}
 		do := w.next(all)
+		if do.kind == full {
+			return "", fmt.Errorf("%w: the report has %d sections, the most there can be", ErrInvalid, maxSections)
+		}
 		if do.kind == nothing {
 			switch {
 			case !w.wrote || slices.Equal(all, still) && began.Sub(since) >= c.Settle:
@@ -146,6 +149,7 @@ const (
 	create
 	edit
 	remove
+	full
 )
 
 func (c *Client) do(ctx context.Context, pull int, a action) error {
@@ -182,6 +186,9 @@ func (w *writer) next(all []found) action {
 	sections := merge(all)
 	if !w.overtaken(sections) {
 		sections = put(sections, w.mine)
+	}
+	if len(sections) > maxSections {
+		return action{kind: full}
 	}
 	report := all[0]
 	body := render(sections)

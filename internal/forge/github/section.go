@@ -17,7 +17,7 @@ const (
 	reportMark   = "<!-- pawl:report -->"
 	commentLimit = 65_536 // characters, by GitHub
 	keyLimit     = 200
-	maxSections  = 64
+	maxSections  = 64 // the marks of so many fit into a comment
 	cutNote      = "*Shortened: a comment holds 65,536 characters. The check has the whole.*"
 )
 
@@ -98,6 +98,10 @@ func put(sections []section, s section) []section {
 // render writes the report. Where it would be longer than GitHub takes, the longest
 // sections are shortened, and say so.
 func render(sections []section) string {
+	sections = slices.Clone(sections)
+	for i := range sections {
+		sections[i].text = shorten(sections[i].text, commentLimit)
+	}
 	for allowed := commentLimit; ; {
 		text := write(sections)
 		over := length(text) - commentLimit
@@ -110,7 +114,6 @@ func render(sections []section) string {
 			longest = max(longest, length(s.text))
 		}
 		allowed = min(allowed, longest) - max(over/max(len(sections), 1), 1)
-		sections = slices.Clone(sections)
 		for i := range sections {
 			sections[i].text = shorten(sections[i].text, allowed)
 		}
