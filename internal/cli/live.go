@@ -23,6 +23,7 @@ type live struct {
 	drawn   []string // what is on the screen
 	last    time.Time
 	closed  bool
+	once    sync.Once // for stop
 	stop    chan struct{}
 	done    chan struct{}
 }
@@ -102,9 +103,10 @@ func (l *live) erase(width int) string {
 	return fmt.Sprintf("\r\x1b[%dA\x1b[J", rows)
 }
 
-// close removes the picture: what it showed is in the table that follows.
+// close removes the picture: what it showed is in the table that follows. A run closes it
+// before it reports, and again when it is over, because not every run comes to a report.
 func (l *live) close() {
-	close(l.stop)
+	l.once.Do(func() { close(l.stop) })
 	<-l.done
 	l.mu.Lock()
 	defer l.mu.Unlock()

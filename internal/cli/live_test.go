@@ -95,3 +95,11 @@ func TestLiveInANarrowedWindow(t *testing.T) {
 		t.Errorf("have %q, want %q", got, want)
 	}
 }
+
+// A run closes the picture before its report and once more at its end.
+func TestClosingTwice(t *testing.T) {
+	var out bytes.Buffer
+	l := newLive(&out, func() (int, int) { return 80, 24 }, time.Now)
+	l.close()
+	l.close()
+}
