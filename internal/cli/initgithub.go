@@ -222,7 +222,11 @@ func (w *githubWriter) write(s workflow.Settings, now time.Time) (workflow.Setti
 	if w.upgrade {
 		return s, nil
 	}
-	for _, file := range append(workflow.Rulesets(s.Checks(), baselines), workflow.Lint(s)) {
+	rulesets, err := workflow.Rulesets(s.Checks(), baselines)
+	if err != nil {
+		return s, err
+	}
+	for _, file := range append(rulesets, workflow.Lint(s)) {
 		if w.read(file.Path) != nil && !w.force {
 			continue // it is theirs, or from an earlier time and adapted
 		}

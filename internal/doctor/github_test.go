@@ -3,6 +3,7 @@ package doctor_test
 import (
 	"context"
 	"errors"
+	"maps"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -43,9 +44,7 @@ func TestRunnerThatMayRunStrangersCode(t *testing.T) {
 			"GITHUB_ACTIONS": "true", "RUNNER_ENVIRONMENT": "self-hosted", "GITHUB_EVENT_NAME": "pull_request",
 			"GITHUB_EVENT_PATH": "/home/r/_work/_temp/event.json", "RUNNER_TEMP": "/home/r/_work/_temp",
 		}
-		for k, v := range c.env {
-			env[k] = v
-		}
+		maps.Copy(env, c.env)
 		files := fstest.MapFS{"home/r/_work/_temp/event.json": {Data: []byte(c.event)}}
 		if c.runner != "" {
 			files["home/r/.runner"] = &fstest.MapFile{Data: []byte(c.runner)}

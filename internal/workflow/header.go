@@ -20,11 +20,14 @@ const (
 var headerLine = regexp.MustCompile(`^# Written by pawl ([0-9A-Za-z.+-]{1,100}); pawl init --github --upgrade brings it up to date\. digest: sha256:([0-9a-f]{64})$`)
 
 // stamp puts the two lines before a text.
-func stamp(path string, s Settings, version string, text []byte) File {
-	settings, _ := json.Marshal(s) // strings and lists of them
+func stamp(path string, s Settings, version string, text []byte) (File, error) {
+	settings, err := json.Marshal(s)
+	if err != nil {
+		return File{}, err
+	}
 	body := append([]byte(asked+string(settings)+"\n"), text...)
 	sum := sha256.Sum256(body)
-	return File{Path: path, Text: append([]byte(written+version+digestOf+hex.EncodeToString(sum[:])+"\n"), body...)}
+	return File{Path: path, Text: append([]byte(written+version+digestOf+hex.EncodeToString(sum[:])+"\n"), body...)}, nil
 }
 
 // Stamp is what a file says of itself.

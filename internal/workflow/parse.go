@@ -84,17 +84,16 @@ func triggersOf(on *yaml.Node) map[string]*yaml.Node {
 	if on == nil {
 		return list
 	}
-	switch on.Kind {
-	case yaml.ScalarNode:
+	if on.Kind == yaml.ScalarNode {
 		list[on.Value] = on
-	case yaml.SequenceNode:
+	}
+	if on.Kind == yaml.SequenceNode {
 		for _, n := range on.Content {
 			list[n.Value] = n
 		}
-	case yaml.MappingNode:
-		for key, value := range pairs(on) {
-			list[key.Value] = value
-		}
+	}
+	for key, value := range pairs(on) {
+		list[key.Value] = value
 	}
 	return list
 }

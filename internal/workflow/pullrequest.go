@@ -5,7 +5,7 @@ import (
 	_ "embed"
 )
 
-//go:embed templates/pull_request.md
+//go:embed templates/pull_request.md.tmpl
 var pullRequest []byte
 
 // PullRequestPlaces are where GitHub looks for the text that a pull request begins with.

@@ -53,12 +53,19 @@ func Render(s Settings, version string) ([]File, error) {
 		return nil, err
 	}
 	var files []File
+	add := func(name string, text []byte, err error) error {
+		if err != nil {
+			return fmt.Errorf("write the workflow %s: %w", name, err)
+		}
+		f, err := stamp(path.Join(Folder, name+".yml"), s, version, text)
+		files = append(files, f)
+		return err
+	}
 	for _, name := range names {
 		text, err := text(name, s)
-		if err != nil {
-			return nil, fmt.Errorf("write the workflow %s: %w", name, err)
+		if err := add(name, text, err); err != nil {
+			return nil, err
 		}
-		files = append(files, stamp(path.Join(Folder, name+".yml"), s, version, text))
 	}
 	for i := range s.Folders[1:] {
 		for _, name := range names {
@@ -67,10 +74,9 @@ func Render(s Settings, version string) ([]File, error) {
 			}
 			c := callerOf(name, s, i+1)
 			text, err := c.text()
-			if err != nil {
-				return nil, fmt.Errorf("write the workflow %s: %w", c.Name, err)
+			if err := add(c.Name, text, err); err != nil {
+				return nil, err
 			}
-			files = append(files, stamp(path.Join(Folder, c.Name+".yml"), s, version, text))
 		}
 	}
 	return files, nil
@@ -99,7 +105,7 @@ func execute(name string, data any) ([]byte, error) {
 // Slug names a suite's folder in names of workflows and files.
 func Slug(folder string) string {
 	words := strings.FieldsFunc(strings.ToLower(folder), func(r rune) bool {
-		return !('a' <= r && r <= 'z' || '0' <= r && r <= '9')
+		return (r < 'a' || r > 'z') && (r < '0' || r > '9')
 	})
 	return strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), "-")
 }

@@ -40,23 +40,24 @@ type requiredCheck struct {
 // Rulesets are proposals in the form that GitHub imports: the default branch requires the
 // checks, and nobody rewrites or deletes the branch of the baselines. Without such a
 // branch there is no second one.
-func Rulesets(checks []string, baselineBranch string) []File {
+func Rulesets(checks []string, baselineBranch string) ([]File, error) {
 	var required []requiredCheck
 	for _, c := range checks {
 		required = append(required, requiredCheck{c, actionsApp})
 	}
-	list := []File{rulesetFile(".github/pawl-ruleset.json", "pawl: require the check", "~DEFAULT_BRANCH",
-		setRule{"required_status_checks", &parameters{Required: required}})}
-	if baselineBranch != "" {
-		list = append(list, rulesetFile(".github/pawl-ruleset-baseline.json", "pawl: protect the baselines", "refs/heads/"+baselineBranch,
-			setRule{Type: "deletion"}, setRule{Type: "non_fast_forward"}))
+	require, err := rulesetFile(".github/pawl-ruleset.json", "pawl: require the check", "~DEFAULT_BRANCH",
+		setRule{"required_status_checks", &parameters{Required: required}})
+	if err != nil || baselineBranch == "" {
+		return []File{require}, err
 	}
-	return list
+	protect, err := rulesetFile(".github/pawl-ruleset-baseline.json", "pawl: protect the baselines", "refs/heads/"+baselineBranch,
+		setRule{Type: "deletion"}, setRule{Type: "non_fast_forward"})
+	return []File{require, protect}, err
 }
 
-func rulesetFile(path, name, ref string, rules ...setRule) File {
+func rulesetFile(path, name, ref string, rules ...setRule) (File, error) {
 	r := ruleset{Name: name, Target: "branch", Enforcement: "active", Rules: rules, BypassActors: []string{}}
 	r.Conditions.RefName.Include, r.Conditions.RefName.Exclude = []string{ref}, []string{}
-	text, _ := json.MarshalIndent(r, "", "  ") // strings and numbers
-	return File{Path: path, Text: append(text, '\n')}
+	text, err := json.MarshalIndent(r, "", "  ")
+	return File{Path: path, Text: append(text, '\n')}, err
 }
