@@ -75,7 +75,7 @@ func tuneFigures() *TuneReport {
 			{"conv_a", "tpe", 10, level(0.95)[:3]},
 		},
 		Costs:    []CostRow{{"gemm_b", 0.8, 200, 0.85, 3}},
-		Noises:   []NoiseRow{{"conv_a", 0.98, 0.96, Chosen{0.975, 0.9, 0.97}}},
+		Noises:   []NoiseRow{{"conv_a", 0.98, 0.96, Chosen{0.975, 0.9, 0.97, 160}}},
 		Transfer: []TransferRow{{"conv_a", "gemm_b", 0.97, 0.98, 0.8, 0.95, 0.985}},
 	}
 	r.Claims = tuneClaims(r)

@@ -16,14 +16,14 @@ func TestKeepParts(t *testing.T) {
 	old.Noises[0].Noisy = 0.5
 	again := &TuneReport{
 		Schema: TuneSchema, Parts: []TuneMade{{Part: PartNoise, Seed: 9, Repeats: 3}},
-		Spaces: []RecordedOf{{"gemm_b", 17956, 300, 30}}, Noises: []NoiseRow{{"gemm_b", 0.98, 0.9, Chosen{0.9, 0.8, 0.5}}},
+		Spaces: []RecordedOf{{"gemm_b", 17956, 300, 30}}, Noises: []NoiseRow{{"gemm_b", 0.98, 0.9, Chosen{0.9, 0.8, 0.5, 40}}},
 	}
 	if err := again.Keep(old); err != nil {
 		t.Fatal(err)
 	}
 	want := tuneFigures()
 	want.Parts[2] = TuneMade{Part: PartNoise, Seed: 9, Repeats: 3}
-	want.Noises = []NoiseRow{{"gemm_b", 0.98, 0.9, Chosen{0.9, 0.8, 0.5}}}
+	want.Noises = []NoiseRow{{"gemm_b", 0.98, 0.9, Chosen{0.9, 0.8, 0.5, 40}}}
 	want.Claims = tuneClaims(want)
 	if diff := cmp.Diff(want, again); diff != "" {
 		t.Errorf("kept (-want +got):\n%s", diff)

@@ -161,9 +161,9 @@ func (r *TuneReport) CostTable() string {
 
 // NoiseTable is what noise does.
 func (r *TuneReport) NoiseTable() string {
-	t := newTable("space", "medians", "raw times", "chosen at the end", "within 1 % of the best evaluated")
+	t := newTable("space", "medians", "raw times", "chosen at the end", "within 1 % of the best evaluated", "raw times for the choice")
 	for _, n := range r.Noises {
-		t.row(n.Space, fmt.Sprintf("%.3f", n.Quiet), fmt.Sprintf("%.3f", n.Noisy), fmt.Sprintf("%.3f", n.Chosen.Mean), fmt.Sprintf("%.0f %%", 100*n.Chosen.Within))
+		t.row(n.Space, fmt.Sprintf("%.3f", n.Quiet), fmt.Sprintf("%.3f", n.Noisy), fmt.Sprintf("%.3f", n.Chosen.Mean), fmt.Sprintf("%.0f %%", 100*n.Chosen.Within), fmt.Sprintf("%.0f", n.Chosen.Draws))
 	}
 	return t.String()
 }

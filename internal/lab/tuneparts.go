@@ -113,12 +113,26 @@ type TransferRow struct {
 }
 
 func (t *tunerLab) transfer(ctx context.Context) error {
+	taught := map[string][][]search.Outcome{} // what a GPU hands over is the same for all others
 	for _, to := range t.recs {
+		var cold []replay.Trace
 		for _, from := range t.recs {
 			if from == to || !sameParameters(from, to) {
 				continue
 			}
-			row, err := t.pair(ctx, from, to)
+			t.Say(fmt.Sprintf("from %s to %s", from.Name, to.Name))
+			var err error
+			if cold == nil {
+				if cold, err = Replay(ctx, to, t.hundred(t.Seed)); err != nil {
+					return err
+				}
+			}
+			if taught[from.Name] == nil {
+				if taught[from.Name], err = t.teach(ctx, from); err != nil {
+					return err
+				}
+			}
+			row, err := t.pair(ctx, from, to, cold, taught[from.Name])
 			if err != nil {
 				return err
 			}
@@ -128,20 +142,20 @@ func (t *tunerLab) transfer(ctx context.Context) error {
 	return nil
 }
 
+// hundred is a plan of searches of a hundred evaluations.
+func (t *tunerLab) hundred(seed uint64) ReplayPlan {
+	return ReplayPlan{Strategy: lead, Plan: replay.Plan{Evaluations: 100}, Repeats: t.Repeats, Seed: seed}
+}
+
 // sameParameters tells whether two recordings are of one kernel.
 func sameParameters(a, b *replay.Recording) bool {
 	return fmt.Sprint(a.Space.Parameters()) == fmt.Sprint(b.Space.Parameters())
 }
 
-func (t *tunerLab) pair(ctx context.Context, from, to *replay.Recording) (TransferRow, error) {
-	t.Say(fmt.Sprintf("from %s to %s", from.Name, to.Name))
+func (t *tunerLab) pair(ctx context.Context, from, to *replay.Recording, cold []replay.Trace, taught [][]search.Outcome) (TransferRow, error) {
 	row := TransferRow{From: from.Name, To: to.Name}
-	plan := ReplayPlan{Strategy: lead, Plan: replay.Plan{Evaluations: 100}, Repeats: t.Repeats, Seed: t.Seed}
-	cold, err := Replay(ctx, to, plan)
-	if err != nil {
-		return row, err
-	}
-	plan.Source = func(seed uint64) *search.Source { return taught(from, to, seed) }
+	plan := t.hundred(t.Seed)
+	plan.Source = func(seed uint64) *search.Source { return translated(from, to, taught[seed-t.Seed]) }
 	warm, err := Replay(ctx, to, plan)
 	if err != nil {
 		return row, err
@@ -152,16 +166,23 @@ func (t *tunerLab) pair(ctx context.Context, from, to *replay.Recording) (Transf
 	return row, nil
 }
 
-// taught is what a search of 200 evaluations on another GPU would hand over. Its seed is none of
-// those that search here.
-func taught(from, to *replay.Recording, seed uint64) *search.Source {
-	seed += 1 << 40
-	s, err := search.New(lead, from.Space, search.Options{Seed: seed, Evaluations: mostEvaluations})
-	if err != nil { // it is one of the names
-		return nil
+// teach is what searches of 200 evaluations on a GPU hand over. Their seeds are none of those
+// that search elsewhere.
+func (t *tunerLab) teach(ctx context.Context, from *replay.Recording) ([][]search.Outcome, error) {
+	plan := t.hundred(t.Seed + 1<<40)
+	plan.Evaluations = mostEvaluations
+	traces, err := Replay(ctx, from, plan)
+	list := make([][]search.Outcome, len(traces))
+	for i, trace := range traces {
+		list[i] = trace.Outcomes()
 	}
+	return list, err
+}
+
+// translated gives outcomes the numbers that their points have in another recording.
+func translated(from, to *replay.Recording, outcomes []search.Outcome) *search.Source {
 	source := &search.Source{}
-	for _, o := range replay.Run(from, s, replay.Plan{Evaluations: mostEvaluations}, seed).Outcomes() {
+	for _, o := range outcomes {
 		if p, ok := to.Space.Index(from.Space.Point(o.Point)); ok {
 			o.Point = p
 			source.Outcomes = append(source.Outcomes, o)

@@ -56,6 +56,7 @@ type Chosen struct {
 	Mean   float64 `json:"mean"` // fraction of the optimum
 	P10    float64 `json:"p10"`
 	Within float64 `json:"within_1_percent"` // share of repeats whose choice is within 1 % of the best they evaluated
+	Draws  float64 `json:"draws"`            // raw times that a choice took, mean
 }
 
 // Choices lets the best of every search race for the choice.
@@ -70,9 +71,11 @@ func Choices(rec *replay.Recording, traces []replay.Trace, seed uint64) Chosen {
 			}
 		}
 		own := 0.0
-		if p := replay.Choose(rec, t, seed+uint64(i)); p >= 0 {
+		p, draws := replay.Choose(rec, t, seed+uint64(i))
+		if p >= 0 {
 			own = rec.Optimum / rec.Rows[p].Time
 		}
+		c.Draws += float64(draws) / float64(len(traces))
 		if own >= best/1.01 {
 			c.Within += 1 / float64(len(traces))
 		}

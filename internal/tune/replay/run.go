@@ -82,17 +82,18 @@ func Run(rec *Recording, s search.Strategy, plan Plan, seed uint64) Trace {
 }
 
 // Choose lets the best of a search race, with raw times drawn one by one, and gives the
-// point that is chosen in the end; -1 when nothing worked.
-func Choose(rec *Recording, t Trace, seed uint64) int {
+// point that is chosen in the end, -1 when nothing worked, and how many times were drawn.
+func Choose(rec *Recording, t Trace, seed uint64) (point, draws int) {
 	rng := noise(seed + 1<<32)
 	runoff := search.NewRunoff(t.Outcomes())
 	for p, ok := runoff.Next(); ok; p, ok = runoff.Next() {
 		runoff.Tell(p, rec.evaluate(p, true, rng).Value)
 	}
-	if p, ok := runoff.Winner(); ok {
-		return p
+	p, ok := runoff.Winner()
+	if !ok {
+		p = -1
 	}
-	return -1
+	return p, runoff.Draws()
 }
 
 func noise(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0x5eed)) }

@@ -13,6 +13,7 @@ type Runoff struct {
 	entrants []entrant
 	lap      []int // points still to be measured in this lap
 	laps     int
+	draws    int
 }
 
 type entrant struct {
@@ -24,8 +25,8 @@ type entrant struct {
 const (
 	runoffEntrants = 24
 	runoffWithin   = 0.15 // of the best value, in log time: noise that hides a winner
-	runoffLeast    = 5    // laps before anybody drops out
-	runoffMost     = 25   // laps
+	runoffLeast    = 8    // laps before anybody drops out
+	runoffMost     = 40   // laps
 )
 
 // NewRunoff takes what a search was told.
@@ -60,6 +61,7 @@ func (r *Runoff) Next() (int, bool) {
 	}
 	p := r.lap[0]
 	r.lap = r.lap[1:]
+	r.draws++
 	return p, true
 }
 
@@ -88,8 +90,7 @@ func (r *Runoff) Tell(point int, value float64) {
 	}
 }
 
-// drop takes those out whose median is behind the leader's by more than both of them
-// scatter.
+// drop takes those out whose median is behind the leader's by more than chance does.
 func (r *Runoff) drop() {
 	if r.laps < runoffLeast {
 		return
@@ -98,20 +99,35 @@ func (r *Runoff) drop() {
 	if lead < 0 {
 		return
 	}
-	first, scatter := middle(r.entrants[lead].values)
+	first := medianOf(r.entrants[lead].values)
+	doubt := 3 * r.scatter() * math.Sqrt(2/float64(r.laps))
 	for i := range r.entrants {
 		e := &r.entrants[i]
 		if i == lead || e.out {
 			continue
 		}
-		if len(e.values) == 0 {
-			e.out = true
+		e.out = len(e.values) == 0 || medianOf(e.values)-first > doubt+1e-4
+	}
+}
+
+// scatter is the standard deviation of values around the mean of their entrant, of all that
+// still run together: a clock with two levels shows few values of one entrant one of them only.
+func (r *Runoff) scatter() float64 {
+	sum, free := 0.0, 0
+	for _, e := range r.entrants {
+		if e.out || len(e.values) < 2 {
 			continue
 		}
-		own, wide := middle(e.values)
-		doubt := 3 * math.Hypot(scatter, wide) / math.Sqrt(float64(r.laps))
-		e.out = own-first > doubt+1e-4
+		mean := 0.0
+		for _, v := range e.values {
+			mean += v / float64(len(e.values))
+		}
+		for _, v := range e.values {
+			sum += square(v - mean)
+		}
+		free += len(e.values) - 1
 	}
+	return math.Sqrt(sum / float64(max(free, 1)))
 }
 
 func (r *Runoff) leader() int {
@@ -120,12 +136,15 @@ func (r *Runoff) leader() int {
 		if len(e.values) == 0 || e.out {
 			continue
 		}
-		if m, _ := middle(e.values); m < least {
+		if m := medianOf(e.values); m < least {
 			best, least = i, m
 		}
 	}
 	return best
 }
+
+// Draws is how many values were asked for.
+func (r *Runoff) Draws() int { return r.draws }
 
 // Winner is the point with the least median; false when nobody took part.
 func (r *Runoff) Winner() (int, bool) {
@@ -136,17 +155,6 @@ func (r *Runoff) Winner() (int, bool) {
 		return r.entrants[0].point, true
 	}
 	return 0, false
-}
-
-// middle is the median and the scatter around it: the median distance, scaled to a
-// standard deviation.
-func middle(values []float64) (median, scatter float64) {
-	median = medianOf(values)
-	far := make([]float64, len(values))
-	for i, v := range values {
-		far[i] = math.Abs(v - median)
-	}
-	return median, 1.4826 * medianOf(far)
 }
 
 func medianOf(values []float64) float64 {
