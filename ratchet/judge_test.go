@@ -149,6 +149,37 @@ func TestWatchedCaseFailsNothing(t *testing.T) {
 	}
 }
 
+// A case that nobody believes for now is shown with its verdict; it fails nothing, and
+// nothing moves because of it.
+func TestQuarantinedCase(t *testing.T) {
+	for effect, want := range map[float64]ratchet.Verdict{0.2: ratchet.Regression, -0.3: ratchet.Improvement} {
+		run := recorded(effect)
+		for i := range run.Cases {
+			run.Cases[i].Quarantine = "@kernels, until 2026-12-31: two speeds"
+		}
+		same := []*measure.Run{run}
+		r := ratchet.Judge(ratchet.Default(), ratchet.Gather(same, same, measure.Base, measure.Candidate))
+		c := r.Cases[0]
+		if c.Verdict != want || c.Gate || c.Ratchet != ratchet.Holds || c.Quarantine == "" || r.Severity() == ratchet.No {
+			t.Errorf("effect %v: %s, gated %t, %s, %q; the whole is %s", effect, c.Verdict, c.Gate, c.Ratchet, c.Quarantine, r.Verdict)
+		}
+	}
+}
+
+// recorded is a record of one gated case, measured side by side.
+func recorded(effect float64) *measure.Run {
+	run := &measure.Run{}
+	for side, us := range map[string]float64{measure.Base: 100, measure.Candidate: 100 * (1 + effect)} {
+		c := measure.Case{CaseKey: measure.CaseKey{Benchmark: "k", Implementation: side}, Unit: "ns", Gate: true}
+		for i := range 8 {
+			at := 1e3 * us * (1 + 0.001*float64(1-2*(i%2)))
+			c.Rounds = append(c.Rounds, measure.CaseRound{Round: i, Quantum: 1, Samples: measure.Samples{at * 0.999, at, at * 1.001}})
+		}
+		run.Cases = append(run.Cases, c)
+	}
+	return run
+}
+
 func TestUndecided(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	list := []ratchet.Evidence{

@@ -93,8 +93,8 @@ func TestProposesToEnforce(t *testing.T) {
 
 // However much there is to say, it fits, and what is worst is said.
 func TestFits(t *testing.T) {
-	cases := many(400, 0)
-	for _, c := range many(300, 0.1) {
+	cases := many(100, 0)
+	for _, c := range many(200, 0.1) {
 		c.name, c.config = "slow", c.config+strings.Repeat("_long", 30)
 		cases = append(cases, c)
 	}
@@ -103,7 +103,7 @@ func TestFits(t *testing.T) {
 	if size := len(n.Section.Body); size > notice.Limit || size < notice.Limit/2 {
 		t.Fatalf("%d bytes", size)
 	}
-	for _, want := range []string{"`worst`", "301 regressions", "more are not shown", notice.AcceptLine(madeHead), "[run]("} {
+	for _, want := range []string{"`worst`", "201 regressions", "more are not shown", notice.AcceptLine(madeHead), "[run]("} {
 		if !strings.Contains(n.Section.Body, want) {
 			t.Errorf("%q is not said", want)
 		}
