@@ -208,6 +208,9 @@ func (w *githubWriter) write(s workflow.Settings, now time.Time) (workflow.Setti
 		if loaded.Baseline.Keep == "branch" {
 			baselines = loaded.Baseline.Branch
 		}
+		if loaded.Baseline.Keep == "none" {
+			w.notes = append(w.notes, fmt.Sprintf("the suite in %s keeps no baselines, so pawl-ratchet.yml would have nothing to move: write baseline: {keep: branch, remote: origin}", folder))
+		}
 	}
 	s = s.WithNames(names)
 	files, err := workflow.Render(s, Version())

@@ -37,6 +37,9 @@ func AddKeys(suite []byte, branch string, today time.Time) (text []byte, added [
 	if bytes.Contains(suite, []byte("\n...")) || bytes.Contains(suite, []byte("\n---")) {
 		return nil, nil, errors.New("it says where its document ends, so nothing can be added behind it")
 	}
+	if get(root.Content[0], "extends") != nil && (get(root.Content[0], "gate") == nil || get(root.Content[0], "baseline") == nil) {
+		return nil, nil, errors.New("it extends another file, which may say how to gate")
+	}
 	text = bytes.TrimRight(suite, "\r\n")
 	text = append(bytes.Clone(text), '\n')
 	for _, b := range blocks(branch, today) {

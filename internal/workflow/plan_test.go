@@ -106,6 +106,8 @@ func TestKeysAreAddedToASuite(t *testing.T) {
 		{"in braces", "main", "{version: 1}\n", "", "list of keys"},
 		{"an end", "main", "version: 1\n...\n", "", "document ends"},
 		{"no YAML", "main", "version: [\n", "", "no YAML"},
+		{"shared", "main", "extends: ../common.yaml\n", "", "extends another file"},
+		{"shared, and all said", "main", "extends: a\ngate: 1\nbaseline: 1\n", "extends: a\ngate: 1\nbaseline: 1\n", ""},
 		{"indented", "main", "  version: 1\n", "", "nothing can be added"},
 		{"nothing", "main", "", "", "list of keys"},
 	} {
