@@ -87,13 +87,15 @@ func (w *world) live() {
 		w.in(w.between(0, 4*time.Hour), func() { w.queueJob(labels, length) })
 	}
 	for at := w.between(0, 30*time.Minute); at < 4*time.Hour; at += w.between(time.Second, 40*time.Minute) {
-		mode := w.rng.IntN(3)
+		mode := w.rng.IntN(4)
 		w.in(at, func() {
 			switch mode {
 			case 0:
 				w.kill()
 			case 1:
 				w.dieNext = "before"
+			case 2:
+				w.dieNext = "ended" // just after a command
 			default:
 				w.dieNext = "after"
 			}
@@ -162,7 +164,7 @@ func (w *world) boot() {
 		}
 		w.wake = s
 	}
-	w.wake.Recover(w.config)
+	w.wake.Recover(w.config, w.now)
 	life := w.life
 	w.in(0, func() { w.tick(life) })
 	w.in(w.between(0, 2*time.Second), func() { w.poll(life) })
@@ -196,13 +198,21 @@ func (w *world) keep() {
 func (w *world) die() {
 	w.kills++
 	w.up = false
-	w.in(w.between(time.Second, time.Minute), w.boot)
+	away := w.between(time.Second, time.Minute)
+	if w.chance(0.5) {
+		away = w.between(0, 3*time.Second)
+	}
+	w.in(away, w.boot)
 }
 
 // step is one turn of the loop: step, write, act; and death in between.
 func (w *world) step(e Event) {
 	die := w.dieNext
-	w.dieNext = ""
+	if _, ended := e.(Ended); die != "ended" || ended {
+		w.dieNext = ""
+	} else {
+		die = ""
+	}
 	if die == "before" {
 		w.keep() // what this step brings is lost
 		w.wake.Step(w.config, e, w.now)
@@ -210,7 +220,7 @@ func (w *world) step(e Event) {
 		return
 	}
 	actions, _ := w.wake.Step(w.config, e, w.now)
-	if die == "after" {
+	if die != "" {
 		w.kill() // it is kept, and not done
 		return
 	}

@@ -44,7 +44,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	}
 	defer store.Close()
 	s.store, s.state, s.events = store, state, make(chan message)
-	s.state.Recover(s.Config)
+	s.state.Recover(s.Config, s.Now())
 
 	inner, cancel := context.WithCancel(ctx)
 	defer cancel()

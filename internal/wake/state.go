@@ -90,7 +90,7 @@ func (s *State) host(name string) *Host {
 
 // Recover makes a state that an earlier process left fit to go on: nothing it saw counts
 // as seen, and a command it had begun may still run without it.
-func (s *State) Recover(c *Config) {
+func (s *State) Recover(c *Config, now time.Time) {
 	for name, h := range s.Hosts {
 		if c.host(name) == nil {
 			if !h.Paid.IsZero() {
@@ -99,8 +99,10 @@ func (s *State) Recover(c *Config) {
 			delete(s.Hosts, name)
 			continue
 		}
-		h.Seen, h.asking, h.asked = Unknown, false, time.Time{}
-		h.orphan = h.Flight != nil
+		h.Seen, h.orphan = Unknown, h.Flight != nil
+		if !h.Paid.IsZero() {
+			h.asked = now // what was done to it last may not show at once
+		}
 	}
 	for key, j := range s.Jobs {
 		if !slices.Contains(c.GitHub.Repositories, j.Repo) {

@@ -120,6 +120,7 @@ func (s *State) ended(hc *HostConfig, e Ended, now time.Time) {
 	began := h.Flight.Since
 	h.Flight = nil
 	h.turn++
+	h.Seen = Unknown
 	h.asking, h.asked = false, now // what it did may not show at once
 	switch {
 	case e.Kind == Start && e.Why == "":

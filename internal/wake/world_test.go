@@ -24,7 +24,7 @@ type world struct {
 	disk      []byte
 	life      int
 	up        bool
-	dieNext   string // "", "before" or "after" the next write
+	dieNext   string // "", "before" or "after" the next write, or "ended": after that of a command's end
 	polls     []time.Time
 	failed    int // polls in a row
 	broken    []string
