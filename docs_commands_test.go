@@ -146,7 +146,7 @@ func TestDocsMake(t *testing.T) {
 
 // Every script a page or the Makefile names is there and can be started.
 func TestDocsScripts(t *testing.T) {
-	script := regexp.MustCompile(`(?:^|[\s/` + "`" + `(])((?:scripts|\.ci)/[a-z]+)`)
+	script := regexp.MustCompile(`(?:^|[\s/` + "`" + `(])((?:scripts|\.ci)/[a-z]+(?:-[a-z]+)*)`)
 	check := func(where, text string) {
 		for _, m := range script.FindAllStringSubmatch(text, -1) {
 			if info, err := os.Stat(m[1]); err != nil {
