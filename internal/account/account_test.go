@@ -147,6 +147,23 @@ func TestRead(t *testing.T) {
 	}
 }
 
+func TestReadSummary(t *testing.T) {
+	good := account.Add([]account.Account{run("a", 0, 'R'), run("a", 1, 'M')}, now)
+	data, err := json.Marshal(good)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := account.ReadSummary(strings.NewReader(string(data)))
+	if diff := cmp.Diff(good, got, cmpopts.EquateEmpty()); err != nil || diff != "" {
+		t.Errorf("%v (-want +got)\n%s", err, diff)
+	}
+	for _, bad := range []string{"", "[]", `{"runs":-1}`, `{"caught":1e9}`, `{"dollars":-1}`, `{"month_seconds":1e300}`, `{"runs":"` + strings.Repeat("x", 2*account.FileLimit)} {
+		if _, err := account.ReadSummary(strings.NewReader(bad)); err == nil {
+			t.Errorf("%.40s is a sum", bad)
+		}
+	}
+}
+
 // Whatever is read can be added up.
 func FuzzRead(f *testing.F) {
 	f.Add(`{"schema":"pawl.account/v1","time":"2026-11-20T00:00:00Z","seconds":12,"dollars":0.1,"verdict":"regression","stages":{"build":3}}`)

@@ -2,8 +2,19 @@ package account
 
 import (
 	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
 	"slices"
 	"time"
+)
+
+// SummaryFile and SummaryArtifact are what a nightly job leaves a sum as, for reports of
+// the next day: adding up takes too long to do it for each.
+const (
+	SummaryFile     = "cost.json"
+	SummaryArtifact = "pawl-cost"
 )
 
 // Month is what "a month" means here.
@@ -29,6 +40,34 @@ type Summary struct {
 
 	Unpriced int `json:"unpriced,omitempty"` // runs of suites without a price
 }
+
+// ReadSummary reads the sum that another job left.
+func ReadSummary(r io.Reader) (Summary, error) {
+	var s Summary
+	data, err := io.ReadAll(io.LimitReader(r, FileLimit+1))
+	if err != nil {
+		return s, fmt.Errorf("read a sum of accounts: %w", err)
+	}
+	if len(data) > FileLimit {
+		return s, fmt.Errorf("read a sum of accounts: it has more than %d bytes", FileLimit)
+	}
+	if err := json.Unmarshal(data, &s); err != nil {
+		return Summary{}, fmt.Errorf("read a sum of accounts: %w", err)
+	}
+	for _, n := range []int{s.Runs, s.MonthRuns, s.Caught, s.Found, s.Unpriced} {
+		if n < 0 || n > mostRuns {
+			return Summary{}, fmt.Errorf("read a sum of accounts: %d of something cannot be", n)
+		}
+	}
+	for _, v := range []float64{s.Seconds, s.Dollars, s.MonthSeconds, s.MonthDollars} {
+		if !(v >= 0 && v <= mostRuns*mostTime) {
+			return Summary{}, errors.New("read a sum of accounts: its seconds or dollars cannot be")
+		}
+	}
+	return s, nil
+}
+
+const mostRuns = 1_000_000
 
 // PerRun is what a run costs on average.
 func (s Summary) PerRun() float64 { return share(s.Dollars, s.Runs-s.Unpriced) }

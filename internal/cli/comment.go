@@ -143,6 +143,7 @@ func (p *publisher) publish(ctx context.Context) error {
 		return err
 	}
 	in.Gate.Quiet = in.Gate.Quiet || p.quiet
+	in.Cost = lastSum(ctx, p.forge, p.now)
 	n := notice.New(in)
 	n.Check.URL = url
 	n.Section.Quiet = n.Section.Quiet || t.silent

@@ -24,6 +24,7 @@ type place interface {
 	Run(ctx context.Context, id int64) (forge.Run, error)
 	Runs(ctx context.Context, q github.RunQuery) ([]forge.Run, error)
 	Artifacts(ctx context.Context, run int64) ([]forge.Artifact, error)
+	ArtifactsNamed(ctx context.Context, name string) ([]forge.Artifact, error)
 	Download(ctx context.Context, a forge.Artifact, w io.Writer, limit int64) error
 	Comments(ctx context.Context, pull int) ([]forge.Comment, error)
 	Permission(ctx context.Context, user string) (forge.Permission, error)

@@ -22,6 +22,7 @@ type costFlags struct {
 	*globals
 	github bool
 	repo   string
+	out    string
 	json   bool
 }
 
@@ -47,6 +48,7 @@ Dollars are those of device.price_per_hour in the suite, from the begin of a run
 	fl := cmd.Flags()
 	fl.BoolVar(&f.github, "github", false, "the accounts of a repository's workflows (GITHUB_TOKEN, with actions: read)")
 	fl.StringVar(&f.repo, "repo", "", "`OWNER/NAME` for --github (default: $GITHUB_REPOSITORY)")
+	fl.StringVarP(&f.out, "out", "o", "", "also write the JSON to this `file`")
 	fl.BoolVar(&f.json, "json", false, "as JSON on stdout")
 	return cmd
 }
@@ -78,8 +80,14 @@ func (f *costFlags) run(ctx context.Context, dirs []string) error {
 		return codeError{exitNoAnswer, errors.New("there is no account of any run: pawl run writes account.json beside its record, the workflows upload it as pawl-account")}
 	}
 	sum := account.Add(list, time.Now())
+	doc := costDocument{sum, sum.PerRun(), sum.PerCaught()}
+	if f.out != "" {
+		if err := writeFile(f.out, func(w io.Writer) error { return writeJSON(w, doc) }); err != nil {
+			return err
+		}
+	}
 	if f.json {
-		return writeJSON(f.Out, costDocument{sum, sum.PerRun(), sum.PerCaught()})
+		return writeJSON(f.Out, doc)
 	}
 	return writeCost(f.Out, sum)
 }

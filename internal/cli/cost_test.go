@@ -82,3 +82,30 @@ func TestCostOfARepository(t *testing.T) {
 		t.Errorf("exit %d for a token that GitHub refuses: %s", code, errs)
 	}
 }
+
+// A report shows what the last nightly sum says; what a pull request's own run left, or
+// what is too old or no sum, it does not.
+func TestCommentShowsTheSum(t *testing.T) {
+	for name, test := range map[string]struct {
+		event string
+		repo  int64
+		sum   string
+		want  bool
+	}{
+		"of last night":     {event: "schedule", sum: `{"runs": 40, "dollars": 2, "month_runs": 31, "month_dollars": 1.5, "caught": 2}`, want: true},
+		"of a pull request": {event: "pull_request", sum: `{"runs": 40, "dollars": 2, "month_runs": 31}`},
+		"of a fork":         {event: "schedule", repo: forkRepo, sum: `{"runs": 40, "dollars": 2, "month_runs": 31}`},
+		"impossible":        {event: "schedule", sum: `{"runs": 40, "dollars": -2, "month_runs": 31}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPublishing(t, forge.Pull{})
+			p.measured(0.1)
+			id := p.server.AddRun(forge.Run{Event: test.event, Head: forge.Head{Repo: test.repo, Branch: "main", SHA: strings.Repeat("c", 40)}, Status: "completed", Conclusion: "success"})
+			p.server.AddArtifact(id, account.SummaryArtifact, zipped(t, account.SummaryFile, []byte(test.sum)))
+			p.run(0, "--results", p.results)
+			if got := strings.Contains(p.report(), "In 30 days: 31 runs, "); got != test.want {
+				t.Errorf("the sum is shown: %t\n%s", got, p.report())
+			}
+		})
+	}
+}

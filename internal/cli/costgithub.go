@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"time"
@@ -68,37 +69,79 @@ func (f *costFlags) client() (*github.Client, error) {
 		return nil, usageError{errors.New("--github needs GITHUB_TOKEN, with actions: read")}
 	}
 	return github.New(github.Config{
-		BaseURL: f.Getenv("GITHUB_API_URL"), Repo: repo, Patience: time.Minute,
+		BaseURL: f.Getenv("GITHUB_API_URL"), Repo: repo, Patience: time.Minute, Now: f.Now, Sleep: f.Sleep,
 		Token: func(context.Context) (string, error) { return token, nil },
 	})
 }
 
-// fetchAccount reads the one file of an artifact, which is whoever ran the job's.
-func fetchAccount(ctx context.Context, c *github.Client, artifact forge.Artifact) (a account.Account, err error) {
+// shelf is where jobs leave files for other jobs.
+type shelf interface {
+	ArtifactsNamed(ctx context.Context, name string) ([]forge.Artifact, error)
+	Run(ctx context.Context, id int64) (forge.Run, error)
+	Download(ctx context.Context, a forge.Artifact, w io.Writer, limit int64) error
+}
+
+func fetchAccount(ctx context.Context, c shelf, artifact forge.Artifact) (account.Account, error) {
+	return fetchFile(ctx, c, artifact, account.FileName, account.Read)
+}
+
+// fetchFile reads the one file of an artifact, which is whoever ran the job's.
+func fetchFile[T any](ctx context.Context, c shelf, artifact forge.Artifact, name string, read func(io.Reader) (T, error)) (found T, err error) {
 	var archive bytes.Buffer
 	if err := c.Download(ctx, artifact, &archive, 2*account.FileLimit); err != nil {
-		return a, err
+		return found, err
 	}
 	dir, err := os.MkdirTemp("", "pawl-account-")
 	if err != nil {
-		return a, fmt.Errorf("make a place for an account: %w", err)
+		return found, fmt.Errorf("make a place for an artifact: %w", err)
 	}
 	defer os.RemoveAll(dir)
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return a, fmt.Errorf("make a place for an account: %w", err)
+		return found, fmt.Errorf("make a place for an artifact: %w", err)
 	}
 	defer root.Close()
 	limits := parcel.Limits{
-		Want: []parcel.Want{{Name: account.FileName, Most: account.FileLimit}}, Entries: 16, Directory: 16 << 10, Total: account.FileLimit,
+		Want: []parcel.Want{{Name: name, Most: account.FileLimit}}, Entries: 16, Directory: 16 << 10, Total: account.FileLimit,
 	}
 	if _, err := parcel.Unpack(bytes.NewReader(archive.Bytes()), int64(archive.Len()), root, limits); err != nil {
-		return a, err
+		return found, err
 	}
-	file, err := root.Open(account.FileName)
+	file, err := root.Open(name)
 	if err != nil {
-		return a, fmt.Errorf("it holds no %s: %w", account.FileName, err)
+		return found, fmt.Errorf("it holds no %s: %w", name, err)
 	}
 	defer file.Close()
-	return account.Read(file)
+	return read(file)
+}
+
+// How long a report waits for last night's sum, and how old that may be.
+const (
+	sumWait = 5 * time.Second
+	sumAge  = 7 * 24 * time.Hour
+)
+
+// lastSum is what a nightly job of this repository added up; nil where there is none. A
+// report without it is still a report.
+func lastSum(ctx context.Context, c shelf, now time.Time) *account.Summary {
+	ctx, cancel := context.WithTimeout(ctx, sumWait)
+	defer cancel()
+	found, err := c.ArtifactsNamed(ctx, account.SummaryArtifact)
+	if err != nil {
+		return nil
+	}
+	found = slices.DeleteFunc(found, func(a forge.Artifact) bool { return a.Expired || now.Sub(a.Created) > sumAge })
+	if len(found) == 0 {
+		return nil
+	}
+	newest := slices.MaxFunc(found, func(a, b forge.Artifact) int { return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID)) })
+	run, err := c.Run(ctx, newest.Run)
+	if err != nil || run.Fork || run.Event == "pull_request" { // a change does not tell what changes cost
+		return nil
+	}
+	sum, err := fetchFile(ctx, c, newest, account.SummaryFile, account.ReadSummary)
+	if err != nil {
+		return nil
+	}
+	return &sum
 }
