@@ -206,6 +206,8 @@ func (c *Config) checkHost(h HostConfig) error {
 		return errors.New("start, stop and status each need a command")
 	case h.Boot < 0 || h.Halt < 0 || h.Idle < 0 || h.Timeout < 0 || h.Ask < 0 || h.Retry < 0 || h.Jobs < 0 || h.Price < 0:
 		return errors.New("nothing of it may be negative")
+	case h.Ask < 10*time.Millisecond:
+		return fmt.Errorf("ask: %v is too often", h.Ask)
 	case c.Budget.Dollars > 0 && h.Price == 0:
 		return errors.New("price_per_hour: a budget in dollars needs the price of every host")
 	}

@@ -85,7 +85,11 @@ func (s *Server) routes(ctx context.Context) http.Handler {
 
 // loop takes events, keeps the state, and only then answers and acts.
 func (s *Server) loop(ctx context.Context, failed <-chan error) error {
-	ticker := time.NewTicker(tick)
+	every := tick
+	for _, h := range s.Config.Hosts {
+		every = min(every, h.Ask)
+	}
+	ticker := time.NewTicker(every)
 	defer ticker.Stop()
 	commands, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
