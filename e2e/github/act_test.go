@@ -64,8 +64,9 @@ func (w *world) act(workflow, name, token string, e event, more ...string) ran {
 		name, "--workflows", ".github/workflows/" + workflow + ".yml", "--eventpath", file, "--no-cache-server", "--action-offline-mode",
 		"--platform", "self-hosted=-self-hosted", "--platform", "ubuntu-latest=-self-hosted", "--secret", "GITHUB_TOKEN=" + token,
 		"--env", "GITHUB_API_URL=" + w.github.URL, "--env", "GITHUB_REPOSITORY=" + w.github.Repo.String(), "--env", "GITHUB_RUN_ID=77",
-		"--local-repository", action + "=" + w.actionFolder(),
 	}
+	ours, folder := w.installer()
+	args = append(args, "--local-repository", ours+"="+folder)
 	for _, pinned := range w.pinned() {
 		stub, err := filepath.Abs("testdata/actions/" + strings.TrimPrefix(strings.Split(pinned, "@")[0], "actions/"))
 		if err != nil {

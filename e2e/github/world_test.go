@@ -50,8 +50,19 @@ type world struct {
 // action is what the workflows install pawl with; the commit is any.
 const action = "goatnote-inc/pawl@0123456789abcdef0123456789abcdef01234567"
 
-// newWorld makes a repository with the C example, made small, and installs the workflows.
+// newWorld is a repository with the C example and the workflows.
 func newWorld(t *testing.T) *world {
+	t.Helper()
+	w := plainWorld(t)
+	w.commit("kernels", "-A")
+	w.pawl("init", "--github", "--install", "installed", "--action", action)
+	w.commit("install pawl", "-A")
+	w.push("main")
+	return w
+}
+
+// plainWorld is a folder with the C example, made small; nothing is committed yet.
+func plainWorld(t *testing.T) *world {
 	t.Helper()
 	for _, tool := range []string{"act", "git", "cc", "make"} {
 		if _, err := exec.LookPath(tool); err != nil {
@@ -64,10 +75,6 @@ func newWorld(t *testing.T) *world {
 	}
 	w.write(".gitignore", "harness\n*.o\nresults/\ntuning/\n")
 	w.write("README.md", "# kernels\n")
-	w.commit("kernels", "-A")
-	w.pawl("init", "--github", "--install", "installed", "--action", action)
-	w.commit("install pawl", "-A")
-	w.push("main")
 	return w
 }
 
@@ -220,5 +227,3 @@ func (w *world) report(pull int) forge.Comment {
 	}
 	return comments[0]
 }
-
-func took(began time.Time) string { return time.Since(began).Round(100 * time.Millisecond).String() }

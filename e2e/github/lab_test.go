@@ -1,0 +1,119 @@
+package github
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/goatnote-inc/pawl/internal/forge"
+	"github.com/goatnote-inc/pawl/measure"
+)
+
+// labRuns is how often the lab measures.
+const labRuns = 5
+
+// lastSample is when the last side of a run ended, and how long the sides took.
+func lastSample(t *testing.T, path string) (end time.Time, sides time.Duration) {
+	t.Helper()
+	run, err := measure.Load(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range run.Rounds {
+		for _, s := range r.Sides {
+			took := time.Duration(s.Seconds * float64(time.Second))
+			if at := s.Started.Add(took); at.After(end) {
+				end = at
+			}
+		}
+	}
+	return end, time.Duration(run.End.Seconds * float64(time.Second))
+}
+
+func spread(list []time.Duration) string {
+	slices.Sort(list)
+	return fmt.Sprintf("median %.2f s, %.2f to %.2f s, n = %d", list[len(list)/2].Seconds(), list[0].Seconds(), list[len(list)-1].Seconds(), len(list))
+}
+
+// The figures of docs/lab/github.md: what a slowdown of exactly 10 % comes to, and how long
+// it takes from the last sample to the comment. PAWL_LAB=1 runs it.
+func TestLabGate(t *testing.T) {
+	if os.Getenv("PAWL_LAB") == "" {
+		t.Skip("PAWL_LAB=1 measures")
+	}
+	var comment []time.Duration
+	count := map[forge.Conclusion]int{}
+	for range labRuns {
+		w := newWorld(t)
+		w.git("checkout", "--quiet", "-b", "slower")
+		w.slow(10)
+		w.commit("compute a tenth twice")
+		p := w.open("slower")
+		w.act("pawl-gate", "pull_request", w.github.Token, w.pullEvent(p))
+		count[w.check(p.HeadSHA).Conclusion]++
+		end, _ := lastSample(t, filepath.Join(w.store, "pawl-results", "current.json"))
+		comment = append(comment, w.report(p.Number).Created.Sub(end))
+	}
+	t.Logf("slower by 10 %%: %v", count)
+	t.Logf("from the last sample to the comment: %s", spread(comment))
+}
+
+// What the loop takes beside the measurement: judging and writing, with builds that are
+// there already, without looking for reasons.
+func TestLabAdded(t *testing.T) {
+	if os.Getenv("PAWL_LAB") == "" {
+		t.Skip("PAWL_LAB=1 measures")
+	}
+	w := newWorld(t)
+	w.git("checkout", "--quiet", "-b", "slower")
+	w.slow(60)
+	w.commit("compute rows twice")
+	p := w.open("slower")
+	w.git("checkout", "--quiet", "slower")
+	var added, after, posted []time.Duration
+	for i := range labRuns + 1 {
+		began := time.Now()
+		w.exec("sh", "-c", "pawl run --no-keep --base origin/main --profile 0 --out results || [ $? -eq 1 ]")
+		took := time.Since(began)
+		end, device := lastSample(t, filepath.Join(w.dir, "results", "current.json"))
+		if i == 0 {
+			continue // it built
+		}
+		added, after = append(added, took-device), append(after, began.Add(took).Sub(end))
+		began = time.Now()
+		w.exec("sh", "-c", fmt.Sprintf("GITHUB_TOKEN=%s GITHUB_API_URL=%s pawl comment --results results --repo %s --pull %d", w.github.Token, w.github.URL, w.github.Repo, p.Number))
+		posted = append(posted, time.Since(began))
+	}
+	t.Logf("pawl run beside its time on the device: %s", spread(added))
+	t.Logf("of that behind the last sample: %s", spread(after))
+	t.Logf("pawl comment: %s", spread(posted))
+}
+
+// A gain of exactly 20 % on the main branch.
+func TestLabRatchet(t *testing.T) {
+	if os.Getenv("PAWL_LAB") == "" {
+		t.Skip("PAWL_LAB=1 measures")
+	}
+	moved := 0
+	for range 2 {
+		w := newWorld(t)
+		before := w.git("rev-parse", "HEAD")
+		w.slow(20)
+		slow := w.commit("slow at first")
+		w.push("main")
+		w.act("pawl-ratchet", "push", w.github.Token, w.pushEvent(before, slow))
+		w.git("fetch", "--quiet", "origin")
+		w.git("checkout", "--quiet", before, "--", "matmul.c")
+		fast := w.commit("compute rows once")
+		w.push("main")
+		w.act("pawl-ratchet", "push", w.github.Token, w.pushEvent(slow, fast))
+		if strings.Contains(strings.Join(w.baselines(), "\n"), "moved matmul/N160 "+fast) {
+			moved++
+		}
+	}
+	t.Logf("faster by 20 %%: the baseline moved in %d of 2", moved)
+}
