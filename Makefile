@@ -2,7 +2,7 @@
 GO ?= go
 BIN ?= $(CURDIR)/bin
 
-.PHONY: help build test race lint fuzz e2e lab lab-live ci clean
+.PHONY: help build test race lint fuzz e2e lab lab-live release ci clean
 
 help: ## show this
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -31,8 +31,11 @@ lab: ## measure pawl itself, hours: PAGE=record only what that page of docs/lab 
 lab-live: ## 300 gates of the judge on this machine, half an hour where it is quiet
 	./scripts/lab judge-live
 
+release: ## what VERSION will hold, in dist, and its lines for checksums.txt
+	./scripts/release-build $(VERSION)
+
 ci: ## what CI runs
 	./.ci/run
 
 clean: ## remove what the targets made
-	rm -rf bin results
+	rm -rf bin dist results
