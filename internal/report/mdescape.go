@@ -1,6 +1,7 @@
 package report
 
 import (
+	"regexp"
 	"strconv"
 	"strings"
 )
@@ -32,7 +33,23 @@ func escape(s string) string {
 			b.WriteRune(r)
 		}
 	}
-	return unlink.Replace(b.String())
+	s = hexWord.ReplaceAllStringFunc(unlink.Replace(b.String()), splitCommit)
+	return issueWord.ReplaceAllString(s, "$1\u200b-")
+}
+
+// issueWord is another way to write #1.
+var issueWord = regexp.MustCompile(`\b([Gg][Hh])-\b`)
+
+// hexWord is what a forge takes for a commit where it has one of that name.
+var hexWord = regexp.MustCompile(`\b[0-9a-f]{7,40}\b`)
+
+// splitCommit keeps a word from being a commit. Words of digits alone are numbers, as far
+// as anybody can tell, up to the length that only a commit has.
+func splitCommit(word string) string {
+	if len(word) < 40 && strings.Trim(word, "0123456789") == "" {
+		return word
+	}
+	return word[:3] + "\u200b" + word[3:]
 }
 
 // line is text at the beginning of a line, or of an item, where it could begin a
