@@ -102,7 +102,7 @@ func (k *check) newAttempt(newest *gh.CheckRun) bool {
 func (c *Client) checkRuns(ctx context.Context, k *check) ([]*gh.CheckRun, error) {
 	runs, err := pages(10, func(o gh.ListOptions) ([]*gh.CheckRun, *gh.Response, error) {
 		list, resp, err := c.api.Checks.ListCheckRunsForRef(ctx, c.Repo.Owner, c.Repo.Name, k.SHA,
-			&gh.ListCheckRunsOptions{CheckName: &k.Name, Filter: gh.Ptr("all"), ListOptions: o})
+			&gh.ListCheckRunsOptions{CheckName: &k.Name, Filter: new("all"), ListOptions: o})
 		if err != nil {
 			return nil, resp, err
 		}
@@ -163,14 +163,14 @@ func rank(status string) int {
 
 func (k *check) update(some []*gh.CheckRunAnnotation) gh.UpdateCheckRunOptions {
 	u := gh.UpdateCheckRunOptions{
-		Name: k.Name, ExternalID: &k.id, Status: gh.Ptr(string(k.Status)),
+		Name: k.Name, ExternalID: &k.id, Status: new(string(k.Status)),
 		Output: &gh.CheckRunOutput{Title: &k.Title, Summary: &k.Summary, Annotations: some},
 	}
 	if k.URL != "" {
 		u.DetailsURL = &k.URL
 	}
 	if k.Status == forge.Completed {
-		u.Conclusion = gh.Ptr(string(k.Conclusion))
+		u.Conclusion = new(string(k.Conclusion))
 		u.CompletedAt = &gh.Timestamp{Time: k.ended.UTC()}
 	}
 	return u
@@ -219,11 +219,11 @@ func annotationsOf(some []forge.Annotation) []*gh.CheckRunAnnotation {
 	for _, a := range some {
 		line := max(a.Line, 1)
 		one := &gh.CheckRunAnnotation{
-			Path: &a.Path, StartLine: gh.Ptr(line), EndLine: gh.Ptr(max(a.EndLine, line)),
-			AnnotationLevel: gh.Ptr(string(a.Level)), Message: gh.Ptr(prefix(normal(a.Message), annotationText)),
+			Path: &a.Path, StartLine: new(line), EndLine: new(max(a.EndLine, line)),
+			AnnotationLevel: new(string(a.Level)), Message: new(prefix(normal(a.Message), annotationText)),
 		}
 		if a.Title != "" {
-			one.Title = gh.Ptr(prefix(oneLine(a.Title), annotationTitle))
+			one.Title = new(prefix(oneLine(a.Title), annotationTitle))
 		}
 		out = append(out, one)
 	}

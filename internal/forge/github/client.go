@@ -79,7 +79,7 @@ func New(c Config) (*Client, error) {
 	}
 	client := &Client{Config: c, web: &http.Client{Transport: transport}}
 	client.api, err = gh.NewClient(
-		gh.WithURLs(gh.Ptr(c.BaseURL+"/"), gh.Ptr(c.BaseURL+"/")),
+		gh.WithURLs(new(c.BaseURL+"/"), new(c.BaseURL+"/")),
 		gh.WithHTTPClient(&http.Client{Transport: &patient{client: client, base: transport, host: base.Host}}),
 		gh.WithUserAgent("pawl"),
 		gh.WithDisableRateLimitCheck(), // it refuses to send where patient waits
@@ -144,10 +144,11 @@ func (c *Client) explain(err error, format string, args ...any) error {
 	if !ok || answer.Response == nil || errors.Is(err, ErrMoved) {
 		return fmt.Errorf("%s: %w", what, err)
 	}
-	said := oneLine(answer.Message)
+	words := []string{answer.Message}
 	for _, e := range answer.Errors {
-		said += "; " + oneLine(strings.TrimSpace(e.Field+" "+e.Code+" "+e.Message))
+		words = append(words, strings.TrimSpace(e.Field+" "+e.Code+" "+e.Message))
 	}
+	said := oneLine(strings.Join(words, "; "))
 	kind, hint := ErrInvalid, ""
 	switch answer.Response.StatusCode {
 	case http.StatusUnauthorized:

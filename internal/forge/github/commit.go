@@ -121,14 +121,14 @@ func (c *Client) entries(ctx context.Context, files map[string][]byte) ([]*gh.Tr
 	var all []*gh.TreeEntry
 	for _, path := range slices.Sorted(maps.Keys(files)) {
 		content := files[path]
-		e := &gh.TreeEntry{Path: &path, Mode: gh.Ptr("100644"), Type: gh.Ptr("blob")}
+		e := &gh.TreeEntry{Path: &path, Mode: new("100644"), Type: new("blob")}
 		switch {
 		case content == nil: // deleted
 		case utf8.Valid(content):
-			e.Content = gh.Ptr(string(content))
+			e.Content = new(string(content))
 		default:
 			blob, _, err := c.api.Git.CreateBlob(ctx, c.Repo.Owner, c.Repo.Name,
-				gh.Blob{Content: gh.Ptr(base64.StdEncoding.EncodeToString(content)), Encoding: gh.Ptr("base64")})
+				gh.Blob{Content: new(base64.StdEncoding.EncodeToString(content)), Encoding: new("base64")})
 			if err != nil {
 				return nil, err
 			}

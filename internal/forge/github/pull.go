@@ -79,7 +79,7 @@ func (c *Client) OpenDraft(ctx context.Context, d forge.Draft) (forge.Pull, erro
 				&gh.PullRequest{Title: &d.Title, Body: &d.Body})
 		} else {
 			p, _, err = c.api.PullRequests.Create(ctx, c.Repo.Owner, c.Repo.Name,
-				&gh.NewPullRequest{Title: &d.Title, Head: &d.Head, Base: &d.Base, Body: &d.Body, Draft: gh.Ptr(true)})
+				&gh.NewPullRequest{Title: &d.Title, Head: &d.Head, Base: &d.Base, Body: &d.Body, Draft: new(true)})
 		}
 		switch {
 		case err == nil:

@@ -55,6 +55,7 @@ func (c *Client) Permission(ctx context.Context, user string) (forge.Permission,
 		switch known := forge.Permission(word); known {
 		case forge.Read, forge.Triage, forge.Write, forge.Maintain, forge.Admin:
 			return known, nil
+		case forge.NoAccess:
 		}
 	}
 	return forge.NoAccess, nil

@@ -94,7 +94,7 @@ func (s *Server) listChecks(q *question) *response {
 }
 
 func (s *Server) setCheck(k *checkRun, t checkText) {
-	set := func(to *string, from *string) {
+	set := func(to, from *string) {
 		if from != nil {
 			*to = *from
 		}

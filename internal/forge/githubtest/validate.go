@@ -68,9 +68,15 @@ func (v *validator) check(r *http.Request, body []byte, a *response) []string {
 	if err := openapi3filter.ValidateRequest(r.Context(), asked); err != nil && a.code < 400 {
 		problems = append(problems, "the request: "+brief(err))
 	}
-	resp := a.recorded()
+	header := a.header.Clone()
+	if header == nil {
+		header = http.Header{}
+	}
+	if len(a.body) > 0 {
+		header.Set("Content-Type", "application/json; charset=utf-8")
+	}
 	err = openapi3filter.ValidateResponse(r.Context(), &openapi3filter.ResponseValidationInput{
-		RequestValidationInput: asked, Status: resp.StatusCode, Header: resp.Header, Body: resp.Body, Options: options,
+		RequestValidationInput: asked, Status: a.code, Header: header, Body: io.NopCloser(bytes.NewReader(a.body)), Options: options,
 	})
 	if err != nil {
 		problems = append(problems, "the answer: "+brief(err))
