@@ -16,7 +16,7 @@ func TestCheckGoesForward(t *testing.T) {
 	s := githubtest.New(t)
 	c, clock := newClient(t, s)
 	ctx := t.Context()
-	begun := clock.now
+	begun := clock.time()
 	start := forge.Check{Name: "pawl", SHA: sha('a'), Status: forge.InProgress, Title: "measuring", Summary: "soon"}
 	end := forge.Check{Name: "pawl", SHA: sha('a'), Status: forge.Completed, Conclusion: forge.Failure, Title: "2 cases are slower", Summary: "| a |", URL: "https://x.example/1"}
 	for i := range 120 {
@@ -24,7 +24,7 @@ func TestCheckGoesForward(t *testing.T) {
 	}
 	set := func(k forge.Check) string {
 		t.Helper()
-		clock.now = clock.now.Add(time.Minute)
+		_ = clock.sleep(ctx, time.Minute)
 		url, err := c.SetCheck(ctx, k)
 		if err != nil {
 			t.Fatal(err)

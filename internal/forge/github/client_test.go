@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -19,9 +20,20 @@ import (
 )
 
 // clock is a time that passes only when somebody sleeps.
-type clock struct{ now time.Time }
+type clock struct {
+	mu  sync.Mutex // the server reads it as well
+	now time.Time
+}
+
+func (c *clock) time() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
 
 func (c *clock) sleep(ctx context.Context, d time.Duration) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.now = c.now.Add(max(d, 0))
 	return ctx.Err()
 }
@@ -30,11 +42,11 @@ func (c *clock) sleep(ctx context.Context, d time.Duration) error {
 func newClient(t *testing.T, s *githubtest.Server, change ...func(*github.Config)) (*github.Client, *clock) {
 	t.Helper()
 	c := &clock{now: time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)}
-	s.Now = func() time.Time { return c.now }
+	s.Now = c.time
 	config := github.Config{
 		BaseURL: s.URL, Repo: s.Repo,
 		Token: func(context.Context) (string, error) { return s.Token, nil },
-		Sleep: c.sleep, Now: func() time.Time { return c.now }, Random: func() float64 { return 0.5 },
+		Sleep: c.sleep, Now: c.time, Random: func() float64 { return 0.5 },
 		Log: t.Logf,
 	}
 	for _, f := range change {
@@ -103,9 +115,9 @@ func TestReadsWhatTheForgeKnows(t *testing.T) {
 	})
 	t.Run("runs", func(t *testing.T) {
 		for i := range 120 {
-			s.AddRun(forge.Run{Workflow: ".github/workflows/pawl-gate.yml", Event: "pull_request", Status: "completed", Conclusion: "success", Head: forge.Head{Branch: "topic", SHA: sha('c')}, Created: clock.now.Add(time.Duration(i) * time.Minute)})
+			s.AddRun(forge.Run{Workflow: ".github/workflows/pawl-gate.yml", Event: "pull_request", Status: "completed", Conclusion: "success", Head: forge.Head{Branch: "topic", SHA: sha('c')}, Created: clock.time().Add(time.Duration(i) * time.Minute)})
 		}
-		want := forge.Run{ID: 9, Attempt: 2, Workflow: ".github/workflows/pawl-gate.yml", Event: "pull_request", Status: "in_progress", Head: forge.Head{Repo: 77, Branch: "x", SHA: sha('d')}, Fork: true, Created: clock.now}
+		want := forge.Run{ID: 9, Attempt: 2, Workflow: ".github/workflows/pawl-gate.yml", Event: "pull_request", Status: "in_progress", Head: forge.Head{Repo: 77, Branch: "x", SHA: sha('d')}, Fork: true, Created: clock.time()}
 		s.AddRun(want)
 		s.AddRun(forge.Run{Workflow: ".github/workflows/other.yml", Event: "push", Status: "queued"})
 		got, err := c.Run(ctx, 9)
@@ -116,7 +128,7 @@ func TestReadsWhatTheForgeKnows(t *testing.T) {
 		if len(all) != 121 || err != nil {
 			t.Errorf("%d runs, %v", len(all), err)
 		}
-		some, err := c.Runs(ctx, github.RunQuery{HeadSHA: sha('c'), Since: clock.now.Add(110 * time.Minute)})
+		some, err := c.Runs(ctx, github.RunQuery{HeadSHA: sha('c'), Since: clock.time().Add(110 * time.Minute)})
 		if len(some) != 10 || err != nil {
 			t.Errorf("%d runs, %v", len(some), err)
 		}
@@ -225,8 +237,8 @@ func TestQueuedJobs(t *testing.T) {
 	s.AddJob(s.AddRun(forge.Run{Status: "completed"}), "completed", "x")
 	got, err := c.QueuedJobs(t.Context())
 	want := []github.Job{
-		{ID: first, RunID: fresh, Labels: []string{"ubuntu-latest"}, Created: clock.now},
-		{ID: waits, RunID: begun, Labels: []string{"self-hosted", "gpu-l4"}, Created: clock.now},
+		{ID: first, RunID: fresh, Labels: []string{"ubuntu-latest"}, Created: clock.time()},
+		{ID: waits, RunID: begun, Labels: []string{"self-hosted", "gpu-l4"}, Created: clock.time()},
 	}
 	if d := cmp.Diff(want, got); d != "" || err != nil {
 		t.Error(d, err)

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -96,14 +97,34 @@ func answer(status int, headers, message string) func(time.Time) githubtest.Faul
 // schedule is one way things can go.
 type schedule struct {
 	t         *testing.T
-	rng       *rand.Rand
+	rng       *dice
 	world     *world
 	server    *githubtest.Server
 	transport http.RoundTripper
 	pull      int
 	remarked  bool
 	hit       map[string]int
+	mu        sync.Mutex
 	log       []string
+}
+
+// dice are thrown by the writers and by the server, one at a time: but only a lock tells
+// the race detector so.
+type dice struct {
+	mu  sync.Mutex
+	rng *rand.Rand
+}
+
+func (d *dice) IntN(n int) int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.rng.IntN(n)
+}
+
+func (d *dice) Float64() float64 {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.rng.Float64()
 }
 
 func newSchedule(t *testing.T, seed uint64, transport http.RoundTripper) *schedule {
@@ -112,7 +133,7 @@ func newSchedule(t *testing.T, seed uint64, transport http.RoundTripper) *schedu
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &schedule{t: t, rng: rand.New(rand.NewPCG(seed, 7)), world: newWorld(), server: server, transport: transport, hit: map[string]int{}}
+	s := &schedule{t: t, rng: &dice{rng: rand.New(rand.NewPCG(seed, 7))}, world: newWorld(), server: server, transport: transport, hit: map[string]int{}}
 	server.Now = s.world.time
 	server.ListLag = time.Duration(s.rng.IntN(2000)) * time.Millisecond
 	s.pull = server.AddPull(forge.Pull{Open: true, HeadBranch: "topic", HeadSHA: sha('a')})
@@ -136,8 +157,9 @@ func newSchedule(t *testing.T, seed uint64, transport http.RoundTripper) *schedu
 	return s
 }
 
-// note is called by one actor at a time.
 func (s *schedule) note(format string, args ...any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.log = append(s.log, s.world.time().Format("15:04:05.000 ")+fmt.Sprintf(format, args...))
 }
 

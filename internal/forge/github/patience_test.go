@@ -15,7 +15,7 @@ import (
 
 // How long a read waits before it is repeated, by what GitHub documents of its limits.
 func TestWaitsAsAsked(t *testing.T) {
-	at := func(c *clock, d time.Duration) string { return strconv.FormatInt(c.now.Add(d).Unix(), 10) }
+	at := func(c *clock, d time.Duration) string { return strconv.FormatInt(c.time().Add(d).Unix(), 10) }
 	secondary := `{"message":"You have exceeded a secondary rate limit. Please wait."}`
 	for _, tc := range []struct {
 		name         string
@@ -27,7 +27,7 @@ func TestWaitsAsAsked(t *testing.T) {
 			return githubtest.Fault{Status: 429, Header: http.Header{"Retry-After": {"17"}}}
 		}, 17 * time.Second, 25 * time.Second},
 		{"Retry-After as a date", 1, func(c *clock) githubtest.Fault {
-			return githubtest.Fault{Status: 429, Header: http.Header{"Retry-After": {c.now.Add(20 * time.Second).Format(http.TimeFormat)}}}
+			return githubtest.Fault{Status: 429, Header: http.Header{"Retry-After": {c.time().Add(20 * time.Second).Format(http.TimeFormat)}}}
 		}, 20 * time.Second, 30 * time.Second},
 		{"Retry-After of a secondary limit", 1, func(*clock) githubtest.Fault {
 			return githubtest.Fault{Status: 403, Header: http.Header{"Retry-After": {"90"}}, Body: secondary}
@@ -65,11 +65,11 @@ func TestWaitsAsAsked(t *testing.T) {
 				f := tc.fault(clock)
 				return &f
 			})
-			began := clock.now
+			began := clock.time()
 			if _, err := c.Pull(t.Context(), n); err != nil {
 				t.Fatal(err)
 			}
-			if took := clock.now.Sub(began); took < tc.atLeast || took > tc.max {
+			if took := clock.time().Sub(began); took < tc.atLeast || took > tc.max {
 				t.Errorf("waited %s, not %s to %s", took, tc.atLeast, tc.max)
 			}
 		})
@@ -86,12 +86,12 @@ func TestPatienceEnds(t *testing.T) {
 			s := githubtest.New(t)
 			c, clock := newClient(t, s)
 			s.Fault(func(*http.Request, int) *githubtest.Fault { return &fault })
-			began := clock.now
+			began := clock.time()
 			_, err := c.Report(t.Context(), 1, forge.Section{Key: "a", Body: "x"})
 			if !errors.Is(err, github.ErrBusy) {
 				t.Errorf("%v", err)
 			}
-			if took := clock.now.Sub(began); took > 15*time.Minute {
+			if took := clock.time().Sub(began); took > 15*time.Minute {
 				t.Errorf("it took %s", took)
 			}
 			if strings.Contains(err.Error(), s.Token) {
@@ -109,9 +109,9 @@ func TestRefusalsAreFinal(t *testing.T) {
 		s.Fault(func(*http.Request, int) *githubtest.Fault {
 			return &githubtest.Fault{Status: status, Body: `{"message":"no\u001b[31m\nway"}`}
 		})
-		began := clock.now
+		began := clock.time()
 		_, err := c.Pull(t.Context(), 1)
-		if !errors.Is(err, want) || len(s.Requests()) != 1 || clock.now != began {
+		if !errors.Is(err, want) || len(s.Requests()) != 1 || clock.time() != began {
 			t.Errorf("%d: %v after %d requests", status, err, len(s.Requests()))
 		}
 		if strings.ContainsAny(err.Error(), "\x1b\n") {
@@ -127,10 +127,10 @@ func TestWritesArePaced(t *testing.T) {
 	var last time.Time
 	s.Fault(func(r *http.Request, _ int) *githubtest.Fault {
 		if isWrite(r) {
-			if gap := clock.now.Sub(last); !last.IsZero() && gap < time.Second {
+			if gap := clock.time().Sub(last); !last.IsZero() && gap < time.Second {
 				t.Errorf("%s %s came %s after the last write", r.Method, r.URL.Path, gap)
 			}
-			last = clock.now
+			last = clock.time()
 		}
 		return nil
 	})
