@@ -12,12 +12,13 @@ type Source struct {
 	Outcomes []Outcome
 }
 
-// sourcePoints bounds how many outcomes of a source are learned from.
-const sourcePoints = 150
+const (
+	sourcePoints = 150 // of a source that are learned from, at most
+	trusted      = 20  // points of this device, and the source has said what it can
+)
 
 // warm puts the outcomes of a source into the process. The device is one more axis: how
-// far points on two devices have to do with each other is fitted like any other weight,
-// so a source that misleads loses its say.
+// far points on two devices have to do with each other is fitted like any other weight.
 func (m *Model) warm(s *Source) {
 	var list []known
 	sum, n := 0.0, 0
@@ -43,6 +44,23 @@ func (m *Model) warm(s *Source) {
 	}
 	m.axes = append(m.axes, axis{device: true, width: 2})
 	m.known, m.source = list, len(list)
+}
+
+// forget goes on without the source. It knew a good region at once, and nothing says that this
+// is the best one here: near the points it led to it is even right. So the points that are
+// spread out, which it spared the search, come now.
+func (m *Model) forget() {
+	m.known = m.known[m.source:]
+	m.axes = m.axes[:len(m.axes)-1]
+	clear(m.place)
+	for i := range m.known {
+		m.known[i].code = m.known[i].code[:len(m.axes)]
+		m.place[m.known[i].point] = i
+	}
+	m.source, m.spread = 0, len(m.known)+design
+	m.usual, m.sure = usual(m.axes)
+	m.weights = m.weights.withoutDevice()
+	m.gp, m.pool, m.nextFit = gp{}, pool{}, 0
 }
 
 // some chooses from a list that is too long the best third of what is wanted, and of

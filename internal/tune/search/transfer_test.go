@@ -46,3 +46,35 @@ func TestWarmStart(t *testing.T) {
 		t.Errorf("with a source where nothing worked there were %d evaluations", got)
 	}
 }
+
+// A source is forgotten while evaluations are out: none is asked twice, and late outcomes find
+// their points.
+func TestForgetWithEvaluatorsOut(t *testing.T) {
+	s := tiles(t)
+	var source search.Source
+	for p := 0; p < s.Len(); p += 40 {
+		source.Outcomes = append(source.Outcomes, evaluate(s, p))
+	}
+	auto, err := search.New("auto", s, search.Options{Seed: 4, Source: &source})
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[int]bool{}
+	var out []int
+	for range 10 {
+		for _, p := range auto.Ask(8) {
+			if seen[p] {
+				t.Fatalf("%d was asked twice", p)
+			}
+			seen[p] = true
+			out = append(out, p)
+		}
+		for len(out) > 5 {
+			auto.Tell(evaluate(s, out[len(out)/2]))
+			out = append(out[:len(out)/2], out[len(out)/2+1:]...)
+		}
+	}
+	if len(seen) != 80 {
+		t.Errorf("%d points were asked for", len(seen))
+	}
+}
