@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -34,8 +33,8 @@ func TestTuneLive(t *testing.T) {
 			best, chosen, usual := liveFinal(t, o, example.target, all), liveFinal(t, o, example.target, found), found.Default.Point
 			ratio, spread := inTurns(t, o, example.target, chosen, best)
 			gain, _ := inTurns(t, o, example.target, usual, chosen)
-			fmt.Printf("%s %s: %d points in %.0f s; exhaustive %v; the tuner's after %d evaluations in %.0f s %v: %+.1f %% (rounds %.1f %%); the default takes %.2f times as long\n",
-				example.folder, example.target, all.Space.Len(), all.Seconds, best, len(found.Evaluations), found.Seconds, chosen, 100*(ratio-1), 100*spread, gain)
+			labRow(t, "tune-live", fmt.Sprintf("%s, %s | %d in %.0f s | %d in %.0f s | %s | %s | %+.1f %% | %.1f %% | %.2f times",
+				example.folder, example.target, all.Space.Len(), all.Seconds, len(found.Evaluations), found.Seconds, tune.Key(chosen), tune.Key(best), 100*(ratio-1), 100*spread, gain))
 			if ratio > 1.03 {
 				t.Errorf("the tuner's choice takes %.3f of the time of the exhaustive one's", ratio)
 			}
@@ -43,27 +42,42 @@ func TestTuneLive(t *testing.T) {
 	}
 }
 
-// Live: half a minute is enough for a useful answer, and no more is taken. PAWL_LAB_BUDGET is
-// another time, such as 20m.
+// Live: half a minute is enough for a useful answer, and no more is taken; nor is it of five
+// minutes, in a space that is too large for them. PAWL_LAB_BUDGET is another time, such as 20m.
 func TestTuneLiveBudget(t *testing.T) {
 	if os.Getenv("PAWL_LAB") == "" {
 		t.Skip("set PAWL_LAB: it measures for minutes")
 	}
-	budget := 30 * time.Second
+	budgets := []string{"30s", "5m"}
 	if text := os.Getenv("PAWL_LAB_BUDGET"); text != "" {
-		var err error
-		if budget, err = time.ParseDuration(text); err != nil {
-			t.Fatal(err)
-		}
+		budgets = []string{text}
 	}
+	for _, text := range budgets {
+		t.Run(text, func(t *testing.T) {
+			budget, err := time.ParseDuration(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			liveBudget(t, budget)
+		})
+	}
+}
+
+func liveBudget(t *testing.T, budget time.Duration) {
 	o := liveExample(t, "matmul-c")
+	if budget > time.Minute {
+		o.Suite = largerSpace(t, o.Dir)
+	}
 	began := time.Now()
 	found := liveSearch(t, o, TuneOptions{Case: "matmul/N256", Budget: budget})
 	took := time.Since(began)
+	if found.End != EndBudget {
+		t.Errorf("ended by %s after %d of %d points: the budget was no limit", found.End, len(found.Evaluations), found.Space.Len())
+	}
 	chosen := liveFinal(t, o, "matmul/N256", found)
 	gain, spread := inTurns(t, o, "matmul/N256", found.Default.Point, chosen)
-	fmt.Printf("a budget of %v took %.1f s (%+.1f %%): %d evaluations, %v; the default takes %.2f times as long (rounds %.1f %%)\n",
-		budget, took.Seconds(), 100*(took.Seconds()/budget.Seconds()-1), len(found.Evaluations), chosen, gain, 100*spread)
+	labRow(t, "tune-budget", fmt.Sprintf("%v | %d | %.1f s (%+.1f %%) | %d | %.2f times | %.1f %%",
+		budget, found.Space.Len(), took.Seconds(), 100*(took.Seconds()/budget.Seconds()-1), len(found.Evaluations), gain, 100*spread))
 	if took.Seconds() > 1.02*budget.Seconds()+1 { // cleaning up takes its time on a busy machine
 		t.Errorf("a budget of %v took %v", budget, took)
 	}
@@ -72,8 +86,50 @@ func TestTuneLiveBudget(t *testing.T) {
 	}
 }
 
-// liveExample is a copy of an example in a repository of its own. Its harness, which no point
-// changes, is compiled once.
+// largerSpace has block sizes in between: more points than minutes are enough for.
+func largerSpace(t *testing.T, dir string) *suite.Suite {
+	t.Helper()
+	path := filepath.Join(dir, "pawl.yaml")
+	yaml, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := strings.NewReplacer(
+		"[8, 16, 32, 64, 128]", "[8, 12, 16, 20, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128]",
+		"[16, 32, 64, 128, 256]", "[16, 24, 32, 40, 48, 64, 80, 96, 112, 128, 160, 192, 256]",
+		"[16, 32, 64]", "[16, 24, 32, 48, 64]",
+	).Replace(string(yaml))
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	s, err := suite.Load(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// labRow says a row of a table of docs/lab, and where PAWL_LAB is a folder adds it to a file there.
+func labRow(t *testing.T, table, row string) {
+	t.Helper()
+	fmt.Println("|", row, "|")
+	folder := os.Getenv("PAWL_LAB")
+	if info, err := os.Stat(folder); err != nil || !info.IsDir() {
+		return
+	}
+	f, err := os.OpenFile(filepath.Join(folder, table+".md"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err == nil {
+		_, err = fmt.Fprintln(f, "|", row, "|")
+	}
+	if err == nil {
+		err = f.Close()
+	}
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// liveExample is a copy of an example in a repository of its own, with nothing in any cache.
 func liveExample(t *testing.T, folder string) Options {
 	t.Helper()
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
@@ -85,27 +141,13 @@ func liveExample(t *testing.T, folder string) Options {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if folder == "matmul-c" {
-		path := filepath.Join(dir, "Makefile")
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		object := filepath.Join(t.TempDir(), "harness.o")
-		quick := strings.Replace(string(text), "-o $@ harness.c matmul.c", "-o $@ "+object+" matmul.c", 1)
-		if err := os.WriteFile(path, []byte(quick), 0o644); err != nil || quick == string(text) {
-			t.Fatal("the Makefile has changed", err)
-		}
-		if out, err := exec.CommandContext(t.Context(), "cc", "-O3", "-march=native", "-I"+header, "-c", "-o", object, filepath.Join(dir, "harness.c")).CombinedOutput(); err != nil {
-			t.Fatalf("%v\n%s", err, out)
-		}
-	}
 	yaml, err := os.ReadFile(filepath.Join(dir, "pawl.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	text := strings.ReplaceAll(string(yaml), "../../sdk/cpp", header)
 	text = strings.ReplaceAll(text, "make harness", "make harness PAWL_SDK="+header)
+	text = strings.ReplaceAll(text, "flags: ", "flags: PAWL_SDK="+header+" ")
 	text = strings.ReplaceAll(text, "make plain", "make plain PAWL_SDK="+header)
 	if err := os.WriteFile(filepath.Join(dir, "pawl.yaml"), []byte(text), 0o644); err != nil {
 		t.Fatal(err)
