@@ -49,13 +49,12 @@ func versionOf(released string, info *debug.BuildInfo) string {
 	if v := strings.TrimPrefix(info.Main.Version, "v"); release.MatchString(v) {
 		return v
 	}
-	version := nextVersion + "-dev"
 	for _, s := range info.Settings {
 		if s.Key == "vcs.revision" {
-			version += "+" + s.Value[:min(12, len(s.Value))]
+			return nextVersion + "-dev+" + s.Value[:min(12, len(s.Value))]
 		}
 	}
-	return version
+	return nextVersion + "-dev"
 }
 
 // versionDocument is what pawl version --json prints.
