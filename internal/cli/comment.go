@@ -119,6 +119,8 @@ type publisher struct {
 	base  *suite.Suite // of the checkout here; nil where there is none yet
 	path  string       // of its file
 	now   time.Time
+
+	offline bool // a dry run without a token: GitHub is not asked
 }
 
 func (p *publisher) publish(ctx context.Context) error {
@@ -143,7 +145,9 @@ func (p *publisher) publish(ctx context.Context) error {
 		return err
 	}
 	in.Gate.Quiet = in.Gate.Quiet || p.quiet
-	in.Cost = lastSum(ctx, p.forge, p.now)
+	if !p.offline {
+		in.Cost = lastSum(ctx, p.forge, p.now)
+	}
 	n := notice.New(in)
 	n.Check.URL = url
 	n.Section.Quiet = n.Section.Quiet || t.silent

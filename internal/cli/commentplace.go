@@ -16,8 +16,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/scout"
 )
 
-// place is what publishing asks of GitHub. Where nothing may be written and there is no
-// token, nobody answers.
+// place is what publishing asks of GitHub.
 type place interface {
 	Pull(ctx context.Context, number int) (forge.Pull, error)
 	PullsOf(ctx context.Context, head forge.Head) ([]forge.Pull, error)
@@ -55,7 +54,7 @@ func (f *commentFlags) publisher(ctx context.Context) (*publisher, error) {
 		}
 	}
 	token := f.Getenv("GITHUB_TOKEN")
-	if token == "" && !f.dryRun {
+	if p.offline = token == ""; p.offline && !f.dryRun {
 		return p, codeError{exitCannot, errors.New("no token: set GITHUB_TOKEN to one that may write checks and pull requests")}
 	}
 	p.forge, err = github.New(github.Config{

@@ -95,14 +95,11 @@ func (p *publisher) ofEvent(ctx context.Context, e eventPull) (target, error) {
 			t.heads = append(t.heads, merge)
 		}
 	}
-	if p.start || p.untouched {
+	if p.start || p.untouched || p.offline {
 		return t, nil // only the head is told
 	}
 	pull, err := p.forge.Pull(ctx, e.Number)
 	if err != nil {
-		if p.dryRun {
-			return t, nil
-		}
 		return t, err
 	}
 	t.pull, t.fork = &pull, t.fork || pull.Fork
@@ -177,7 +174,7 @@ func (p *publisher) isBase(ctx context.Context, t target) func(string) bool {
 		if t.byHand || commit != "" && slices.Contains(t.bases, commit) {
 			return commit != ""
 		}
-		if commit == "" || len(t.bases) == 0 {
+		if commit == "" || len(t.bases) == 0 || p.offline {
 			return false
 		}
 		common, err := p.forge.MergeBase(ctx, t.bases[0], t.sha)

@@ -62,10 +62,8 @@ func line(s string) string {
 	return s[:len(s)-len(rest)] + "\\" + escape(rest)
 }
 
-// unlink breaks what a forge would turn into a link by itself: addresses, and issues
-// such as GH-12.
-var unlink = strings.NewReplacer("://", ":\u200b//", "www.", "www\u200b.", "WWW.", "WWW\u200b.",
-	"GH-", "GH\u200b-", "gh-", "gh\u200b-", "Gh-", "Gh\u200b-", "gH-", "gH\u200b-")
+// unlink breaks what a forge would turn into a link by itself.
+var unlink = strings.NewReplacer("://", ":\u200b//", "www.", "www\u200b.", "WWW.", "WWW\u200b.")
 
 // code writes a name so that it can be copied: mentions, references, emoji and links
 // are not looked for in code. A name with letters that could end the code is written

@@ -1,0 +1,41 @@
+package build
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+// Both names of what was moved, what is new and not tracked, and names that no list
+// separated by lines or spaces could hold.
+func TestChanged(t *testing.T) {
+	r := inRepository(t)
+	names := []string{" begins with a space", "with\nnewline", "with\"quote", "\xff\xfe", "deep/er/x", "ends with a space "}
+	for _, name := range names {
+		path := filepath.Join(r.Root, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(name), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := append(slices.Clone(names), "k.c", "moved.c")
+	slices.Sort(want)
+	if _, err := git(t.Context(), r.Root, "mv", "k.c", "moved.c"); err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []string{"not tracked", "tracked"} {
+		got, err := r.Changed(t.Context(), "HEAD")
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s: %q, error %v; want %q", step, got, err, want)
+		}
+		if _, err := git(t.Context(), r.Root, "add", "-A"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := r.Changed(t.Context(), "nowhere"); err == nil {
+		t.Error("a commit that does not exist has no changes")
+	}
+}
