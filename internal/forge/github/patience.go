@@ -39,6 +39,7 @@ func again(err error) bool {
 type budget struct {
 	until            time.Time
 	limited, failing int // in a row
+	waits            int // in all
 }
 
 type budgetKey struct{}
@@ -57,6 +58,7 @@ const (
 	writeGap    = time.Second // GitHub asks for a second between writes
 	firstPause  = time.Second // after a failure; doubles
 	longPause   = 30 * time.Second
+	waitsMost   = 100         // in one call
 	limitPause  = time.Minute // after a limit that names no time; doubles
 )
 
@@ -84,7 +86,7 @@ func (p *patient) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		wait += time.Duration(c.Random() * float64(wait) / 4)
 		why = fmt.Errorf("%s %s: %w", req.Method, req.URL.Path, why)
-		if c.Now().Add(wait).After(b.until) {
+		if b.waits++; b.waits > waitsMost || c.Now().Add(wait).After(b.until) {
 			return nil, fmt.Errorf("%w: %w; it would take another %s", ErrBusy, why, wait.Round(time.Second))
 		}
 		c.Log("%v; waiting %s", why, wait.Round(time.Millisecond))

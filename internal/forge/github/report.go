@@ -45,13 +45,11 @@ func (c *Client) converge(ctx context.Context, pull int, s forge.Section) (strin
 		return "", err
 	}
 	w := &writer{mine: newSection(s), quiet: s.Quiet}
-	var still []found // what the last look saw, if it was as it should be
-	var since time.Time
+	var still []found // what was seen before the last rest, if it was as it should be
 	for range maxLooks {
 		if err := c.pace(ctx); err != nil { // before the look: what it sees ages from then
 			return "", err
 		}
-		began := c.Now()
 		all, asOf, err := c.ours(ctx, pull, me)
 		if err != nil {
 			return "", err
@@ -61,13 +59,11 @@ func (c *Client) converge(ctx context.Context, pull int, s forge.Section) (strin
 			return "", fmt.Errorf("%w: the report has %d sections, the most there can be", ErrInvalid, maxSections)
 		}
 		if do.kind == nothing {
-			switch {
-			case !w.wrote || slices.Equal(all, still) && began.Sub(since) >= c.Settle:
+			if !w.wrote || slices.Equal(all, still) {
 				return do.url, nil
-			case !slices.Equal(all, still):
-				still, since = all, c.Now()
 			}
-			if err := c.Sleep(ctx, c.Settle-c.Now().Sub(since)); err != nil {
+			still = all
+			if err := c.Sleep(ctx, c.Settle); err != nil {
 				return "", err
 			}
 			continue

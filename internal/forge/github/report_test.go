@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/goatnote-inc/pawl/internal/forge"
 	"github.com/goatnote-inc/pawl/internal/forge/github"
@@ -138,5 +139,25 @@ func TestBadKeysAreRefused(t *testing.T) {
 	}
 	if len(s.Requests()) != 0 {
 		t.Error("something was sent")
+	}
+}
+
+// Nobody waits for the comment: what takes time comes after it.
+func TestCommentComesAtOnce(t *testing.T) {
+	s := githubtest.New(t)
+	c, clock := newClient(t, s)
+	n := s.AddPull(forge.Pull{Open: true, HeadBranch: "topic", HeadSHA: sha('a')})
+	began := clock.time()
+	if _, err := c.Report(t.Context(), n, forge.Section{Key: "a", Body: "x"}); err != nil {
+		t.Fatal(err)
+	}
+	if took := s.Comments(n)[0].Created.Sub(began); took != 0 {
+		t.Errorf("it waited %s before it wrote", took)
+	}
+	if third := s.Requests()[2]; third.Method != http.MethodPost {
+		t.Errorf("the third request is %s %s, not the comment", third.Method, third.Path)
+	}
+	if took := clock.time().Sub(began); took > 5*time.Second {
+		t.Errorf("it settled after %s", took)
 	}
 }
