@@ -34,7 +34,7 @@ func contender(t *testing.T, s *githubtest.Server, w *world, delay func() time.D
 func TestSectionsSurviveContention(t *testing.T) {
 	rounds := 20
 	if testing.Short() || detecting {
-		rounds = 4
+		rounds = 2
 	}
 	s := githubtest.New(t)
 	for seed := range rounds {
