@@ -58,7 +58,7 @@ func (s *State) mustStop(c *Config, hc *HostConfig, h *Host, l *load, over bool,
 		return false
 	}
 	switch {
-	case over && !(l.running && now.Sub(s.Day.Ended) < c.Budget.Grace):
+	case over && (!l.running || now.Sub(s.Day.Ended) >= c.Budget.Grace):
 		if l.running {
 			s.reason(hc.Name, h, "is stopped under a running job, which is lost: the budget of %s is used up", s.Day.Date)
 		} else {
@@ -97,8 +97,7 @@ func (s *State) informed(c *Config, now time.Time) bool {
 
 // mayStart tells whether a wanted host can be started now: it has just been seen off.
 func (s *State) mayStart(c *Config, hc *HostConfig, h *Host, now time.Time) bool {
-	switch {
-	case h.Seen != Off || !h.Started.IsZero() || !h.Paid.IsZero() || now.Sub(h.SeenAt) > hc.Ask:
+	if h.Seen != Off || !h.Started.IsZero() || !h.Paid.IsZero() || now.Sub(h.SeenAt) > hc.Ask {
 		return false
 	}
 	return !now.Before(h.Later) && s.affords(c, hc, now)

@@ -46,7 +46,11 @@ func TestKillNine(t *testing.T) {
 		for range rng.IntN(3) {
 			y.queue(p, "self-hosted", []string{"gpu", "big"}[rng.IntN(2)])
 		}
-		y.live(time.Duration(rng.IntN(2000)) * time.Millisecond)
+		if rng.IntN(3) == 0 {
+			y.queue(p, "self-hosted", "gpu") // and die with the answer hardly out
+		} else {
+			y.live(time.Duration(rng.IntN(1500)) * time.Millisecond)
+		}
 		y.kill(p)
 		y.checkAcknowledged()
 	}
@@ -70,15 +74,14 @@ func TestKillNine(t *testing.T) {
 
 // yard is two hosts made of files, a GitHub, and runners that take its jobs.
 type yard struct {
-	t      *testing.T
-	dir    string
-	forge  *githubtest.Server
-	run    int64
-	jobs   []*task
-	acked  []int64
-	lost   int
-	log    syncBuffer
-	config string
+	t     *testing.T
+	dir   string
+	forge *githubtest.Server
+	run   int64
+	jobs  []*task
+	acked []int64
+	lost  int
+	log   syncBuffer
 }
 
 type task struct {
@@ -95,7 +98,7 @@ const moveScript = `#!/bin/sh
   if mkdir "lock.$PAWL_HOST" 2>/dev/null; then
     now=$(cat "power.$PAWL_HOST")
     [ "$1" = stop ] || [ "$now" = off ] || echo "$PAWL_HOST is started while it is $now" >>violations
-    sleep 0.3
+    sleep $(($$ % 3)).3
     [ "$1" = stop ] && to=off || to=on
     echo $to >"next.$PAWL_HOST" && mv "next.$PAWL_HOST" "power.$PAWL_HOST"
     echo "$1 $PAWL_HOST" >>"${1}s"
