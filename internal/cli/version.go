@@ -121,7 +121,7 @@ the workflows were written by a newer pawl than this one.`,
 				if err != nil {
 					return err
 				}
-				d.Latest, d.Checks = newestRelease(cmd.Context(), api)
+				d.Latest, d.Checks = newestRelease(cmd.Context(), api, 3*time.Second)
 				d.Checks = append(skew(d.Version, d.Latest, files), d.Checks...)
 			}
 			if err := showVersion(g, d, check, asJSON); err != nil {
@@ -214,7 +214,7 @@ func expected(dir string) (map[string][]byte, error) {
 const maxAnswer = 1 << 20
 
 // newestRelease asks the forge, where one is named. Whatever goes wrong is a remark.
-func newestRelease(ctx context.Context, api string) (string, []versionFinding) {
+func newestRelease(ctx context.Context, api string, patience time.Duration) (string, []versionFinding) {
 	if api == "" {
 		return "", nil
 	}
@@ -225,7 +225,7 @@ func newestRelease(ctx context.Context, api string) (string, []versionFinding) {
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
 		return "", note("the API's address is none")
 	}
-	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimRight(u.String(), "/")+"/repos/"+ownRepository+"/releases/latest", http.NoBody)
 	if err != nil {

@@ -131,16 +131,16 @@ func TestNewestRelease(t *testing.T) {
 		{"http://127.0.0.1:1", "", "does not answer"},
 		{"file:///etc/passwd", "", "is none"},
 	} {
-		began := time.Now()
-		got, notes := newestRelease(t.Context(), tc.api)
+		patience := 5 * time.Minute
+		if strings.HasSuffix(tc.api, "silent") {
+			patience = 10 * time.Millisecond
+		}
+		got, notes := newestRelease(t.Context(), tc.api, patience)
 		if got != tc.want || (tc.note == "") != (len(notes) == 0) || len(notes) > 0 && !strings.Contains(notes[0].Message, tc.note) {
 			t.Errorf("%q: %q, %v; want %q, %q", tc.api, got, notes, tc.want, tc.note)
 		}
 		if len(notes) > 0 && notes[0].Bad {
 			t.Errorf("%q fails a build", tc.api)
-		}
-		if took := time.Since(began); took > time.Minute {
-			t.Errorf("%q took %s", tc.api, took)
 		}
 	}
 }

@@ -104,7 +104,7 @@ func newApp(t *testing.T, faults ...int) (*identity.App, *installations, *time.T
 	t.Cleanup(s.Close)
 	return &identity.App{
 		ID: "7", Installation: 42, Key: key, BaseURL: s.URL + "/api/v3/", Repositories: []int64{1001}, Permissions: identity.Publishing,
-		Now: clock, Sleep: func(ctx context.Context, _ time.Duration) error { return ctx.Err() },
+		HTTP: &http.Client{Timeout: 5 * time.Minute}, Now: clock, Sleep: func(ctx context.Context, _ time.Duration) error { return ctx.Err() },
 	}, g, &now
 }
 

@@ -20,7 +20,7 @@ import (
 var ErrUnavailable = errors.New("the issuer's keys cannot be had now")
 
 const (
-	keysTimeout = 10 * time.Second
+	keysTimeout = 10 * time.Second // where the client has none
 	keysPause   = 30 * time.Second // at least, between two questions to an issuer,
 	failPause   = 5 * time.Second  // and after one that it did not answer
 	maxKeys     = 1 << 20
@@ -40,13 +40,16 @@ func newIssuer(name string, client *http.Client, now func() time.Time) (*issuer,
 	if err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
 		return nil, fmt.Errorf("the issuer %q is not of the form https://HOST[/PATH]: GitHub's is %s", name, GitHub)
 	}
-	base := http.DefaultTransport
+	base, timeout := http.DefaultTransport, keysTimeout
 	if client != nil && client.Transport != nil {
 		base = client.Transport
 	}
+	if client != nil && client.Timeout > 0 {
+		timeout = client.Timeout
+	}
 	return &issuer{name: name, client: &http.Client{
 		Transport:     &restrained{base: base, host: u.Host, now: now, answers: map[string]answer{}},
-		Timeout:       keysTimeout,
+		Timeout:       timeout,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return errors.New("an issuer does not redirect") },
 	}}, nil
 }
@@ -64,8 +67,8 @@ func (i *issuer) verify(ctx context.Context, raw string) error {
 		SkipExpiryCheck:      true, // with a skew of our own
 	})
 	if _, err := v.Verify(ctx, raw); err != nil {
-		if e, ok := errors.AsType[*unreachableError](told.err); ok {
-			return fmt.Errorf("%w: %w", ErrUnavailable, e)
+		if _, ok := errors.AsType[*unreachableError](told.err); ok || ctx.Err() != nil {
+			return fmt.Errorf("%w: %w", ErrUnavailable, told.err)
 		}
 		return refuse(BadSignature, "no key of %s made its signature", i.name)
 	}

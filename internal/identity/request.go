@@ -1,6 +1,7 @@
 package identity
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -90,6 +91,7 @@ func try(ctx context.Context, client *http.Client, sleep func(context.Context, t
 	c := http.Client{Timeout: requestTimeout, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	if client != nil {
 		c.Transport = client.Transport
+		c.Timeout = cmp.Or(client.Timeout, requestTimeout)
 	}
 	for attempt := 1; ; attempt++ {
 		body, err := once(ctx, &c, want, build)

@@ -21,6 +21,7 @@ import (
 func job(vars map[string]string) identity.Env {
 	return identity.Env{
 		Getenv: func(name string) string { return vars[name] },
+		HTTP:   &http.Client{Timeout: 5 * time.Minute}, // no test depends on how fast the machine is
 		Sleep:  func(ctx context.Context, _ time.Duration) error { return ctx.Err() },
 	}
 }

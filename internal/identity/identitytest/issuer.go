@@ -60,6 +60,7 @@ func NewIssuer(t testing.TB, path string) *Issuer {
 	s := httptest.NewTLSServer(mux)
 	t.Cleanup(s.Close)
 	i.URL, i.Client = s.URL+path, s.Client()
+	i.Client.Timeout = 5 * time.Minute // no test depends on how fast the machine is
 	i.keysURL = i.URL + "/.well-known/jwks"
 	return i
 }
