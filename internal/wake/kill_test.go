@@ -17,6 +17,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -58,7 +59,13 @@ func TestKillNine(t *testing.T) {
 	for end := time.Now().Add(3 * time.Minute); !y.quiet() && time.Now().Before(end); {
 		y.live(50 * time.Millisecond)
 	}
-	y.kill(p)
+	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Error(err)
+	}
+	<-p.read
+	if err := p.cmd.Wait(); err != nil {
+		t.Errorf("told to stop it ends with %v\n%s", err, y.log.String())
+	}
 	if !y.quiet() {
 		t.Errorf("%d of %d jobs were not served, or a host does not sleep: %s %s\n%s", y.unserved(), len(y.jobs), y.power("a"), y.power("b"), y.log.String())
 	}

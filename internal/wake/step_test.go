@@ -92,6 +92,19 @@ func (p *play) done(kind Kind, host string, power Power) {
 	p.tell(Ended{Host: host, Kind: kind})
 }
 
+// restart is kill -9, and a new life from what is on disk.
+func (p *play) restart() {
+	p.t.Helper()
+	data, err := json.Marshal(p.state)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	if p.state, err = DecodeState(data); err != nil {
+		p.t.Fatal(err)
+	}
+	p.state.Recover(p.config, p.now)
+}
+
 func (p *play) want(what ...string) {
 	p.t.Helper()
 	if diff := cmp.Diff(what, p.did); diff != "" {
@@ -102,7 +115,7 @@ func (p *play) want(what ...string) {
 func TestWhichHostIsStarted(t *testing.T) {
 	for name, c := range map[string]struct {
 		jobs [][]string
-		on   string
+		on   string // the host that is not off, and what it is where it is not on
 		want []string
 	}{
 		"the cheapest":                        {[][]string{{"gpu"}}, "", []string{"start cheap"}},
@@ -113,12 +126,16 @@ func TestWhichHostIsStarted(t *testing.T) {
 		"not more than there are":             {[][]string{{"gpu"}, {"gpu"}, {"gpu"}}, "", []string{"start dear", "start cheap"}},
 		"another where the one on is taken":   {[][]string{{"gpu"}, {"gpu"}}, "dear", []string{"start cheap"}},
 		"picky jobs first, whoever was first": {[][]string{{"gpu"}, {"h100"}}, "", []string{"start dear", "start cheap"}},
+		"not one that goes down":              {[][]string{{"gpu"}}, "cheap stopping", []string{"start dear"}},
+		"one that comes":                      {[][]string{{"gpu"}}, "dear starting", nil},
 		"one job, one host":                   {[][]string{{"l4"}, {"l4"}}, "", []string{"start cheap"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := begin(t, twoHosts)
-			if c.on != "" {
-				p.power[c.on] = On
+			if name, power, odd := strings.Cut(c.on, " "); odd {
+				p.power[name] = Power(power)
+			} else if name != "" {
+				p.power[name] = On
 			}
 			p.tell(Tick{})
 			for i, labels := range c.jobs {
@@ -401,17 +418,7 @@ func TestAfterACrash(t *testing.T) {
 	p.want("start cheap")
 	p.did = nil
 	p.now = p.now.Add(10 * time.Second)
-	restart := func() {
-		data, err := json.Marshal(p.state)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if p.state, err = DecodeState(data); err != nil {
-			t.Fatal(err)
-		}
-		p.state.Recover(p.config, p.now)
-	}
-	restart()
+	p.restart()
 	answer := func(power Power, busy bool) []Action {
 		p.t.Helper()
 		p.now = p.now.Add(10 * time.Second)
@@ -432,10 +439,30 @@ func TestAfterACrash(t *testing.T) {
 	if got := answer(Off, false); len(got) != 1 || got[0].Kind != Start {
 		t.Errorf("it came to nothing: %v", got)
 	}
-	restart()
+	p.restart()
 	p.now = p.now.Add(time.Minute) // the timeout of a command: what holds the lock is no command
 	answer(Off, true)
 	if got := answer(Off, true); len(got) != 1 || got[0].Kind != Start {
 		t.Errorf("a background process keeps the lock for good: %v", got)
 	}
+}
+
+// What went through before a crash is not done again after it, however the maker's API lags.
+func TestACrashAfterACommand(t *testing.T) {
+	p := begin(t, twoHosts)
+	p.tell(p.job(1, Queued, "l4"))
+	p.done(Start, "cheap", Off)
+	p.restart()
+	p.wait(2 * time.Minute)
+	p.want("start cheap")
+	p.power["cheap"] = On
+	p.tell(p.job(1, Done))
+	p.wait(12 * time.Minute)
+	p.want("start cheap", "stop cheap")
+	p.done(Stop, "cheap", On)
+	p.restart()
+	p.wait(110 * time.Second)
+	p.want("start cheap", "stop cheap")
+	p.wait(time.Minute)
+	p.want("start cheap", "stop cheap", "stop cheap")
 }
