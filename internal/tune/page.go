@@ -82,7 +82,7 @@ func newPageView(s *Suggestions) pageView {
 		Policy: report.PagePolicy(style), Style: template.CSS(style), //nolint:gosec // both are ours
 		Case: report.Plain(s.Header.Case), Headline: report.Plain(s.Headline), Mattered: s.Mattered, Unexplored: s.Unexplored, Cost: s.Cost, Notes: s.Notes,
 		Badge: badges[s.Advice], BadgeClass: string(s.Advice), Facts: s.facts(), Forms: s.Forms, Dispatch: s.Dispatch, Common: s.Common,
-		About: s.about(), Again: report.Plain(s.Command),
+		About: s.about(report.Plain, report.Plain), Again: report.Plain(s.Command),
 	}
 	if s.point != nil {
 		v.Suggested = titles[s.Advice]

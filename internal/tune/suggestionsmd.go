@@ -13,7 +13,7 @@ func (s *Suggestions) Markdown(w io.Writer) error {
 	m := &markdown{}
 	m.line("# Tuning %s", text(s.Header.Case))
 	m.line("**%s**", text(s.Headline))
-	m.line("%s", text(s.about()))
+	m.line("%s", s.about(text, name))
 	for _, n := range s.Notes {
 		m.line("> %s", text(n))
 	}
@@ -53,28 +53,27 @@ func (s *Suggestions) Markdown(w io.Writer) error {
 	return nil
 }
 
-// about says on what and how it was searched.
-func (s *Suggestions) about() string {
+// about says on what and how it was searched. Code is what somebody copies, word is all else.
+func (s *Suggestions) about(word, code func(string) string) string {
 	h := s.Header
 	list := []string{"Searched"}
 	if h.Device.Name != "" {
-		list = append(list, "on "+h.Device.Name)
+		list = append(list, "on "+word(h.Device.Name))
 	}
 	if h.Commit != "" {
-		commit := h.Commit[:min(len(h.Commit), 12)]
+		list = append(list, "at commit "+code(h.Commit[:min(len(h.Commit), 12)]))
 		if h.Dirty {
-			commit += " with changes"
+			list = append(list, "with changes")
 		}
-		list = append(list, "at commit "+commit)
 	}
 	if h.Strategy != "" {
-		list = append(list, "by the strategy "+h.Strategy)
+		list = append(list, "by the strategy "+word(h.Strategy))
 	}
 	list = append(list, fmt.Sprintf("with seed %d", h.Seed))
 	if !s.Created.IsZero() {
 		list = append(list, "on "+s.Created.UTC().Format("2006-01-02 15:04 UTC"))
 	}
-	return report.Plain(strings.Join(list, " ")) + "."
+	return strings.Join(list, " ") + "."
 }
 
 // method says how importance was found, and where that ends.
