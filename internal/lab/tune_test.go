@@ -10,8 +10,27 @@ import (
 	"github.com/goatnote-inc/pawl/internal/tune/replay"
 )
 
+// Searches run beside each other, and what they find does not depend on that.
+func TestTuneAtOnce(t *testing.T) {
+	o := TuneOptions{Seed: 3, Quick: true, Repeats: 6, Strategies: []string{"random", "genetic"}, Parts: []string{PartCount}}
+	r, err := Tune(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := Tune(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(r.Rows, again.Rows); diff != "" || len(r.Rows) != 4 {
+		t.Errorf("%d rows, and a second measurement differs:\n%s", len(r.Rows), diff)
+	}
+}
+
 // A small measurement has every part, the same every time, and is a page.
 func TestTune(t *testing.T) {
+	if raceEnabled {
+		t.Skip("mostly arithmetic: CI runs it without the race detector, which watches TestTuneAtOnce")
+	}
 	o := TuneOptions{Seed: 3, Quick: true, Repeats: 1, Strategies: []string{"auto", "random"}}
 	r, err := Tune(t.Context(), o)
 	if err != nil {
