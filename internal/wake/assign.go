@@ -31,6 +31,9 @@ func (s *State) assign(c *Config, now time.Time) map[string]*load {
 		case Running:
 			s.place(c, j, loads)
 		case Queued:
+			if j.Misses > 0 {
+				continue // the last listing lacked it: the next one decides
+			}
 			w := waiting{job: j}
 			for i := range c.Hosts {
 				if h := &c.Hosts[i]; j.fits(h) {

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 
 	"github.com/goatnote-inc/pawl/internal/shell"
@@ -114,12 +115,24 @@ func (r runner) withoutSecrets(env []string) []string {
 	})
 }
 
-// kept is the beginning of what is written to it.
-type kept struct{ strings.Builder }
+// kept is the beginning of what is written to it. Both streams of a command write, and
+// what it left in the background may go on while it is read.
+type kept struct {
+	mu   sync.Mutex
+	text []byte
+}
 
 func (k *kept) Write(p []byte) (int, error) {
-	k.Builder.Write(p[:min(len(p), max(0, maxOutput-k.Len()))])
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.text = append(k.text, p[:min(len(p), maxOutput-len(k.text))]...)
 	return len(p), nil
+}
+
+func (k *kept) String() string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return string(k.text)
 }
 
 type tee struct{ a, b *kept }

@@ -127,7 +127,7 @@ func newYard(t *testing.T) *yard {
 	y.write("token", y.forge.Token, 0o600)
 	host := `
   - {name: %s, labels: [self-hosted, gpu, %s], start: ./move start, stop: ./move stop, status: cat power.$PAWL_HOST,
-     boot: 40s, halt: 40s, timeout: 40s, idle: 300ms, ask: 100ms, jobs: 1}`
+     boot: 40s, halt: 40s, timeout: 40s, idle: 500ms, ask: 100ms, retry: 1s, jobs: 1}`
 	y.write("wake.yaml", fmt.Sprintf(`version: 1
 listen: 127.0.0.1:0
 secret: {file: hook}

@@ -466,3 +466,22 @@ func TestACrashAfterACommand(t *testing.T) {
 	p.wait(time.Minute)
 	p.want("start cheap", "stop cheap", "stop cheap")
 }
+
+// After a time away the state still has jobs that others have served since. They are no
+// sign that a host takes none.
+func TestJobsServedWhileAway(t *testing.T) {
+	p := begin(t, twoHosts)
+	p.tell(p.job(1, Queued, "l4"))
+	p.done(Start, "cheap", On)
+	p.wait(time.Minute)
+	p.now = p.now.Add(20 * time.Minute)
+	p.restart()
+	p.mute = true
+	p.wait(20 * time.Second)
+	p.tell(Poll{Repo: repo, Began: p.now})
+	p.wait(20 * time.Second)
+	p.want("start cheap", "stop cheap")
+	if n := p.state.Hosts["cheap"].Failures; n != 0 {
+		t.Errorf("%d failures; said %q", n, p.said)
+	}
+}
