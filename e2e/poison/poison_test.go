@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -181,7 +182,7 @@ func (x poison) reached(t *testing.T, s *githubtest.Server) {
 	}
 	prefix := "/repos/" + s.Repo.String()
 	for _, r := range s.Requests() {
-		if r.Method == "GET" || strings.HasSuffix(r.Path, "/graphql") {
+		if r.Method == http.MethodGet || strings.HasSuffix(r.Path, "/graphql") {
 			continue
 		}
 		path := strings.TrimPrefix(r.Path, prefix)

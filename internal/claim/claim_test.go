@@ -285,7 +285,6 @@ func FuzzRead(f *testing.F) {
 	}
 	f.Add(record, []byte(`{"verdict":"improvement"}`))
 	f.Add([]byte(`{"record":"header"}`), []byte(`{"stopped":null}`))
-	by := func(t *testing.T) claim.Terms { return terms(t, claimtest.Suite) }
 	f.Fuzz(func(t *testing.T, record, verdict []byte) {
 		dir := t.TempDir()
 		if err := errors.Join(os.WriteFile(filepath.Join(dir, claim.Record), record, 0o600), os.WriteFile(filepath.Join(dir, claim.Verdict), verdict, 0o600)); err != nil {
@@ -295,8 +294,8 @@ func FuzzRead(f *testing.F) {
 		if err != nil || c.Run == nil {
 			return
 		}
-		c.Elsewhere(by(t))
-		held, whole, err := c.Hold(by(t))
+		c.Elsewhere(terms(t, claimtest.Suite))
+		held, whole, err := c.Hold(terms(t, claimtest.Suite))
 		if err == nil && notice.Judge(held, whole, ratchet.Default(), false, now).Result.Verdict == "" {
 			t.Error("no verdict at all")
 		}

@@ -92,11 +92,11 @@ func (f *commentFlags) main(ctx context.Context) error {
 	if modes > 1 {
 		return usageError{errors.New("of --results, --from-run, --start and --untouched only one can be meant")}
 	}
-	p, err := f.publisher(ctx)
+	p, err := f.publisher()
 	if err == nil {
 		err = p.publish(ctx)
 	}
-	if nothing, ok := errors.AsType[nothingToSay](err); ok {
+	if nothing, ok := errors.AsType[nothingError](err); ok {
 		err = p.tell(published{Skipped: nothing.Error()})
 	}
 	if err != nil {
@@ -105,10 +105,10 @@ func (f *commentFlags) main(ctx context.Context) error {
 	return nil
 }
 
-// nothingToSay is why nothing is published, and that is as it should be.
-type nothingToSay struct{ error }
+// nothingError is why nothing is published, and that is as it should be.
+type nothingError struct{ error }
 
-func nothing(format string, args ...any) error { return nothingToSay{fmt.Errorf(format, args...)} }
+func nothing(format string, args ...any) error { return nothingError{fmt.Errorf(format, args...)} }
 
 // publisher is one call of pawl comment.
 type publisher struct {

@@ -33,7 +33,7 @@ func (p *publisher) judge(ctx context.Context, t target, c claim.Claim, in *noti
 	run, whole, err := c.Hold(terms)
 	if err != nil {
 		in.ToolFailed = err.Error() + "."
-		return nil
+		return nil //nolint:nilerr // it is told, on the pull request
 	}
 	j := notice.Judge(run, whole, bench.Policy(p.base), in.Accepted != nil, p.now)
 	in.Run, in.Result, in.Drift, in.Quarantined, in.Released = run, j.Result, j.Drift, j.Quarantined, j.Released
@@ -62,7 +62,7 @@ func (p *publisher) redefined(ctx context.Context, t target, run *measure.Run) (
 	}
 	is, err := suite.Parse(file, text)
 	if err != nil { // it extends others, or nobody can read it
-		return &measure.Definition{Changed: []string{file}}, nil
+		return &measure.Definition{Changed: []string{file}}, nil //nolint:nilerr // then it is another suite
 	}
 	r := is.Redefines(p.base)
 	if len(r.Changed) == 0 {
@@ -82,11 +82,11 @@ func (p *publisher) inRepository(ctx context.Context) (folder, file string) {
 	if err != nil {
 		return ".", file
 	}
-	real, err := filepath.EvalSymlinks(filepath.Dir(abs))
+	dir, err := filepath.EvalSymlinks(filepath.Dir(abs))
 	if err != nil {
 		return ".", file
 	}
-	if folder, err = filepath.Rel(repo.Root, real); err != nil || strings.HasPrefix(folder, "..") {
+	if folder, err = filepath.Rel(repo.Root, dir); err != nil || strings.HasPrefix(folder, "..") {
 		return ".", file
 	}
 	return filepath.ToSlash(folder), file

@@ -34,7 +34,7 @@ type place interface {
 }
 
 // publisher reads what the environment of Actions says, and the base's suite.
-func (f *commentFlags) publisher(ctx context.Context) (*publisher, error) {
+func (f *commentFlags) publisher() (*publisher, error) {
 	p := &publisher{commentFlags: f, now: time.Now()}
 	if f.Now != nil {
 		p.now = f.Now()

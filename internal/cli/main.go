@@ -135,7 +135,7 @@ measures it against the merge base.`,
 	root.PersistentFlags().BoolVar(&g.noColor, "no-color", false, "plain text, also on a terminal")
 	root.SetHelpTemplate(root.HelpTemplate() + "\nDocs: " + docsFolder + "\n")
 	root.SetVersionTemplate("pawl {{.Version}}\n")
-	cobra.EnableCommandSorting = false // commandGroups has the order
+	keepOrder()
 	for _, group := range commandGroups {
 		root.AddGroup(&cobra.Group{ID: group.id, Title: group.title})
 		for _, make := range group.commands {
@@ -149,6 +149,10 @@ measures it against the merge base.`,
 	root.SetCompletionCommandGroupID("other")
 	return root
 }
+
+// keepOrder keeps cobra from sorting: commandGroups has the order. It is a setting of the
+// whole process, and commands may run side by side.
+var keepOrder = sync.OnceFunc(func() { cobra.EnableCommandSorting = false })
 
 // checked makes a wrong number of arguments a mistake of the user's, like any
 // other in the command line.

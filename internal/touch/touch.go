@@ -102,11 +102,9 @@ func Match(glob, file string) bool {
 		next := make([]bool, len(parts)+1)
 		for j, ok := range reach {
 			switch {
-			case !ok:
 			case p == "**":
-				for k := j; k <= len(parts); k++ {
-					next[k] = true
-				}
+				next[j] = ok || j > 0 && next[j-1]
+			case !ok:
 			case p == ".":
 				next[j] = true
 			case j < len(parts):

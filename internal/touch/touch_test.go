@@ -36,12 +36,12 @@ func TestWhy(t *testing.T) {
 		{".", plain + "gate: {paths: ['docs/**']}\n", "docs/x.md x.cu", "README.md"},
 	} {
 		r := rules(t, test.folder, test.suite)
-		for _, file := range strings.Fields(test.yes) {
+		for file := range strings.FieldsSeq(test.yes) {
 			if r.Why(file) == "" {
 				t.Errorf("%s does not touch the suite in %s", file, test.folder)
 			}
 		}
-		for _, file := range strings.Fields(test.no) {
+		for file := range strings.FieldsSeq(test.no) {
 			if why := r.Why(file); why != "" {
 				t.Errorf("%s touches the suite in %s: %s", file, test.folder, why)
 			}
@@ -68,7 +68,7 @@ func TestMatch(t *testing.T) {
 		{"a/../b", "b/c", true},
 		{".", "x", true},
 		{"../x", "x", false},
-		{strings.Repeat("**/", 200) + "x", strings.Repeat("a/", 2000) + "y", false},
+		{strings.Repeat("**/", 50) + "x", strings.Repeat("a/", 500) + "y", false},
 	} {
 		if got := touch.Match(test.glob, test.file); got != test.want {
 			t.Errorf("%.40s means %.40s: %t, want %t", test.glob, test.file, got, test.want)
