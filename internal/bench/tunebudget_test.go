@@ -76,6 +76,23 @@ func TestTuneBudgetIsUsed(t *testing.T) {
 	}
 }
 
+// The first build fills caches: that it took long is no reason to stop.
+func TestFirstBuildsForetellNothing(t *testing.T) {
+	now := time.Unix(20, 0)
+	s := &tuner{run: &run{Options: Options{Now: func() time.Time { return now }}}, TuneOptions: TuneOptions{Budget: 30 * time.Second}, began: time.Unix(0, 0)}
+	slow := tune.Evaluation{Status: tune.OK, Build: 15, Measure: 1}
+	s.list = []tune.Evaluation{slow}
+	if !s.mayBegin(0) {
+		t.Error("after one slow build nothing is begun")
+	}
+	for len(s.list) < leastToForecast {
+		s.list = append(s.list, slow)
+	}
+	if s.mayBegin(0) || s.end != EndBudget {
+		t.Error("after as many slow builds as tell, one more is begun that cannot fit")
+	}
+}
+
 // standing is a device that is only looked at.
 type standing struct{ identity gpu.Identity }
 

@@ -18,6 +18,9 @@ import (
 // points that are built and not measured yet.
 const mostAhead = 4
 
+// leastToForecast is how many points tell how long the next takes.
+const leastToForecast = 5
+
 // attempt is a point on its way through building and measuring.
 type attempt struct {
 	point   int
@@ -130,15 +133,16 @@ func (t *tuner) counted() int {
 
 // forecast is about how long the next point takes until it is measured: its build, and the
 // measurements that wait before its own. It is cautious, and the deadline cuts off what it
-// did not foresee.
+// did not foresee. The first builds fill caches and foretell nothing: after them it says
+// that there is time, because what is given up costs only time that nobody else would use.
 func (t *tuner) forecast(out int) time.Duration {
+	if len(t.list) < leastToForecast {
+		return 0
+	}
 	recent := t.list[max(0, len(t.list)-20):]
 	var builds, rest []float64
 	for _, e := range recent {
 		builds, rest = append(builds, e.Build), append(rest, e.Check+e.Measure)
-	}
-	if len(recent) == 0 {
-		return 0
 	}
 	seconds := stats.Quantile(builds, 0.75) + float64(out+1)*stats.Quantile(rest, 0.75)
 	return time.Duration(seconds * float64(time.Second))
