@@ -93,7 +93,7 @@ func (d *driver) confirm(ctx context.Context, a loop.Confirm) (loop.Outcome, err
 // else wrote in between.
 func (d *driver) keep(ctx context.Context) (loop.Outcome, error) {
 	k := Keeping{Policy: d.Plan.Policy, Run: d.Run, Confirmed: d.confirmed, Time: d.filled().Now()}
-	if d.ReadOnly || k.Refused() != nil {
+	if d.ReadOnly {
 		return loop.Finished{}, nil
 	}
 	kept, err := d.Ledger.Append(ctx, func(s ledger.State) ([]ratchet.Entry, error) {

@@ -64,6 +64,7 @@ func TestTuneLiveBudget(t *testing.T) {
 }
 
 func liveBudget(t *testing.T, budget time.Duration) {
+	t.Helper()
 	o := liveExample(t, "matmul-c")
 	if budget > time.Minute {
 		o.Suite = largerSpace(t, o.Dir)

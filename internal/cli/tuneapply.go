@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -99,7 +100,7 @@ func (f *tuneApply) run(ctx context.Context) error {
 	case f.draft:
 		a.Pull, err = f.openDraft(ctx, s, r, a, after)
 	default:
-		err = os.WriteFile(path, after, 0o644)
+		err = writeFile(path, func(w io.Writer) error { _, err := w.Write(after); return err })
 	}
 	if err != nil {
 		return err

@@ -46,8 +46,8 @@ func TestWhereEverythingMovedItWasTheMachine(t *testing.T) {
 	if g := trend.Together(all, map[string]int{"l4": 10}); g[0].Machine != "" {
 		t.Error("with one testbed nobody can tell a machine from a commit")
 	}
-	both := append(all, located("other", "a100", 10, 11, 0.05))
-	if g := trend.Together(both, beds); g[0].Machine != "" {
+	all = append(all, located("other", "a100", 10, 11, 0.05))
+	if g := trend.Together(all, beds); g[0].Machine != "" {
 		t.Error("two machines moved: that is a commit")
 	}
 }
