@@ -8,11 +8,11 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/goatnote-inc/pawl/internal/forge"
 	"github.com/goatnote-inc/pawl/internal/forge/github"
+	"github.com/goatnote-inc/pawl/internal/identity"
 	"github.com/goatnote-inc/pawl/internal/scout"
 )
 
@@ -43,28 +43,21 @@ func (f *commentFlags) publisher() (*publisher, error) {
 	if p.event, err = readEvent(f.Getenv("GITHUB_EVENT_NAME"), f.Getenv("GITHUB_EVENT_PATH")); err != nil {
 		return p, usageError{err}
 	}
-	owner, name, ok := strings.Cut(cmp.Or(f.repo, f.Getenv("GITHUB_REPOSITORY")), "/")
-	if !ok {
-		return p, usageError{errors.New("which repository? Name it with --repo OWNER/NAME, or run in GitHub Actions")}
+	if p.repo, err = forge.ParseRepo(cmp.Or(f.repo, f.Getenv("GITHUB_REPOSITORY"))); err != nil {
+		return p, usageError{fmt.Errorf("which repository? %w\n  name it with --repo OWNER/NAME, or run in GitHub Actions", err)}
 	}
-	p.repo = forge.Repo{Owner: owner, Name: name}
 	if _, err := os.Stat(scout.SuiteFile); f.suite != "" || !errors.Is(err, fs.ErrNotExist) {
 		if p.base, p.path, err = loadSuite(f.suite); err != nil {
 			return p, err
 		}
 	}
-	token := f.Getenv("GITHUB_TOKEN")
-	if p.offline = token == ""; p.offline && !f.dryRun {
-		return p, codeError{exitCannot, errors.New("no token: set GITHUB_TOKEN to one that may write checks and pull requests")}
+	client, err := f.atGitHub(p.repo, identity.Publishing, func(format string, args ...any) { f.say(logText(fmt.Sprintf(format, args...))) })
+	if p.offline = errors.Is(err, errNoToken); p.offline && f.dryRun {
+		return p, nil
 	}
-	p.forge, err = github.New(github.Config{
-		BaseURL: f.Getenv("GITHUB_API_URL"), Repo: p.repo,
-		Token: func(context.Context) (string, error) { return token, nil },
-		Now:   f.Now, Sleep: f.Sleep,
-		Log: func(format string, args ...any) { f.say(logText(fmt.Sprintf(format, args...))) },
-	})
 	if err != nil {
-		return p, usageError{err}
+		return p, err
 	}
+	p.forge = client
 	return p, nil
 }

@@ -64,14 +64,7 @@ func (f *costFlags) client() (*github.Client, error) {
 	if err != nil {
 		return nil, usageError{fmt.Errorf("%w\n  --repo OWNER/NAME names it", err)}
 	}
-	token := f.Getenv("GITHUB_TOKEN")
-	if token == "" {
-		return nil, usageError{errors.New("--github needs GITHUB_TOKEN, with actions: read")}
-	}
-	return github.New(github.Config{
-		BaseURL: f.Getenv("GITHUB_API_URL"), Repo: repo, Patience: time.Minute, Now: f.Now, Sleep: f.Sleep,
-		Token: func(context.Context) (string, error) { return token, nil },
-	})
+	return f.atGitHub(repo, map[string]string{"actions": "read"}, nil)
 }
 
 // shelf is where jobs leave files for other jobs.

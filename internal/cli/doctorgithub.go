@@ -5,12 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 
 	"github.com/goatnote-inc/pawl/internal/build"
 	"github.com/goatnote-inc/pawl/internal/doctor"
 	"github.com/goatnote-inc/pawl/internal/forge"
-	"github.com/goatnote-inc/pawl/internal/forge/github"
 )
 
 // examineGitHub asks what pawl doctor --github asks.
@@ -37,15 +35,11 @@ func (f *doctorFlags) examineGitHub(ctx context.Context) error {
 
 // public asks GitHub, where there is a token to ask with.
 func (f *doctorFlags) public(ctx context.Context) (bool, error) {
-	token := f.Getenv("GITHUB_TOKEN")
-	owner, name, ok := strings.Cut(f.Getenv("GITHUB_REPOSITORY"), "/")
-	if token == "" || !ok {
+	repo, err := forge.ParseRepo(f.Getenv("GITHUB_REPOSITORY"))
+	if err != nil {
 		return false, errors.New("neither the event of the job nor a token tells")
 	}
-	c, err := github.New(github.Config{
-		BaseURL: f.Getenv("GITHUB_API_URL"), Repo: forge.Repo{Owner: owner, Name: name},
-		Token: func(context.Context) (string, error) { return token, nil },
-	})
+	c, err := f.atGitHub(repo, map[string]string{"metadata": "read"}, nil)
 	if err != nil {
 		return false, err
 	}

@@ -4,14 +4,12 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
 
 	"github.com/goatnote-inc/pawl/internal/build"
 	"github.com/goatnote-inc/pawl/internal/forge"
-	"github.com/goatnote-inc/pawl/internal/forge/github"
 	"github.com/goatnote-inc/pawl/internal/report"
 	"github.com/goatnote-inc/pawl/internal/suite"
 	"github.com/goatnote-inc/pawl/internal/tune"
@@ -23,7 +21,12 @@ const bodyMost = 60_000
 // openDraft brings the change to a branch of its own and opens a draft for it, or updates
 // the one that is open. The text is written anew from what was measured.
 func (f *tuneApply) openDraft(ctx context.Context, s *suite.Suite, r *tune.Report, a applied, content []byte) (string, error) {
-	c, err := f.github()
+	where, err := forge.ParseRepo(f.Getenv("GITHUB_REPOSITORY"))
+	if err != nil {
+		return "", usageError{fmt.Errorf("--draft: GITHUB_REPOSITORY: %w", err)}
+	}
+	may := map[string]string{"contents": "write", "pull_requests": "write"}
+	c, err := f.atGitHub(where, may, func(format string, args ...any) { fmt.Fprintf(f.Err, format+"\n", args...) })
 	if err != nil {
 		return "", err
 	}
@@ -52,21 +55,6 @@ func (f *tuneApply) openDraft(ctx context.Context, s *suite.Suite, r *tune.Repor
 	}
 	pull, err := c.OpenDraft(ctx, forge.Draft{Head: branch, Base: cmp.Or(base, "main"), Title: title, Body: draftBody(r, a)})
 	return pull.URL, err
-}
-
-func (f *tuneApply) github() (*github.Client, error) {
-	repo, err := forge.ParseRepo(f.Getenv("GITHUB_REPOSITORY"))
-	if err != nil {
-		return nil, usageError{fmt.Errorf("--draft: GITHUB_REPOSITORY: %w", err)}
-	}
-	token := f.Getenv("GITHUB_TOKEN")
-	if token == "" {
-		return nil, codeError{exitCannot, errors.New("--draft needs GITHUB_TOKEN, with contents: write and pull-requests: write")}
-	}
-	return github.New(github.Config{
-		BaseURL: f.Getenv("GITHUB_API_URL"), Repo: repo, Token: func(context.Context) (string, error) { return token, nil },
-		Log: func(format string, args ...any) { fmt.Fprintf(f.Err, format+"\n", args...) },
-	})
 }
 
 // inRepository is the name that git has for a file.
