@@ -30,6 +30,7 @@ func commands(page string) []string {
 // The page "Gate pull requests on GitHub", typed as it stands in a repository that knows
 // nothing of pawl but a suite: it ends in a green check and a comment.
 func TestGettingStarted(t *testing.T) {
+	t.Parallel() // what little is measured is judged by nobody
 	w := plainWorld(t)
 	w.edit("pawl.yaml", "baseline: {keep: branch, remote: origin}\ngate: {mode: enforce}\n", "")
 	w.commit("kernels", "-A")
