@@ -10,29 +10,25 @@ const modelLimit = 300
 // in few evaluations. When there are many, what is left is small and the model slow:
 // from then on points are bred from the best, which costs nothing.
 type Auto struct {
-	model   *Model
+	points  int
+	model   Strategy
 	genetic *Genetic
 	told    int
 }
 
 // NewAuto makes one.
 func NewAuto(s *space.Space, o Options) *Auto {
-	return &Auto{model: NewModel(s, o), genetic: NewGenetic(s, o)}
+	return &Auto{points: s.Len(), model: newModel(s, o), genetic: NewGenetic(s, o)}
 }
 
 // Ask gives points of the model, and later of the breeding.
 func (a *Auto) Ask(n int) []int {
-	var list []int
-	if len(a.model.known)-a.model.source < modelLimit {
-		list = a.model.Ask(n)
-		for _, p := range list {
-			a.genetic.unseen.take(p)
-		}
-		return list
+	if a.points-a.genetic.unseen.n >= modelLimit {
+		return a.genetic.Ask(n)
 	}
-	list = a.genetic.Ask(n)
+	list := a.model.Ask(n)
 	for _, p := range list {
-		a.model.unseen.take(p)
+		a.genetic.unseen.take(p)
 	}
 	return list
 }

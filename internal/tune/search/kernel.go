@@ -1,9 +1,6 @@
 package search
 
-import (
-	"math"
-	"slices"
-)
+import "math"
 
 // weights are the logarithms of what a kernel is made of, in this order: for every axis
 // one for each of its features and one for being different at all; how much axes act
@@ -33,12 +30,6 @@ func usual(axes []axis) (w weights, spread []float64) {
 		w, spread = append(w, usualApart), append(spread, spreadApart)
 	}
 	return append(w, usualTogether, usualNoise), append(spread, spreadTogether, spreadNoise)
-}
-
-// withoutDevice takes out the weight of the last axis, which has one.
-func (w weights) withoutDevice() weights {
-	at := len(w) - 3
-	return slices.Concat(w[:at], w[at+1:])
 }
 
 func (w weights) noise() float64 { return math.Exp(w[len(w)-1]) }

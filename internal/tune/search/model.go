@@ -27,12 +27,12 @@ type Model struct {
 
 	known  []known // in the order of the process: the source first, then as asked
 	source int     // how many of them are of the source
-	spread int     // while fewer than this are known, the next is far from all of them
+	hints  []int   // the best points of the source, to begin with
 	place  map[int]int
 	best   float64 // logarithm of the least value
 
 	usual   weights
-	sure    []float64 // how far weights are from the usual ones
+	spread  []float64
 	weights weights
 	nextFit int
 	gp      gp
@@ -60,12 +60,12 @@ const (
 func NewModel(s *space.Space, o Options) *Model {
 	m := &Model{
 		space: s, axes: axesOf(s), rng: seeded(o.Seed, 2), unseen: newUnseen(s.Len()), byCost: o.ByCost,
-		place: map[int]int{}, best: math.Inf(1), spread: design,
+		place: map[int]int{}, best: math.Inf(1),
 	}
 	if o.Source != nil {
 		m.warm(o.Source)
 	}
-	m.usual, m.sure = usual(m.axes)
+	m.usual, m.spread = usual(m.axes)
 	m.weights = m.usual
 	return m
 }
@@ -84,10 +84,13 @@ func (m *Model) Ask(n int) []int {
 }
 
 func (m *Model) next() int {
-	if m.source > 0 && len(m.known)-m.source >= trusted {
-		m.forget()
+	for len(m.hints) > 0 {
+		p := m.hints[0]
+		if m.hints = m.hints[1:]; m.unseen.has(p) {
+			return p
+		}
 	}
-	if m.source == 0 && (len(m.known) < m.spread || math.IsInf(m.best, 1)) {
+	if m.source == 0 && (len(m.known) < design || math.IsInf(m.best, 1)) {
 		return m.spreadOut()
 	}
 	m.learn()
@@ -164,7 +167,7 @@ func (m *Model) learn() {
 	}
 	m.nextFit = n + max(1, n/everyFourth)
 	if points, y, level := m.training(); len(y) >= 4 {
-		m.weights = newFitter(m.axes, m.usual, m.sure, points, y, level).fit(m.weights, fitRounds)
+		m.weights = newFitter(m.axes, m.usual, m.spread, points, y, level).fit(m.weights, fitRounds)
 	}
 	m.gp = gp{k: newKernel(m.axes, m.weights), noise: m.weights.noise()}
 	for _, k := range m.known {

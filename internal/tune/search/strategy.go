@@ -52,7 +52,7 @@ var strategies = map[string]func(*space.Space, Options) Strategy{
 	"annealing":  func(s *space.Space, o Options) Strategy { return NewAnnealing(s, o) },
 	"genetic":    func(s *space.Space, o Options) Strategy { return NewGenetic(s, o) },
 	"auto":       func(s *space.Space, o Options) Strategy { return NewAuto(s, o) },
-	"model":      func(s *space.Space, o Options) Strategy { return NewModel(s, o) },
+	"model":      newModel,
 }
 
 // Names lists the strategies, sorted.

@@ -14,7 +14,7 @@ type Source struct {
 
 const (
 	sourcePoints = 150 // of a source that are learned from, at most
-	trusted      = 20  // points of this device, and the source has said what it can
+	hintPoints   = 4   // of its best that are evaluated first
 )
 
 // warm puts the outcomes of a source into the process. The device is one more axis: how
@@ -42,25 +42,33 @@ func (m *Model) warm(s *Source) {
 	for i := range list {
 		list[i].y -= sum / float64(n)
 	}
+	m.hints = m.bestOf(s)
 	m.axes = append(m.axes, axis{device: true, width: 2})
 	m.known, m.source = list, len(list)
 }
 
-// forget goes on without the source. It knew a good region at once, and nothing says that this
-// is the best one here: near the points it led to it is even right. So the points that are
-// spread out, which it spared the search, come now.
-func (m *Model) forget() {
-	m.known = m.known[m.source:]
-	m.axes = m.axes[:len(m.axes)-1]
-	clear(m.place)
-	for i := range m.known {
-		m.known[i].code = m.known[i].code[:len(m.axes)]
-		m.place[m.known[i].point] = i
+// bestOf are the best points of a source, of which any two differ in more than one parameter.
+func (m *Model) bestOf(s *Source) []int {
+	sorted := slices.DeleteFunc(slices.Clone(s.Outcomes), func(o Outcome) bool { return o.Failed || !(o.Value > 0) })
+	slices.SortStableFunc(sorted, func(a, b Outcome) int { return cmp.Compare(a.Value, b.Value) })
+	var list []int
+	for _, o := range sorted {
+		near := func(p int) bool { return differ(m.code(p), m.code(o.Point)) < 2 }
+		if len(list) < hintPoints && !slices.ContainsFunc(list, near) {
+			list = append(list, o.Point)
+		}
 	}
-	m.source, m.spread = 0, len(m.known)+design
-	m.usual, m.sure = usual(m.axes)
-	m.weights = m.weights.withoutDevice()
-	m.gp, m.pool, m.nextFit = gp{}, pool{}, 0
+	return list
+}
+
+func differ(a, b []uint16) int {
+	n := 0
+	for i := range a {
+		if a[i] != b[i] {
+			n++
+		}
+	}
+	return n
 }
 
 // some chooses from a list that is too long the best third of what is wanted, and of

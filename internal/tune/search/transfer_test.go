@@ -1,6 +1,7 @@
 package search_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/goatnote-inc/pawl/internal/tune/search"
@@ -47,9 +48,37 @@ func TestWarmStart(t *testing.T) {
 	}
 }
 
-// A source is forgotten while evaluations are out: none is asked twice, and late outcomes find
+// A search with a source begins with the source's best. After twenty evaluations it begins anew,
+// as if there were none; when that has found something better, all is known to one model.
+func TestWarmBeginsAnew(t *testing.T) {
+	s := tiles(t)
+	source := search.Source{}
+	best := search.Outcome{Value: 1e9}
+	for p := 0; p < s.Len(); p += 25 {
+		o := evaluate(s, p)
+		if source.Outcomes = append(source.Outcomes, o); !o.Failed && o.Value < best.Value {
+			best = o
+		}
+	}
+	warm, cold := run(t, "auto", s, search.Options{Seed: 6, Source: &source}, 26), run(t, "auto", s, search.Options{Seed: 6}, 6)
+	if warm[0] != best.Point {
+		t.Errorf("the first is %d, the best of the source is %d", warm[0], best.Point)
+	}
+	if slices.ContainsFunc(cold, func(p int) bool { return slices.Contains(warm[:20], p) }) {
+		t.Fatal("another seed is needed: the source led to a point of the search without one")
+	}
+	if warm[20] != cold[0] {
+		t.Errorf("the search anew begins with %d, without a source with %d", warm[20], cold[0])
+	}
+	short := run(t, "auto", s, search.Options{Seed: 6, Source: &source, Evaluations: 30}, 21)
+	if short[20] == cold[0] {
+		t.Error("a search of 30 evaluations begins anew after 20")
+	}
+}
+
+// A search begins anew while evaluations are out: none is asked twice, and late outcomes find
 // their points.
-func TestForgetWithEvaluatorsOut(t *testing.T) {
+func TestWarmWithEvaluatorsOut(t *testing.T) {
 	s := tiles(t)
 	var source search.Source
 	for p := 0; p < s.Len(); p += 40 {
