@@ -1,7 +1,6 @@
 package search_test
 
 import (
-	"slices"
 	"testing"
 
 	"github.com/goatnote-inc/pawl/internal/tune/search"
@@ -45,34 +44,6 @@ func TestWarmStart(t *testing.T) {
 	nothing := search.Source{Outcomes: []search.Outcome{{Point: 3, Failed: true}}}
 	if got := len(run(t, "auto", s, search.Options{Source: &nothing}, 10)); got != 10 {
 		t.Errorf("with a source where nothing worked there were %d evaluations", got)
-	}
-}
-
-// A search with a source begins with the source's best. After twenty evaluations it begins anew,
-// as if there were none; when that has found something better, all is known to one model.
-func TestWarmBeginsAnew(t *testing.T) {
-	s := tiles(t)
-	source := search.Source{}
-	best := search.Outcome{Value: 1e9}
-	for p := 0; p < s.Len(); p += 25 {
-		o := evaluate(s, p)
-		if source.Outcomes = append(source.Outcomes, o); !o.Failed && o.Value < best.Value {
-			best = o
-		}
-	}
-	warm, cold := run(t, "auto", s, search.Options{Seed: 6, Source: &source}, 26), run(t, "auto", s, search.Options{Seed: 6}, 6)
-	if warm[0] != best.Point {
-		t.Errorf("the first is %d, the best of the source is %d", warm[0], best.Point)
-	}
-	if slices.ContainsFunc(cold, func(p int) bool { return slices.Contains(warm[:20], p) }) {
-		t.Fatal("another seed is needed: the source led to a point of the search without one")
-	}
-	if warm[20] != cold[0] {
-		t.Errorf("the search anew begins with %d, without a source with %d", warm[20], cold[0])
-	}
-	short := run(t, "auto", s, search.Options{Seed: 6, Source: &source, Evaluations: 30}, 21)
-	if short[20] == cold[0] {
-		t.Error("a search of 30 evaluations begins anew after 20")
 	}
 }
 
