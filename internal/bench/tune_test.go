@@ -23,7 +23,7 @@ build:
     test ! -f object.txt || exit 7
     echo ${BLOCK} ${UNROLL} >built.txt; echo made >object.txt; echo build >>%[2]s
   outputs: [built.txt]
-harness: {command: "exec %[1]s", timeout: 2s, env: {PAWL_TEST_TUNE: play, GORACE: atexit_sleep_ms=0}}
+harness: {command: "exec %[1]s", timeout: 20s, env: {PAWL_TEST_TUNE: play, GORACE: atexit_sleep_ms=0}}
 measure: {samples: 14}
 benchmarks:
   double:
