@@ -34,6 +34,8 @@ type (
 	Listed struct{ Cases []measure.Case }
 	// Ready tells what is going to be measured on what.
 	Ready struct {
+		Run    string // the name of the record
+		Commit string // that the candidate stands on; empty outside of a repository
 		Device gpu.Identity
 		State  gpu.State
 		Sides  []string

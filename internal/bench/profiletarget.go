@@ -10,6 +10,7 @@ import (
 
 	"github.com/goatnote-inc/pawl/gpu"
 	"github.com/goatnote-inc/pawl/internal/build/codeid"
+	"github.com/goatnote-inc/pawl/internal/codechange"
 	"github.com/goatnote-inc/pawl/internal/harness"
 	"github.com/goatnote-inc/pawl/internal/profile"
 	"github.com/goatnote-inc/pawl/internal/profile/tool"
@@ -106,7 +107,7 @@ func (p *profiling) code(ctx context.Context, s side, seen *profile.Profile) pro
 		names[l.Kernel] = true
 	}
 	if len(p.sides) > 1 {
-		c := codeid.Changed(p.sides[1].impl.Build.Code, p.sides[0].impl.Build.Code)
+		c := codechange.Changed(p.sides[1].impl.Build.Code, p.sides[0].impl.Build.Code)
 		for _, list := range [][]string{c.Changed, c.New, c.Gone} {
 			for _, n := range list {
 				names[n] = true

@@ -186,7 +186,7 @@ func (r *run) measure(ctx context.Context) (Result, error) {
 	}
 	r.noticeDefinition()
 	r.noticeQuarantine()
-	r.Emit(Ready{Device: r.header.Device, State: state, Sides: r.sideNames(), Cases: len(r.cases[r.sides[0].name]), Rounds: r.header.Plan.Growth})
+	r.Emit(Ready{Run: r.header.ID, Commit: r.sides[0].impl.Commit, Device: r.header.Device, State: state, Sides: r.sideNames(), Cases: len(r.cases[r.sides[0].name]), Rounds: r.header.Plan.Growth})
 
 	if err := r.calibrate(ctx, "open"); err != nil {
 		return Result{}, r.abandon(err)

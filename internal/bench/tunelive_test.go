@@ -34,7 +34,7 @@ func TestTuneLive(t *testing.T) {
 			ratio, spread := inTurns(t, o, example.target, chosen, best)
 			gain, _ := inTurns(t, o, example.target, usual, chosen)
 			labRow(t, "tune-live", fmt.Sprintf("%s, %s | %d in %.0f s | %d in %.0f s | %s | %s | %+.1f %% | %.1f %% | %.2f times",
-				example.folder, example.target, all.Space.Len(), all.Seconds, len(found.Evaluations), found.Seconds, tune.Key(chosen), tune.Key(best), 100*(ratio-1), 100*spread, gain))
+				example.folder, example.target, all.Space.Len(), all.Seconds, len(found.Evaluations), found.Seconds, inWords(chosen), inWords(best), 100*(ratio-1), 100*spread, gain))
 			if ratio > 1.03 {
 				t.Errorf("the tuner's choice takes %.3f of the time of the exhaustive one's", ratio)
 			}
@@ -197,6 +197,11 @@ func liveFinal(t *testing.T, o Options, target string, found *Tuning) map[string
 		}
 	}
 	return points[best]
+}
+
+// inWords is a point as people write it: BLOCK_K=16 BLOCK_M=64.
+func inWords(point map[string]any) string {
+	return strings.TrimSpace(strings.ReplaceAll(tune.Key(point), `"`, ""))
 }
 
 // inTurns is the median ratio of the times of two points over rounds, and its spread.

@@ -102,13 +102,13 @@ func (x *Rule) advise(v values, share float64) []Fix {
 	v[shareName] = share
 	defer delete(v, shareName)
 	var fixes []Fix
-	for _, f := range x.Fixes {
+	for i, f := range x.Fixes {
 		do, ok := f.do.fill(v)
 		if !ok || !f.when.applies(v) {
 			continue
 		}
 		gain, _ := f.gain.number(v)
-		fixes = append(fixes, Fix{Do: do, Example: f.Example, Watch: f.Watch, Gain: min(max(gain, 0), 1)})
+		fixes = append(fixes, Fix{Do: do, Example: f.Example, Watch: f.Watch, Gain: min(max(gain, 0), 1), Number: i + 1})
 	}
 	slices.SortStableFunc(fixes, func(a, b Fix) int { return cmp.Compare(b.Gain, a.Gain) })
 	for i := range fixes {

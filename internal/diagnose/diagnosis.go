@@ -60,6 +60,9 @@ type Fix struct {
 	Example string  `json:"example,omitempty"` // a few lines of code
 	Watch   string  `json:"watch,omitempty"`   // what may get worse by it
 	Gain    float64 `json:"gain,omitempty"`    // share of the runtime it may save, as far as anybody can tell
+	// Number is its place in the rule, from 1: what fixes are known by, as their order here is
+	// by what they gain.
+	Number int `json:"-"`
 }
 
 // Seen is what is known of one side of a case.

@@ -1,5 +1,7 @@
 package diagnose
 
+import "github.com/goatnote-inc/pawl/internal/profile"
+
 // Rule is one piece of knowledge: when it speaks, what it says and what to do then.
 // It is read from a file; docs/reference/rules.md describes the form.
 type Rule struct {
@@ -35,6 +37,21 @@ type FixRule struct {
 
 // When is the condition under which the rule speaks, as it is written.
 func (r *Rule) When() string { return r.when.String() }
+
+// Holds gives the one of its conditions that is true of the facts, which have to be those
+// of Seen.All.
+func (r *Rule) Holds(facts profile.Facts) (condition string, ok bool) {
+	v := values{}
+	for name, x := range facts {
+		v[name] = x
+	}
+	for _, e := range r.when {
+		if yes, err := e.Bool(v); err == nil && yes {
+			return e.String(), true
+		}
+	}
+	return "", false
+}
 
 // Unless is the condition under which it is silent after all.
 func (r *Rule) Unless() string { return r.unless.String() }

@@ -38,6 +38,18 @@ func (s Seen) values() values {
 	return v
 }
 
+// All are the facts with what follows from them: every quantity that a rule may ask for
+// and that is known.
+func (s Seen) All() profile.Facts {
+	facts, v := profile.Facts{}, s.values()
+	for name := range v {
+		if x, ok := v.get(name); ok {
+			facts[name] = x
+		}
+	}
+	return facts
+}
+
 // arch is the architecture of the launch; nil where pawl does not know it.
 func (s Seen) arch() *gpu.Arch {
 	name := s.Launch.CC

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/goatnote-inc/pawl/internal/build/codeid"
+	"github.com/goatnote-inc/pawl/internal/codechange"
 	"github.com/goatnote-inc/pawl/measure"
 	"github.com/goatnote-inc/pawl/ratchet"
 )
@@ -83,7 +83,7 @@ func codeText(run *measure.Run) string {
 	if len(code[measure.Base]) == 0 || len(code[measure.Candidate]) == 0 {
 		return ""
 	}
-	return codeid.Changed(code[measure.Base], code[measure.Candidate]).String()
+	return codechange.Changed(code[measure.Base], code[measure.Candidate]).String()
 }
 
 func commitOf(run *measure.Run, side string) string {

@@ -17,6 +17,9 @@ const (
 // direction of writing, or is there without being seen. What it lets through may still
 // mean something in Markdown, HTML or XML: the renderers take care of that.
 func plain(s string, most int) string {
+	if len(s) <= most && printable(s) { // most of what there is: a page has thousands of titles
+		return strings.TrimSpace(s)
+	}
 	var b strings.Builder
 	count, marks := 0, 0
 	for _, r := range s {
@@ -38,6 +41,16 @@ func plain(s string, most int) string {
 		b.WriteRune(r)
 	}
 	return strings.TrimSpace(b.String())
+}
+
+// printable tells of text that is ASCII without controls.
+func printable(s string) bool {
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] > '~' {
+			return false
+		}
+	}
+	return true
 }
 
 // hidden tells of characters that a reader does not see: controls, marks of

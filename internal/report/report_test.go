@@ -238,3 +238,17 @@ func TestTableFitsTheTerminal(t *testing.T) {
 		}
 	}
 }
+
+func TestPlural(t *testing.T) {
+	for want, c := range map[string]struct {
+		n    int
+		noun string
+	}{
+		"0 cases": {0, "case"}, "1 series": {1, "series"}, "31 series": {31, "series"}, "2 benches": {2, "bench"}, "3 queries": {3, "query"}, "2 days": {2, "day"},
+		"2 passes": {2, "pass"}, "5 new events": {5, "new event"}, "1 new event": {1, "new event"},
+	} {
+		if got := report.Plural(c.n, c.noun); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

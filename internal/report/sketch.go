@@ -26,6 +26,7 @@ const (
 	Faint = Tone(toneFaint)
 	Base  = Tone(toneBase)
 	Now   = Tone(toneNow)
+	Other = Tone(toneRef) // a third kind, beside base and now
 	Bad   = Tone(toneBad)
 	Good  = Tone(toneGood)
 )
@@ -48,19 +49,25 @@ func (s *Sketch) Dot(t Tone, at Place, radius float64, hollow bool) {
 	s.d.dot(tone(t), at.place(), radius, hollow)
 }
 
+// Arrow draws a line with a head at its end.
+func (s *Sketch) Arrow(t Tone, from, to Place) { s.d.arrow(tone(t), from.place(), to.place(), 0) }
+
 // Label is how text stands at its place: Align is below 0 where it begins, 0 for its middle,
-// above 0 where it ends. Text wider than Most loses its middle; 0 is any width.
+// above 0 where it ends. Text wider than Most loses its middle; 0 is any width. Text is
+// small, unless it is to be read as a heading.
 type Label struct {
-	Text  string
-	Align int
-	Mono  bool
-	Bold  bool
-	Most  float64
+	Text    string
+	Align   int
+	Mono    bool
+	Bold    bool
+	Heading bool
+	Most    float64
 }
 
-// Write sets small text with its baseline at a place.
+// Write sets text with its baseline at a place.
 func (s *Sketch) Write(t Tone, at Place, l Label) {
-	w := word{text: drawable(l.Text), small: true, mono: l.Mono, bold: l.Bold, halo: true}
+	w := l.word()
+	w.halo = true
 	if l.Most > 0 {
 		w.text = shortened(w.face(), w.size(), w.text, l.Most)
 	}
@@ -74,12 +81,23 @@ func (s *Sketch) Write(t Tone, at Place, l Label) {
 }
 
 // Width is what a label takes.
-func (l Label) Width() float64 {
-	return word{text: drawable(l.Text), small: true, mono: l.Mono, bold: l.Bold}.width()
+func (l Label) Width() float64 { return l.word().width() }
+
+func (l Label) word() word {
+	return word{text: drawable(l.Text), small: !l.Heading, mono: l.Mono, bold: l.Bold}
+}
+
+// SmallLines breaks text for a figure into lines of small text no wider than most; what
+// does not fit into so many is left out, with a sign of it.
+func SmallLines(text string, most float64, atMost int) []string {
+	return lines(emSmall, drawable(text), most, atMost)
 }
 
 // HTML is the figure as part of a page. What it shows is said in words beside it.
 func (s *Sketch) HTML() template.HTML { return s.d.html() }
+
+// SVG is the figure as a file of its own, in light and dark, with what it shows in words.
+func (s *Sketch) SVG(title, about string) string { return s.d.document(title, about) }
 
 func (p Place) place() point { return point{p.X, p.Y} }
 
@@ -96,6 +114,9 @@ func PageStyle() string { return pageStyle }
 
 // PagePolicy lets a page have this style and nothing else: no script, no network.
 func PagePolicy(style string) string { return policy(style, "") }
+
+// ScriptedPolicy lets a page have this style and this script, and no other.
+func ScriptedPolicy(style, script string) string { return policy(style, script) }
 
 // TickTexts writes the ticks of an axis in one unit, which it names.
 func TickTexts(marks []float64, unit string) (texts []string, shown string) {

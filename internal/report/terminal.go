@@ -271,5 +271,24 @@ func Plural(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
-	return fmt.Sprintf("%d %ss", n, noun)
+	return fmt.Sprintf("%d %s", n, many(noun))
+}
+
+// many is the plural of a noun of ours, which may have words before it.
+func many(noun string) string {
+	ends := func(with ...string) bool {
+		return slices.ContainsFunc(with, func(end string) bool { return strings.HasSuffix(noun, end) })
+	}
+	switch {
+	case ends("series"): // one series, two series
+		return noun
+	case ends("ay", "ey", "oy", "uy"):
+		return noun + "s"
+	case ends("y"):
+		return strings.TrimSuffix(noun, "y") + "ies"
+	case ends("s", "x", "z", "ch", "sh"):
+		return noun + "es"
+	default:
+		return noun + "s"
+	}
 }

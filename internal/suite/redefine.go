@@ -103,3 +103,30 @@ func (s *Suite) gone(base *Suite) []Case {
 	}
 	return list
 }
+
+// Terms is what a suite says about how the cases of a benchmark are measured and judged, or
+// of all where none is named, in one text: another text is another question.
+func (s *Suite) Terms(benchmark string) string {
+	var text []byte
+	add := func(n *node, free []string) {
+		keys := make([]string, 0, len(n.keys))
+		for _, k := range n.keys {
+			if !slices.Contains(free, k.text) {
+				keys = append(keys, k.text)
+			}
+		}
+		slices.Sort(keys)
+		for _, k := range keys {
+			text = append(text, k+"\n"...)
+			text = append(text, written(n, k)...)
+		}
+	}
+	add(s.root, freeKeys)
+	for _, name := range s.doc.Benchmarks.names() {
+		if b := benchmarkNode(s.root, name); b != nil && b.kind == mapNode && (benchmark == "" || benchmark == name) {
+			text = append(text, "benchmark "+name+"\n"...)
+			add(b, freeBenchmarkKeys)
+		}
+	}
+	return string(text)
+}

@@ -36,6 +36,9 @@ type believed struct {
 	kept  []harness.Kept
 }
 
+// WrongResult begins what a record says of a round in which a result was compared and is wrong.
+const WrongResult = "wrong result in a timed run: "
+
 // verifyShare is how many of the later rounds have a result compared; the first has.
 const verifyShare = 3
 
@@ -72,7 +75,7 @@ func (p *process) doubt(ctx context.Context, c Case, cr *measure.CaseRound) erro
 			return fmt.Errorf("compare a result of %s: %w", c.Key.Name(), err)
 		}
 		if wrong != "" {
-			*cr = measure.CaseRound{Error: "wrong result in a timed run: " + wrong, Samples: measure.Samples{}, Warmup: cr.Warmup, Quantum: cr.Quantum}
+			*cr = measure.CaseRound{Error: WrongResult + wrong, Samples: measure.Samples{}, Warmup: cr.Warmup, Quantum: cr.Quantum}
 			return nil
 		}
 		cr.Verified++

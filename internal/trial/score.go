@@ -104,7 +104,7 @@ func (p *process) compareOne(ctx context.Context, c Case, cr *measure.CaseRound,
 	case err != nil:
 		return fmt.Errorf("compare a result of %s: %w", c.Key.Name(), err)
 	case wrong != "":
-		*cr = measure.CaseRound{Error: "wrong result in a timed run: " + wrong, Samples: measure.Samples{}}
+		*cr = measure.CaseRound{Error: WrongResult + wrong, Samples: measure.Samples{}}
 	default:
 		cr.Verified++
 	}

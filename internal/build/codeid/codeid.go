@@ -14,12 +14,13 @@ import (
 	"strings"
 
 	"github.com/goatnote-inc/pawl/internal/build/cuda"
+	"github.com/goatnote-inc/pawl/internal/codechange"
 	"github.com/goatnote-inc/pawl/measure"
 )
 
 // Data is the name under which data shared by all functions is kept: constants,
 // tables, initial values.
-const Data = "(data)"
+const Data = codechange.Data
 
 // maxText bounds the code of a host program that is disassembled: more would take
 // longer than the explanation is worth.

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/goatnote-inc/pawl/internal/build/codeid"
+	"github.com/goatnote-inc/pawl/internal/codechange"
 	"github.com/goatnote-inc/pawl/measure"
 )
 
@@ -51,32 +52,32 @@ func TestKernels(t *testing.T) {
 	for name, c := range map[string]struct {
 		text    string
 		flags   []string
-		want    codeid.Changes
+		want    codechange.Changes
 		reading string
 	}{
 		"a comment": {
 			text:    "// why\n\n" + kernels,
-			want:    codeid.Changes{Same: []string{"fill", "scale<64>", "shift"}},
+			want:    codechange.Changes{Same: []string{"fill", "scale<64>", "shift"}},
 			reading: "no function changed: all 3 are the same machine code",
 		},
 		"line information": {
 			text: kernels, flags: []string{"-lineinfo"},
-			want:    codeid.Changes{Same: []string{"fill", "scale<64>", "shift"}},
+			want:    codechange.Changes{Same: []string{"fill", "scale<64>", "shift"}},
 			reading: "no function changed: all 3 are the same machine code",
 		},
 		"one kernel": {
 			text:    strings.Replace(kernels, "+= 1;", "+= 2;", 1),
-			want:    codeid.Changes{Same: []string{"fill", "scale<64>"}, Changed: []string{"shift"}},
+			want:    codechange.Changes{Same: []string{"fill", "scale<64>"}, Changed: []string{"shift"}},
 			reading: "only shift changed; 2 others are the same machine code",
 		},
 		"another instantiation": {
 			text:    strings.Replace(kernels, "scale<64>", "scale<32>", 1),
-			want:    codeid.Changes{Same: []string{"fill", "shift"}, New: []string{"scale<32>"}, Gone: []string{"scale<64>"}},
+			want:    codechange.Changes{Same: []string{"fill", "shift"}, New: []string{"scale<32>"}, Gone: []string{"scale<64>"}},
 			reading: "only scale<32> is new; scale<64> is gone; 2 others are the same machine code",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := codeid.Changed(before, deviceOnly(built(t, "k.o", "k.cu", c.text, slices.Concat(nvcc, c.flags)...)))
+			got := codechange.Changed(before, deviceOnly(built(t, "k.o", "k.cu", c.text, slices.Concat(nvcc, c.flags)...)))
 			if diff := cmp.Diff(c.want, got); diff != "" || got.String() != c.reading {
 				t.Errorf("%s\n%s", got, diff)
 			}
@@ -89,7 +90,7 @@ func TestSharedData(t *testing.T) {
 	text := "__constant__ float w[2] = {1, 2};\nextern \"C\" __global__ void k(float *p) { p[threadIdx.x] = w[threadIdx.x & 1]; }\n"
 	before := built(t, "k.cubin", "k.cu", text, "nvcc", "-arch=sm_89", "-cubin")
 	after := built(t, "k.cubin", "k.cu", strings.Replace(text, "{1, 2}", "{1, 3}", 1), "nvcc", "-arch=sm_89", "-cubin")
-	if diff := cmp.Diff(codeid.Changes{Same: []string{"k"}, Changed: []string{codeid.Data}}, codeid.Changed(before, after)); diff != "" {
+	if diff := cmp.Diff(codechange.Changes{Same: []string{"k"}, Changed: []string{codeid.Data}}, codechange.Changed(before, after)); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -115,12 +116,12 @@ func TestHostFunctions(t *testing.T) {
 	} {
 		t.Run(out, func(t *testing.T) {
 			before := built(t, out, "p.c", program, flags...)
-			comment := codeid.Changed(before, built(t, out, "p.c", "// why\n\n"+program, append(flags, "-g")...))
+			comment := codechange.Changed(before, built(t, out, "p.c", "// why\n\n"+program, append(flags, "-g")...))
 			if comment.Any() || len(comment.Same) < 5 {
 				t.Errorf("a comment and -g: %+v", comment)
 			}
 			grown := strings.Replace(program, "s += a[i] * a[i];", "s += a[i] * a[i] / (1 + a[i]) + a[i] / (3 + a[i]);", 1)
-			if got := codeid.Changed(before, built(t, out, "p.c", grown, flags...)); !cmp.Equal([]string{"first"}, without(got.Changed, codeid.Data)) || len(got.New)+len(got.Gone) > 0 {
+			if got := codechange.Changed(before, built(t, out, "p.c", grown, flags...)); !cmp.Equal([]string{"first"}, without(got.Changed, codeid.Data)) || len(got.New)+len(got.Gone) > 0 {
 				t.Errorf("one function grew: %+v", got)
 			}
 		})
@@ -145,7 +146,7 @@ func names(code []measure.CodeDigest) []string {
 
 func TestChangesAreSaid(t *testing.T) {
 	many := []string{"a", "b", "c", "d", "e", "f"}
-	for want, c := range map[string]codeid.Changes{
+	for want, c := range map[string]codechange.Changes{
 		"":                              {},
 		"a, b, c, d and 2 more changed": {Changed: many},
 		"only k changed; 1 other is the same machine code":  {Changed: []string{"k"}, Same: []string{"o"}},

@@ -1,4 +1,7 @@
-package codeid
+// Package codechange tells how the machine code of two builds differs, function by
+// function, from the digests that a record keeps. It must not know how code is read, nor
+// start anything: a server shows records too.
+package codechange
 
 import (
 	"cmp"
@@ -8,6 +11,10 @@ import (
 
 	"github.com/goatnote-inc/pawl/measure"
 )
+
+// Data is the name under which data shared by all functions is kept: constants,
+// tables, initial values.
+const Data = "(data)"
 
 // Changes is how the machine code of two builds differs, by function.
 type Changes struct {
