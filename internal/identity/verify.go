@@ -74,23 +74,8 @@ type Grant struct {
 // fresh means that the report is stored already, or that storing it was cut short: store
 // it under the receipt, which is the same.
 func (v *Verifier) Admit(ctx context.Context, token Token, up Upload, rules []Rule) (Grant, error) {
-	p, err := parse(token.Reveal())
+	c, err := v.claims(ctx, token)
 	if err != nil {
-		return Grant{}, err
-	}
-	c, err := p.claims()
-	if err != nil {
-		return Grant{}, err
-	}
-	from, ok := v.issuers[c.Issuer]
-	if !ok {
-		return Grant{}, refuse(WrongIssuer, "it was issued by %s", shown(c.Issuer))
-	}
-	if err := from.verify(ctx, p.raw); err != nil {
-		return Grant{}, err
-	}
-	// From here on the claims are the issuer's words.
-	if err := c.timely(v.now()); err != nil {
 		return Grant{}, err
 	}
 	audience, err := Audience(v.server, up.Project, up.Digest)
@@ -114,6 +99,38 @@ func (v *Verifier) Admit(ctx context.Context, token Token, up Upload, rules []Ru
 		return Grant{}, fmt.Errorf("remember that the token was used: %w", err)
 	}
 	return Grant{Kind: kind, Receipt: receipt, Fresh: fresh, Claims: c}, nil
+}
+
+// Vouch decides what can be decided before the bytes have arrived: that the token is an
+// issuer's, and that a rule knows its bearer. It admits nothing and remembers nothing: it
+// spares a server from reading what strangers send.
+func (v *Verifier) Vouch(ctx context.Context, token Token, rules []Rule) error {
+	c, err := v.claims(ctx, token)
+	if err != nil {
+		return err
+	}
+	_, err = decide(rules, c)
+	return err
+}
+
+// claims are the issuer's words, of a token that holds now.
+func (v *Verifier) claims(ctx context.Context, token Token) (Claims, error) {
+	p, err := parse(token.Reveal())
+	if err != nil {
+		return Claims{}, err
+	}
+	c, err := p.claims()
+	if err != nil {
+		return Claims{}, err
+	}
+	from, ok := v.issuers[c.Issuer]
+	if !ok {
+		return Claims{}, refuse(WrongIssuer, "it was issued by %s", shown(c.Issuer))
+	}
+	if err := from.verify(ctx, p.raw); err != nil {
+		return Claims{}, err
+	}
+	return c, c.timely(v.now())
 }
 
 func (c Claims) timely(now time.Time) error {

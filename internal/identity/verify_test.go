@@ -71,9 +71,18 @@ func audience(t testing.TB, d identity.Digest) string {
 	return a
 }
 
+// admit decides, and looks whether the same would have been said before the bytes came:
+// all but what depends on them.
 func (b *bench) admit(t *testing.T, token string) (identity.Grant, error) {
 	t.Helper()
-	return b.Admit(t.Context(), identity.NewToken(token), identity.Upload{Project: project, Digest: report, Receipt: "receipt"}, b.rules)
+	before := b.Vouch(t.Context(), identity.NewToken(token), b.rules)
+	grant, err := b.Admit(t.Context(), identity.NewToken(token), identity.Upload{Project: project, Digest: report, Receipt: "receipt"}, b.rules)
+	refused, _ := errors.AsType[*identity.RefusedError](err)
+	late := refused != nil && (refused.Reason == identity.WrongAudience || refused.Reason == identity.Replayed)
+	if (before == nil) != (err == nil) && !late {
+		t.Errorf("before its bytes a token gets %v, with them %v", before, err)
+	}
+	return grant, err
 }
 
 type claims = map[string]any

@@ -8,7 +8,7 @@ import "time"
 
 // Version changes when the same points may get another answer than before. What was
 // remembered by another version is found anew.
-const Version = 1
+const Version = 2
 
 // Point is one result of a series. Points stand in the order of their commits.
 type Point struct {
@@ -54,6 +54,9 @@ type Event struct {
 	// the next change; a drift goes on from First to Last.
 	First int `json:"first"`
 	Last  int `json:"last"`
+	// Begin and End are the indexes of the points of From and To.
+	Begin int `json:"begin"`
+	End   int `json:"end"`
 	// From is the last commit known to be as before, To the first known to be as after:
 	// the cause is in between.
 	From   string  `json:"from"`

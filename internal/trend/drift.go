@@ -1,39 +1,60 @@
 package trend
 
+import (
+	"math"
+	"slices"
+)
+
 // shortestDrift is how many points a drift has at least: fewer show any direction.
 const shortestDrift = 30
 
 // withDrifts completes the steps with what lies between them, and tells drifts.
-// Whoever looks for levels in a slow slope finds a staircase: where a line says the same
-// with fewer words, it is one drift and no steps.
+// Whoever looks for levels in a slow slope finds a staircase: where a line, or a slope
+// between two levels, says the same with fewer words, it is one drift and no steps.
 func (h history) withDrifts(steps []change) []change {
 	parts := h.stretches(steps)
 	var list []change
+	ended := 0.0 // where the drift before led to; 0 where none ends here
 	for i := 0; i < len(parts); {
-		j := h.staircase(parts, i)
-		whole := stretch{parts[i].from, parts[j].to}
-		if j == i || !h.sloped(whole, parts[i:j+1]) {
-			whole, j = parts[i], i
-		}
+		d, j, found := h.longest(parts, i)
 		if i > 0 { // the change from the part before
 			c := steps[i-1]
 			before, after := h.level(parts[i-1]), h.level(parts[i])
-			if prev := len(list) - 1; prev >= 0 && list[prev].kind == Drift && list[prev].last == c.first-1 {
-				before = list[prev].after
+			if ended > 0 {
+				before = ended
 			}
 			if j > i {
-				after = h.line(whole).begin
+				after = d.before
 			}
 			if share(before, after) >= h.least {
-				list = append(list, change{kind: Step, first: c.first, last: whole.to - 1, before: before, after: after, p: c.p})
+				list = append(list, change{kind: Step, first: c.first, last: parts[j].to - 1, before: before, after: after, p: c.p})
 			}
 		}
-		if d, ok := h.drift(whole); ok {
-			list = append(list, d)
+		ended = 0
+		if found {
+			list, ended = append(list, d), d.after
 		}
 		i = j + 1
 	}
 	return list
+}
+
+// longest is the drift that begins in a part and takes in most of those behind it, and
+// the last of them.
+func (h history) longest(parts []stretch, i int) (d change, last int, found bool) {
+	for j := h.staircase(parts, i); j > i; j-- {
+		whole := stretch{parts[i].from, parts[j].to}
+		if h.sloped(whole, parts[i:j+1]) {
+			if d, ok := h.drift(whole); ok {
+				return d, j, true
+			}
+		}
+		if d, ok := h.ramp(parts[i : j+1]); ok {
+			return d, j, true
+		}
+	}
+	d, found = h.drift(parts[i])
+	return d, i, found
 }
 
 // staircase is the last of the parts from i on that all go the same way.
@@ -70,6 +91,76 @@ func (h history) drift(s stretch) (change, bool) {
 		return change{}, false
 	}
 	return change{kind: Drift, first: s.from, last: s.to - 1, before: f.begin, after: f.end, p: f.p}, true
+}
+
+// ramp is a slope from one level to another, where that describes parts better than
+// levels do. Its ends are looked for at the changes and between them.
+func (h history) ramp(parts []stretch) (change, bool) {
+	whole := stretch{parts[0].from, parts[len(parts)-1].to}
+	if len(parts) < 3 || len(parts) > mostStairs {
+		return change{}, false
+	}
+	var knots []int
+	var levels float64
+	for _, p := range parts {
+		levels += h.line(p).flat
+		for q := range 4 {
+			knots = append(knots, p.from+q*(p.to-p.from)/4)
+		}
+	}
+	knots = slices.Compact(append(knots, whole.to-1))
+	best := slope{fit: fit{residual: math.Inf(1)}}
+	for i, from := range knots {
+		for _, to := range knots[i+1:] {
+			if to-from >= shortestDrift {
+				if f := h.slope(whole, from, to); f.residual < best.residual {
+					best = f
+				}
+			}
+		}
+	}
+	for d := (whole.to - whole.from) / 16; d > 0 && best.to > 0; d /= 2 { // what lies between
+		for _, try := range [][2]int{{best.from - d, best.to}, {best.from + d, best.to}, {best.from, best.to - d}, {best.from, best.to + d}} {
+			if from, to := try[0], try[1]; from >= whole.from && to < whole.to && to-from >= shortestDrift {
+				if f := h.slope(whole, from, to); f.residual < best.residual {
+					best = f
+				}
+			}
+		}
+	}
+	n := whole.n()
+	if math.IsInf(best.residual, 1) || share(best.begin, best.end) < h.least || best.p > h.maxP ||
+		criterion(best.residual, n, 4) > criterion(levels, n, float64(2*len(parts)-1)) {
+		return change{}, false
+	}
+	return change{kind: Drift, first: best.from, last: best.to, before: best.begin, after: best.end, p: best.p}, true
+}
+
+// mostStairs bounds the work: more parts than that are no slope.
+const mostStairs = 12
+
+// slope is a stretch that is level until from, goes straight until to, and is level again.
+type slope struct {
+	from, to int
+	fit
+}
+
+func (h history) slope(s stretch, from, to int) slope {
+	along := func(i int) float64 { return min(1, max(0, float64(i-from)/float64(to-from))) }
+	n, my := s.n(), h.level(s)
+	var mx float64
+	for i := s.from; i < s.to; i++ {
+		mx += along(i)
+	}
+	mx /= n
+	var xx, xy, yy float64
+	for i := s.from; i < s.to; i++ {
+		x, y := along(i)-mx, h.values[i]-my
+		xx += x * x
+		xy += x * y
+		yy += y * y
+	}
+	return slope{from, to, straight(n, mx, my, xx, xy, yy)}
 }
 
 // share is the change between two levels, as a part of the smaller.

@@ -52,6 +52,7 @@ func Find(points []Point, s Settings, st State) (Found, State) {
 	}
 	h := history{values: cleaned, least: s.Least, maxP: s.MaxP}
 	steps, f.TwoSpeeds = h.withoutFlips(steps)
+	steps = h.settled(steps)
 	for _, c := range h.withDrifts(steps) {
 		f.Events = append(f.Events, c.event(points, at, s))
 	}
@@ -89,7 +90,7 @@ func (c change) event(points []Point, at []int, s Settings) Event {
 		from, to = at[c.first-1], at[c.first]
 	}
 	return Event{
-		Kind: c.kind, First: at[c.first], Last: at[c.last], From: points[from].Commit, To: points[to].Commit,
+		Kind: c.kind, First: at[c.first], Last: at[c.last], Begin: from, End: to, From: points[from].Commit, To: points[to].Commit,
 		Before: c.before, After: c.after, P: c.p, Worse: (c.after > c.before) != s.Higher,
 	}
 }

@@ -2,6 +2,7 @@ package trend
 
 import (
 	"math"
+	"slices"
 
 	"github.com/goatnote-inc/pawl/stats"
 )
@@ -37,6 +38,26 @@ func (h history) level(s stretch) float64 {
 	return sum / s.n()
 }
 
+// settled are the steps to levels that last. Of two with too few points in between for
+// a level, the larger is the step, and the points are on the way.
+func (h history) settled(steps []change) []change {
+	for i := 0; i+1 < len(steps); {
+		if steps[i+1].first-steps[i].first >= settle {
+			i++
+			continue
+		}
+		parts := h.stretches(steps)
+		here, before, after := h.level(parts[i+1]), h.level(parts[i]), h.level(parts[i+2])
+		smaller := i
+		if share(before, here) > share(here, after) {
+			smaller = i + 1
+		}
+		steps = slices.Delete(slices.Clone(steps), smaller, smaller+1)
+		i = max(0, i-1)
+	}
+	return steps
+}
+
 // fit is a straight line through a stretch, and how far it is from the values.
 type fit struct {
 	begin, end float64 // of the line
@@ -55,16 +76,24 @@ func (h history) line(s stretch) fit {
 		xy += x * (v - my)
 		yy += (v - my) * (v - my)
 	}
+	f := straight(n, mx, my, xx, xy, yy)
+	f.end = 2*my - f.begin // at the last value
+	return f
+}
+
+// straight is the line with least squares, from its sums about the means mx and my; it
+// begins at x = 0 and ends at x = 1.
+func straight(n, mx, my, xx, xy, yy float64) fit {
 	f := fit{begin: my, end: my, residual: yy, flat: yy, p: 1}
 	if n < 3 || xx == 0 {
 		return f
 	}
-	slope := xy / xx
-	f.begin, f.end = my-slope*mx, my+slope*mx
-	f.residual = max(0, yy-slope*xy)
+	k := xy / xx
+	f.begin, f.end = my-k*mx, my+k*(1-mx)
+	f.residual = max(0, yy-k*xy)
 	if se := math.Sqrt(f.residual / (n - 2) / xx); se > 0 {
-		f.p = 2 * stats.TCDF(-math.Abs(slope)/se, n-2)
-	} else if slope != 0 {
+		f.p = 2 * stats.TCDF(-math.Abs(k)/se, n-2)
+	} else if k != 0 {
 		f.p = 0
 	}
 	return f

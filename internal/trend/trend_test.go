@@ -121,6 +121,12 @@ func TestWhatIsTold(t *testing.T) {
 		"taken back": {values: series(7, 200, 0.01, func(i int) float64 {
 			return step(60, 0.1)(i) * step(80, -1.0/11)(i) / 1000
 		}), want: []told{{trend.Step, "c60", true}, {trend.Step, "c80", false}}},
+		"three on the way": {values: series(11, 120, 0.002, func(i int) float64 {
+			if i >= 57 && i < 60 {
+				return 1060
+			}
+			return step(60, 0.15)(i)
+		}), want: []told{{trend.Step, "c60", true}}},
 		"outliers": {values: series(8, 200, 0.01, func(i int) float64 {
 			if i%37 == 5 {
 				return 1500

@@ -1,0 +1,213 @@
+// Package clienttest has a stand-in for pawld, for tests of what sends to it: it keeps
+// blobs and reports in memory by the rules of the API, and can be told to fail.
+package clienttest
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/goatnote-inc/pawl/client"
+)
+
+// Server is the stand-in. It has one project.
+type Server struct {
+	*httptest.Server
+	Project string
+	Token   string // what it wants to be shown; empty for nothing
+
+	mu sync.Mutex
+	// before may answer a request itself; after may cut the connection of one that was
+	// acted on and not yet answered.
+	before  func(http.ResponseWriter, *http.Request) bool
+	after   func(*http.Request) bool
+	blobs   map[string][]byte
+	reports map[string]kept
+	calls   []string
+}
+
+type kept struct {
+	body    []byte
+	receipt client.Receipt
+}
+
+// New starts a server; Close ends it.
+func New(project, token string) *Server {
+	s := &Server{Project: project, Token: token, blobs: map[string][]byte{}, reports: map[string]kept{}}
+	mux := http.NewServeMux()
+	mux.HandleFunc("HEAD /v1/projects/{project}/blobs/{digest}", s.headBlob)
+	mux.HandleFunc("POST /v1/projects/{project}/blobs/{digest}", s.postBlob)
+	mux.HandleFunc("POST /v1/projects/{project}/reports", s.postReport)
+	s.Server = httptest.NewServer(s.guard(mux))
+	return s
+}
+
+// Before lets f answer requests in the server's place: it returns whether it did.
+func (s *Server) Before(f func(http.ResponseWriter, *http.Request) bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.before = f
+}
+
+// CutAfter cuts the connection of requests that were acted on, where f says so.
+func (s *Server) CutAfter(f func(*http.Request) bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.after = f
+}
+
+// Reports are the bodies that are kept, by their keys.
+func (s *Server) Reports() map[string][]byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := map[string][]byte{}
+	for key, k := range s.reports {
+		list[key] = k.body
+	}
+	return list
+}
+
+// Blobs are the digests that are kept.
+func (s *Server) Blobs() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var list []string
+	for d := range s.blobs {
+		list = append(list, d)
+	}
+	slices.Sort(list)
+	return list
+}
+
+// Forget loses a blob, as a collector does.
+func (s *Server) Forget(digest string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.blobs, digest)
+}
+
+// Calls are the requests that came, as "METHOD PATH".
+func (s *Server) Calls() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.calls)
+}
+
+func (s *Server) guard(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.mu.Lock()
+		s.calls = append(s.calls, r.Method+" "+r.URL.Path)
+		before, after := s.before, s.after
+		s.mu.Unlock()
+		if before != nil && before(w, r) {
+			return
+		}
+		if s.Token != "" && r.Header.Get("Authorization") != "Bearer "+s.Token {
+			Refuse(w, http.StatusUnauthorized, client.ProblemError{Detail: "who are you?"})
+			return
+		}
+		answer := httptest.NewRecorder()
+		next.ServeHTTP(answer, r)
+		if after != nil && after(r) {
+			panic(http.ErrAbortHandler)
+		}
+		maps.Copy(w.Header(), answer.Header())
+		w.WriteHeader(answer.Code)
+		_, _ = w.Write(answer.Body.Bytes())
+	})
+}
+
+// Refuse answers with a problem.
+func Refuse(w http.ResponseWriter, status int, p client.ProblemError) {
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(status)
+	p.Status = status
+	write(w, p)
+}
+
+func (s *Server) headBlob(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, ok := s.blobs[r.PathValue("digest")]; !ok || r.PathValue("project") != s.Project {
+		w.WriteHeader(http.StatusNotFound)
+	}
+}
+
+func (s *Server) postBlob(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	sum := sha256.Sum256(body)
+	if digest := r.PathValue("digest"); err != nil || hex.EncodeToString(sum[:]) != digest || r.ContentLength != int64(len(body)) {
+		Refuse(w, http.StatusUnprocessableEntity, client.ProblemError{Detail: "these are not the bytes of the digest"})
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.blobs[r.PathValue("digest")] = body
+	w.WriteHeader(http.StatusCreated)
+}
+
+func (s *Server) postReport(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		Refuse(w, http.StatusBadRequest, client.ProblemError{Detail: "the body ended early"})
+		return
+	}
+	report, err := client.Decode(bytes.NewReader(body))
+	if err != nil {
+		Refuse(w, http.StatusBadRequest, client.ProblemError{Detail: err.Error()})
+		return
+	}
+	key := client.Key(report)
+	if r.Header.Get("Idempotency-Key") != key {
+		Refuse(w, http.StatusBadRequest, client.ProblemError{Detail: "the key is not that of the run"})
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var missing []string
+	for _, b := range report.Blobs {
+		if _, ok := s.blobs[b.Digest]; !ok {
+			missing = append(missing, b.Digest)
+		}
+	}
+	k, again := s.reports[key]
+	switch {
+	case again && !bytes.Equal(k.body, body):
+		Refuse(w, http.StatusConflict, client.ProblemError{Detail: "run " + report.Run + " was reported before with other contents"})
+		return
+	case !again && len(missing) > 0:
+		Refuse(w, http.StatusUnprocessableEntity, client.ProblemError{Detail: "blobs are missing", Missing: missing})
+		return
+	case !again:
+		n := int64(len(s.reports) + 1)
+		k = kept{body, client.Receipt{
+			Report: n, Run: report.Run, Received: time.Now().UTC(), Points: len(report.Points), Lane: client.Branch,
+			URL: fmt.Sprintf("https://pawl.example/p/%s/runs/%d", s.Project, n),
+		}}
+		s.reports[key] = k
+	}
+	k.receipt.Again = again
+	w.Header().Set("Content-Type", "application/json")
+	if !again {
+		w.WriteHeader(http.StatusCreated)
+	}
+	write(w, k.receipt)
+}
+
+// write is for answers that cannot fail to be spelled; whoever does not read them is gone.
+func write(w io.Writer, v any) {
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	_, _ = w.Write(text)
+}

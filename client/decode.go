@@ -1,0 +1,141 @@
+package client
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	strict "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// ErrTooLarge is wrapped by the error of a body that is larger than MaxReport.
+var ErrTooLarge = errors.New("the report is too large")
+
+// InvalidError says where a report is wrong, and how.
+type InvalidError struct {
+	Pointer string // RFC 6901; empty for the whole
+	Reason  string
+}
+
+func (e *InvalidError) Error() string {
+	if e.Pointer == "" {
+		return "report: " + e.Reason
+	}
+	return "report: " + e.Pointer + ": " + e.Reason
+}
+
+// Decode reads the body of a report from somebody who may be hostile. What it returns
+// can be kept as it is: every number is finite, every text short, every name at most once.
+func Decode(r io.Reader) (*Report, error) {
+	body, err := io.ReadAll(io.LimitReader(r, MaxReport+1))
+	if err != nil {
+		return nil, fmt.Errorf("read report: %w", err)
+	}
+	return DecodeAt(body, time.Now())
+}
+
+// DecodeAt is Decode for a body that is in memory, at a moment: a report from the
+// future is refused.
+func DecodeAt(body []byte, now time.Time) (*Report, error) {
+	if len(body) > MaxReport {
+		return nil, fmt.Errorf("%w: a body has %d MB at most", ErrTooLarge, MaxReport>>20)
+	}
+	r, ok := quick(body)
+	if !ok {
+		var err error
+		if r, err = careful(body); err != nil {
+			return nil, err
+		}
+	}
+	if err := r.Check(now); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// careful reads any spelling of a report, and says where one is wrong.
+func careful(body []byte) (*Report, error) {
+	if _, err := scan(body); err != nil {
+		return nil, err
+	}
+	r := &Report{}
+	// Names that are there twice and text that is not UTF-8 are refused by default.
+	if err := strict.Unmarshal(body, r, strict.RejectUnknownMembers(true)); err != nil {
+		return nil, invalid(err)
+	}
+	return r, nil
+}
+
+// invalid says a decoder's error as ours, without its package's name and without more
+// of the body than a sender needs to find the place.
+func invalid(err error) *InvalidError {
+	if e, ok := errors.AsType[*strict.SemanticError](err); ok {
+		reason := fmt.Sprintf("%s does not fit here", kindName(e.JSONKind))
+		if e.Err != nil {
+			reason = fmt.Sprintf("%s: %.200v", kindName(e.JSONKind), e.Err)
+		}
+		return &InvalidError{string(e.JSONPointer), reason}
+	}
+	if e, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
+		return &InvalidError{string(e.JSONPointer), fmt.Sprintf("after byte %d: %.200v", e.ByteOffset, e.Err)}
+	}
+	return &InvalidError{"", fmt.Sprintf("%.200v", err)}
+}
+
+func kindName(k jsontext.Kind) string {
+	switch k {
+	case 't', 'f':
+		return "a boolean"
+	case '"':
+		return "a string"
+	case '0':
+		return "a number"
+	case '{':
+		return "an object"
+	case '[':
+		return "an array"
+	default:
+		return "the value"
+	}
+}
+
+// Encode writes the canonical body of a report: the same report gives the same bytes,
+// and a server that knows this version takes them.
+func Encode(r *Report) ([]byte, error) {
+	canonical := *r
+	canonical.Measured = r.Measured.UTC()
+	canonical.Commit = r.Commit.inUTC()
+	canonical.History = nil
+	for _, c := range r.History {
+		canonical.History = append(canonical.History, c.inUTC())
+	}
+	if canonical.Points == nil {
+		canonical.Points = []Point{}
+	}
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(&canonical); err != nil {
+		return nil, fmt.Errorf("write report of run %s: %w", r.Run, err)
+	}
+	body := bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+	if len(body) > MaxReport {
+		return nil, fmt.Errorf("write report of run %s: %w: %d bytes, and %d are taken", r.Run, ErrTooLarge, len(body), MaxReport)
+	}
+	if _, err := scan(body); err != nil {
+		return nil, fmt.Errorf("write report of run %s: %w", r.Run, err)
+	}
+	return body, nil
+}
+
+func (c Commit) inUTC() Commit {
+	if c.At != nil {
+		at := c.At.UTC()
+		c.At = &at
+	}
+	return c
+}

@@ -1,0 +1,215 @@
+package client
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+
+	strict "github.com/go-json-experiment/json"
+
+	"github.com/goatnote-inc/pawl/measure"
+	"github.com/goatnote-inc/pawl/ratchet"
+)
+
+// SchemaLive names the document with which a run tells of itself while it is under way.
+const SchemaLive = "pawl.live/v1"
+
+// What one request about a live run may hold.
+const (
+	MaxLiveEvents = 256
+	MaxLiveBytes  = 256 << 10
+	maxSides      = 8
+	maxLooks      = 32
+)
+
+// LiveKind says what happened in a run.
+type LiveKind string
+
+// What happens in a run, in the order it mostly does.
+const (
+	LiveStep    LiveKind = "step"    // something begins that takes a while: Text says what
+	LiveStarted LiveKind = "started" // measuring begins: what, on what, how many rounds
+	LiveSide    LiveKind = "side"    // a side of a round begins, with how the device is
+	LiveCase    LiveKind = "case"    // a case of a side was measured
+	LiveRound   LiveKind = "round"   // a round is over; Text says why it does not count
+	LiveLooked  LiveKind = "looked"  // the judge looked, and some cases stay undecided
+	LiveVerdict LiveKind = "verdict" // what came out; Text is the sentence
+	LiveEnded   LiveKind = "ended"   // the run is over; Text says why, where it did not end well
+)
+
+// LiveEvent is something that happened in a run that is under way. Fields that its kind
+// has no use for are empty.
+type LiveEvent struct {
+	N    int64     `json:"n"` // from 1, one more each time; what is missing was dropped on the way
+	At   time.Time `json:"at"`
+	Kind LiveKind  `json:"kind"`
+	Text string    `json:"text,omitempty"`
+
+	Run     string   `json:"run,omitempty"` // that of the record, and of the report that may follow
+	Suite   string   `json:"suite,omitempty"`
+	Commit  string   `json:"commit,omitempty"`
+	Branch  string   `json:"branch,omitempty"`
+	Device  string   `json:"device,omitempty"`
+	Pawl    string   `json:"pawl,omitempty"`
+	Sides   []string `json:"sides,omitempty"`
+	Cases   int      `json:"cases,omitempty"`
+	Planned []int    `json:"planned,omitempty"` // rounds a side up to each look
+
+	Side   string         `json:"side,omitempty"`
+	Round  int            `json:"round,omitempty"`
+	Of     int            `json:"of,omitempty"`
+	Case   string         `json:"case,omitempty"`
+	Unit   string         `json:"unit,omitempty"`
+	Better measure.Better `json:"better,omitempty"`
+	Median float64        `json:"median,omitempty"` // of this round
+	Value  float64        `json:"value,omitempty"`  // of all rounds so far that count
+
+	Undecided int             `json:"undecided,omitempty"`
+	Verdict   ratchet.Verdict `json:"verdict,omitempty"`
+	State     string          `json:"state,omitempty"` // how it ended: complete, interrupted, failed, ...
+	Now       LiveDevice      `json:"now,omitzero"`
+}
+
+// LiveDevice is how a device is at the moment.
+type LiveDevice struct {
+	TemperatureC float64  `json:"temperature_c,omitempty"`
+	SMClockMHz   float64  `json:"sm_clock_mhz,omitempty"`
+	PowerW       float64  `json:"power_w,omitempty"`
+	Reasons      []string `json:"reasons,omitempty"` // why the clock is not at its highest
+}
+
+// liveBatch is the body of a request.
+type liveBatch struct {
+	Schema string      `json:"schema"`
+	Events []LiveEvent `json:"events"`
+}
+
+// LiveHeard is a server's answer to events of a run.
+type LiveHeard struct {
+	Heard int64  `json:"heard"` // the last event that it has
+	URL   string `json:"url"`   // where people look
+}
+
+// LiveRun is a run that is under way, or just over, as a server knows it.
+type LiveRun struct {
+	Live      string          `json:"live"`          // its name here
+	Run       string          `json:"run,omitempty"` // that of its record
+	Fork      bool            `json:"fork,omitempty"`
+	Suite     string          `json:"suite,omitempty"`
+	Commit    string          `json:"commit,omitempty"`
+	Branch    string          `json:"branch,omitempty"`
+	Device    string          `json:"device,omitempty"`
+	Pawl      string          `json:"pawl,omitempty"`
+	Began     time.Time       `json:"began"`
+	Heard     time.Time       `json:"heard"` // by the server's clock
+	Step      string          `json:"step,omitempty"`
+	Sides     []string        `json:"sides,omitempty"`
+	Cases     int             `json:"cases,omitempty"`
+	Round     int             `json:"round,omitempty"` // rounds done of those planned up to the next look
+	Of        int             `json:"of,omitempty"`
+	Planned   []int           `json:"planned,omitempty"`
+	Undecided int             `json:"undecided,omitempty"`
+	Now       LiveDevice      `json:"now,omitzero"`
+	Verdict   ratchet.Verdict `json:"verdict,omitempty"`
+	Sentence  string          `json:"sentence,omitempty"`
+	State     string          `json:"state,omitempty"` // how it ended; empty while it goes on
+	Reason    string          `json:"reason,omitempty"`
+	Last      int64           `json:"last"`             // the number of its last event
+	Missed    int64           `json:"missed,omitempty"` // events that never came
+	Rows      []LiveRow       `json:"rows,omitempty"`   // left out of lists
+	More      bool            `json:"more,omitempty"`   // there are more cases than rows
+}
+
+// LiveRow is one case of a live run.
+type LiveRow struct {
+	Case   string               `json:"case"`
+	Unit   string               `json:"unit,omitempty"`
+	Better measure.Better       `json:"better,omitempty"`
+	Sides  map[string]LiveValue `json:"sides"`
+}
+
+// LiveValue is what a side of a case took so far.
+type LiveValue struct {
+	Value  float64 `json:"value,omitempty"`
+	Round  int     `json:"round,omitempty"`
+	Failed string  `json:"failed,omitempty"`
+}
+
+// DecodeLive reads events from somebody who may be hostile, at a moment. What it returns
+// is bounded and can be shown, as text.
+func DecodeLive(body []byte, now time.Time) ([]LiveEvent, error) {
+	if len(body) > MaxLiveBytes {
+		return nil, fmt.Errorf("%w: events have %d KB at most", ErrTooLarge, MaxLiveBytes>>10)
+	}
+	if _, err := scan(body); err != nil {
+		return nil, err
+	}
+	var b liveBatch
+	if err := strict.Unmarshal(body, &b, strict.RejectUnknownMembers(true)); err != nil {
+		return nil, invalid(err)
+	}
+	c := &checker{latest: now.Add(24 * time.Hour)}
+	c.must(b.Schema == SchemaLive, "/schema", "want %q", SchemaLive)
+	c.must(len(b.Events) > 0 && len(b.Events) <= MaxLiveEvents, "/events", "want 1 to %d", MaxLiveEvents)
+	for i := range b.Events {
+		if c.err != nil {
+			break
+		}
+		c.live(&b.Events[i], "/events/"+strconv.Itoa(i))
+		c.must(i == 0 || b.Events[i].N > b.Events[i-1].N, "/events/"+strconv.Itoa(i)+"/n", "not above the one before")
+	}
+	if c.err != nil {
+		return nil, c.err
+	}
+	return b.Events, nil
+}
+
+var liveKinds = map[LiveKind]bool{
+	LiveStep: true, LiveStarted: true, LiveSide: true, LiveCase: true, LiveRound: true, LiveLooked: true, LiveVerdict: true, LiveEnded: true,
+}
+
+func (c *checker) live(e *LiveEvent, pointer string) {
+	defer c.under(pointer)()
+	c.must(e.N > 0 && e.N < math.MaxInt32, "/n", "want a number from 1")
+	c.moment(e.At, "/at")
+	c.must(liveKinds[e.Kind], "/kind", "is not known here")
+	c.must(e.Kind != LiveCase || e.Case != "" && e.Side != "", "/case", "a case that was measured has a name and a side")
+	c.must(e.Run == "" || ulid(e.Run), "/run", "want a ULID: 26 letters and digits")
+	for _, t := range []struct {
+		text, at string
+		most     int
+	}{
+		{e.Text, "/text", 300},
+		{e.Suite, "/suite", maxName},
+		{e.Commit, "/commit", maxLabel},
+		{e.Branch, "/branch", 255},
+		{e.Device, "/device", maxName},
+		{e.Pawl, "/pawl", maxLabel},
+		{e.Side, "/side", maxLabel},
+		{e.Case, "/case", maxName},
+		{e.Unit, "/unit", maxLabel},
+		{e.State, "/state", maxLabel},
+	} {
+		c.text(t.text, t.at, t.most)
+	}
+	c.must(e.Better == "" || e.Better == measure.Lower || e.Better == measure.Higher, "/better", "want lower or higher")
+	c.verdict(e.Verdict, "/verdict")
+	c.must(len(e.Sides) <= maxSides, "/sides", "more than %d", maxSides)
+	for _, s := range e.Sides {
+		c.name(s, "/sides", maxLabel)
+	}
+	c.must(len(e.Planned) <= maxLooks, "/planned", "more than %d looks", maxLooks)
+	for _, n := range append([]int{e.Round, e.Of, e.Cases, e.Undecided}, e.Planned...) {
+		c.must(n >= 0 && n <= math.MaxInt32, "", "a count is below zero, or beyond all")
+	}
+	c.number(e.Median, "/median")
+	c.number(e.Value, "/value")
+	c.number(e.Now.TemperatureC, "/now/temperature_c")
+	c.number(e.Now.SMClockMHz, "/now/sm_clock_mhz")
+	c.number(e.Now.PowerW, "/now/power_w")
+	c.must(len(e.Now.Reasons) <= maxSides, "/now/reasons", "more than %d", maxSides)
+	for _, r := range e.Now.Reasons {
+		c.name(r, "/now/reasons", maxLabel)
+	}
+}

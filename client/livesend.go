@@ -1,0 +1,161 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"math"
+	"net/http"
+	"time"
+)
+
+const (
+	liveTry     = 5 * time.Second // for one request
+	liveGoodbye = 2 * time.Second // for what is left when the run is over
+)
+
+// Live tells a server of a run while it is under way. It is a courtesy: telling takes no
+// time of the run, and what cannot be told in time is dropped.
+type Live struct {
+	client  Client
+	name    string
+	say     func(string)
+	every   time.Duration
+	queue   chan LiveEvent
+	closing context.CancelFunc
+	over    context.Context //nolint:containedctx // ends when the run is over, which is not when a request is
+	done    chan struct{}
+
+	n int64 // of the last event; of who tells alone
+}
+
+// Live begins to tell of a run under a name, a ULID; at most one request goes out in every
+// time. The context carries values only: also an interrupted run says that it is over.
+// Tell is for one goroutine at a time.
+func (c *Client) Live(ctx context.Context, name string, every time.Duration) *Live {
+	l := &Live{client: *c, name: name, every: every, queue: make(chan LiveEvent, MaxLiveEvents), done: make(chan struct{})}
+	l.client.Patience, l.client.Say = time.Nanosecond, nil // once: there will be more to tell
+	if l.say = c.Say; l.say == nil {
+		l.say = func(string) {}
+	}
+	ctx = context.WithoutCancel(ctx)
+	l.over, l.closing = context.WithCancel(ctx)
+	go l.run(ctx)
+	return l
+}
+
+// Tell hands an event on, if there is room for it. Its texts are cut to what a server takes.
+func (l *Live) Tell(e LiveEvent) {
+	l.n++
+	e.N, e.At = l.n, l.client.Now().UTC()
+	e.fit()
+	select {
+	case l.queue <- e:
+	default: // the number that is missing tells of it
+	}
+}
+
+// Close waits until what was told last has gone, or two seconds.
+func (l *Live) Close() {
+	l.closing()
+	select {
+	case <-l.done:
+	case <-time.After(liveGoodbye + time.Second): // the request's own limit comes first
+	}
+}
+
+// run sends what has gathered, and then leaves the server alone for a while.
+func (l *Live) run(ctx context.Context) {
+	defer close(l.done)
+	var pending []LiveEvent
+	told := false
+	for last := false; !last; {
+		select {
+		case e := <-l.queue:
+			pending = append(pending, e)
+		case <-l.over.Done():
+			last = true
+		}
+		pending = l.gather(pending)
+		if len(pending) == 0 {
+			continue
+		}
+		limit := liveTry
+		if last {
+			limit = liveGoodbye
+		}
+		heard, err := l.send(ctx, limit, pending)
+		switch {
+		case err == nil:
+			pending = pending[:0]
+			if !told && heard.URL != "" {
+				told = true
+				l.say("live: " + line(heard.URL, 500))
+			}
+		case !errors.Is(err, ErrLater): // it will say the same of every event
+			l.say("the server is not told of this run while it is under way: " + line(err.Error(), 500))
+			return
+		}
+		if !last {
+			_ = l.client.Sleep(l.over, l.every) // cut short when the run is over
+		}
+	}
+}
+
+// gather takes what waits, as much as one request may hold.
+func (l *Live) gather(pending []LiveEvent) []LiveEvent {
+	for len(pending) < MaxLiveEvents {
+		select {
+		case e := <-l.queue:
+			pending = append(pending, e)
+		default:
+			return pending
+		}
+	}
+	return pending
+}
+
+func (l *Live) send(ctx context.Context, limit time.Duration, events []LiveEvent) (LiveHeard, error) {
+	body, err := json.Marshal(liveBatch{SchemaLive, events})
+	if err != nil {
+		return LiveHeard{}, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	var heard LiveHeard
+	err = l.client.send(ctx, request{
+		method: http.MethodPost, path: "live/" + l.name, digest: digestText(body), size: int64(len(body)), media: "application/json",
+		body: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil },
+	}, &heard)
+	return heard, err
+}
+
+// fit cuts texts, lists and numbers to what DecodeLive takes.
+func (e *LiveEvent) fit() {
+	for _, t := range []struct {
+		text *string
+		most int
+	}{
+		{&e.Text, 300},
+		{&e.Suite, maxName},
+		{&e.Commit, maxLabel},
+		{&e.Branch, 255},
+		{&e.Device, maxName},
+		{&e.Pawl, maxLabel},
+		{&e.Side, maxLabel},
+		{&e.Case, maxName},
+		{&e.Unit, maxLabel},
+		{&e.State, maxLabel},
+	} {
+		*t.text = line(*t.text, t.most)
+	}
+	e.Sides, e.Planned = e.Sides[:min(len(e.Sides), maxSides)], e.Planned[:min(len(e.Planned), maxLooks)]
+	e.Now.Reasons = e.Now.Reasons[:min(len(e.Now.Reasons), maxSides)]
+	for _, v := range []*float64{&e.Median, &e.Value, &e.Now.TemperatureC, &e.Now.SMClockMHz, &e.Now.PowerW} {
+		if !(math.Abs(*v) <= math.MaxFloat32) {
+			*v = 0
+		}
+	}
+}

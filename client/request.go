@@ -1,0 +1,244 @@
+package client
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// ProblemError is a server's refusal, as RFC 9457 writes it.
+type ProblemError struct {
+	Type    string   `json:"type"` // urn:pawl:problem: and a word that stays
+	Title   string   `json:"title"`
+	Status  int      `json:"status"`
+	Detail  string   `json:"detail"`
+	Request string   `json:"request"`           // finds the lines in the server's log
+	Missing []string `json:"missing,omitempty"` // blobs to send before the report
+}
+
+func (p *ProblemError) Error() string {
+	text := fmt.Sprintf("the server answers %d %s", p.Status, p.Title)
+	if p.Detail != "" {
+		text += ": " + p.Detail
+	}
+	return text
+}
+
+// request is one question or upload, which may be tried several times.
+type request struct {
+	method, path string
+	query        url.Values
+	digest       string // of the body
+	key          string // idempotency key
+	media        string
+	size         int64
+	body         func() (io.ReadCloser, error) // nil for none
+}
+
+const (
+	defaultPatience = 5 * time.Minute
+	firstWait       = 500 * time.Millisecond
+	longestWait     = 30 * time.Second
+	maxAnswer       = 64 << 20
+)
+
+// send tries a request until there is an answer that will not change, or patience ends.
+func (c *Client) send(ctx context.Context, r request, into any) error {
+	address, err := c.address(r)
+	if err != nil {
+		return err
+	}
+	patience := c.Patience
+	if patience == 0 {
+		patience = defaultPatience
+	}
+	until := c.Now().Add(patience)
+	for wait := firstWait; ; wait = min(2*wait, longestWait) {
+		after, err := c.try(ctx, r, address, into)
+		if err == nil || !errors.Is(err, ErrLater) {
+			return err
+		}
+		// Whoever interrupts may cut the line too: what is told is the reason, not
+		// what happened to come of it.
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		// Not all at once: senders that were turned away together come back apart.
+		pause := max(after, wait/2+rand.N(wait/2+1))
+		if after > patience {
+			return fmt.Errorf("it wants to be left alone for %v: %w", after.Round(time.Second), err)
+		}
+		if c.Now().Add(pause).After(until) {
+			return fmt.Errorf("gave up after trying for %v: %w", patience, err)
+		}
+		c.say("%v; again in %v", err, pause.Round(100*time.Millisecond))
+		if err := c.Sleep(ctx, pause); err != nil {
+			return err
+		}
+	}
+}
+
+// address is where a request goes.
+func (c *Client) address(r request) (string, error) {
+	u, err := Destination{c.URL, c.Project}.parse()
+	if err != nil {
+		return "", err
+	}
+	u = u.JoinPath("v1", "projects", c.Project, r.path)
+	u.RawQuery = r.query.Encode()
+	return u.String(), nil
+}
+
+// Check says what is wrong with a destination. A token is never sent where others can
+// read it.
+func (d Destination) Check() error {
+	_, err := d.parse()
+	return err
+}
+
+func (d Destination) parse() (*url.URL, error) {
+	u, err := url.Parse(d.Server)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		return nil, fmt.Errorf("%q is no address of a server: want https://HOST", d.Server)
+	}
+	if u.Scheme == "http" && !loopback(u.Hostname()) {
+		return nil, fmt.Errorf("%s is not encrypted, and what is sent has a token in it: want https", d.Server)
+	}
+	if !slug.MatchString(d.Project) {
+		return nil, fmt.Errorf("%q is no project: want small letters, digits and hyphens", d.Project)
+	}
+	return u, nil
+}
+
+var slug = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$`)
+
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// try makes one attempt, and tells how long the server wants to be left alone.
+func (c *Client) try(ctx context.Context, r request, address string, into any) (time.Duration, error) {
+	// Slow lines are waited for: 60 s, and what 64 KiB a second take.
+	ctx, cancel := context.WithTimeout(ctx, time.Minute+time.Duration(r.size>>16)*time.Second)
+	defer cancel()
+	q, err := c.prepare(ctx, r, address)
+	if err != nil {
+		return 0, err
+	}
+	client := http.Client{}
+	if c.HTTP != nil {
+		client = *c.HTTP
+	}
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	answer, err := client.Do(q)
+	if err != nil {
+		if said, ok := errors.AsType[*url.Error](err); ok {
+			err = said.Err // the address is known
+		}
+		return 0, fmt.Errorf("%w: %w", ErrLater, err)
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer))
+	if err != nil {
+		return 0, fmt.Errorf("%w: its answer was cut off: %w", ErrLater, err)
+	}
+	return c.judge(answer, text, into)
+}
+
+func (c *Client) prepare(ctx context.Context, r request, address string) (*http.Request, error) {
+	var body io.Reader
+	if r.body != nil {
+		opened, err := r.body()
+		if err != nil {
+			return nil, err
+		}
+		body = opened // closed by the transport
+	}
+	q, err := http.NewRequestWithContext(ctx, r.method, address, body)
+	if err != nil {
+		return nil, err
+	}
+	q.ContentLength = r.size
+	for name, value := range map[string]string{"Content-Type": r.media, "Idempotency-Key": r.key, "Traceparent": traceparent(r.key), "User-Agent": c.Agent} {
+		if value != "" {
+			q.Header.Set(name, value)
+		}
+	}
+	if c.Token != nil {
+		token, err := c.Token(ctx, r.digest)
+		if err != nil {
+			return nil, err
+		}
+		if token != "" {
+			q.Header.Set("Authorization", "Bearer "+token)
+		}
+	}
+	return q, nil
+}
+
+// judge says what an answer means.
+func (c *Client) judge(answer *http.Response, text []byte, into any) (time.Duration, error) {
+	status := answer.StatusCode
+	if status >= 200 && status < 300 {
+		if into == nil {
+			return 0, nil
+		}
+		if err := json.Unmarshal(text, into); err != nil {
+			return 0, fmt.Errorf("what answers is no pawl server: %w", err)
+		}
+		return 0, nil
+	}
+	if status >= 300 && status < 400 {
+		return 0, fmt.Errorf("the server is elsewhere: it answers %d and points to %.200q", status, answer.Header.Get("Location"))
+	}
+	p := &ProblemError{}
+	if strings.HasPrefix(answer.Header.Get("Content-Type"), "application/problem+json") {
+		_ = json.Unmarshal(text, p) // what cannot be read is told by its status
+	}
+	p.Status, p.Title = status, http.StatusText(status)
+	switch status {
+	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests,
+		http.StatusInternalServerError, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return c.retryAfter(answer.Header.Get("Retry-After")), fmt.Errorf("%w: %w", ErrLater, p)
+	default:
+		return 0, p
+	}
+}
+
+// retryAfter reads seconds or a date.
+func (c *Client) retryAfter(text string) time.Duration {
+	if seconds, err := strconv.ParseUint(text, 10, 31); err == nil {
+		return time.Duration(seconds) * time.Second
+	}
+	if at, err := http.ParseTime(text); err == nil {
+		return max(at.Sub(c.Now()), 0)
+	}
+	return 0
+}
+
+func digestText(b []byte) string {
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}
+
+// traceparent puts all attempts to send one report into one trace (W3C Trace Context),
+// which whoever knows the run can name: it follows from the key.
+func traceparent(key string) string {
+	if len(key) != 64 {
+		return ""
+	}
+	return "00-" + key[:32] + "-" + key[32:48] + "-01"
+}

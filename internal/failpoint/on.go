@@ -1,0 +1,95 @@
+//go:build failpoint
+
+package failpoint
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+)
+
+// order is what the environment asked for.
+type order struct {
+	name string
+	nth  int64
+	pid  int
+}
+
+// orders are what was asked for, and how often its place was passed since.
+var orders struct {
+	sync.Mutex
+	text   string
+	passed int64
+}
+
+// At marks a place, and kills there if this is the passing that was asked for.
+func At(name string) {
+	orders.Lock()
+	defer orders.Unlock()
+	text, postgres := current()
+	if text != orders.text {
+		orders.text, orders.passed = text, 0
+	}
+	o, err := parse(text, postgres, os.Getpid())
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(3)
+	}
+	if o.name != name {
+		return
+	}
+	if orders.passed++; orders.passed != o.nth {
+		return
+	}
+	if file := os.Getenv("PAWLD_FAILPOINT_FILE"); file != "" {
+		_ = os.Rename(file, file+".fired") // whoever wrote it sees that the place was reached
+	}
+	if err := syscall.Kill(o.pid, syscall.SIGKILL); err != nil {
+		fmt.Fprintf(os.Stderr, "failpoint %s: killing %d: %v\n", name, o.pid, err)
+	}
+	if o.pid == os.Getpid() {
+		select {} // it is only a moment
+	}
+}
+
+// current is the order that holds now: that of the environment, or of a file, which can
+// be written while the process runs.
+func current() (text, postgres string) {
+	file := os.Getenv("PAWLD_FAILPOINT_FILE")
+	if file == "" {
+		return os.Getenv("PAWLD_FAILPOINT"), os.Getenv("PAWLD_FAILPOINT_PID")
+	}
+	b, _ := os.ReadFile(file) // none is no order
+	text, postgres, _ = strings.Cut(strings.TrimSpace(string(b)), " ")
+	return text, postgres
+}
+
+// parse reads NAME:N:self or NAME:N:postgres.
+func parse(text, postgres string, self int) (order, error) {
+	if text == "" {
+		return order{}, nil
+	}
+	parts := strings.Split(text, ":")
+	if len(parts) != 3 || !slices.Contains(names, parts[0]) {
+		return order{}, fmt.Errorf("PAWLD_FAILPOINT=%q: want NAME:N:self or NAME:N:postgres, with a name of failpoint.Names", text)
+	}
+	nth, err := strconv.ParseInt(parts[1], 10, 64)
+	if err != nil || nth < 1 {
+		return order{}, fmt.Errorf("PAWLD_FAILPOINT=%q: the passing is a number from 1", text)
+	}
+	switch parts[2] {
+	case "self":
+		return order{parts[0], nth, self}, nil
+	case "postgres":
+		pid, err := strconv.Atoi(postgres)
+		if err != nil || pid < 2 {
+			return order{}, fmt.Errorf("PAWLD_FAILPOINT_PID=%q: want the process of the database", postgres)
+		}
+		return order{parts[0], nth, pid}, nil
+	}
+	return order{}, fmt.Errorf("PAWLD_FAILPOINT=%q: kill self or postgres", text)
+}

@@ -1,0 +1,226 @@
+// Package pgtemp starts a PostgreSQL of its own, in a folder that goes with it: for
+// tests, for labs and for a demonstration. It uses the binaries that are installed and
+// downloads nothing. It must not know what is kept in the database.
+package pgtemp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// ErrNotInstalled says that there is no PostgreSQL to start.
+var ErrNotInstalled = errors.New("PostgreSQL is not installed (Debian and Ubuntu: apt-get install postgresql)")
+
+// Options say what kind of server is wanted.
+type Options struct {
+	Dir      string   // holds everything; made if it is missing
+	Durable  bool     // fsync on, as in earnest; otherwise as fast as it can be
+	Port     int      // 0 for any that is free
+	Settings []string // more of them: "shared_buffers=1GB"
+}
+
+// Server is a running PostgreSQL.
+type Server struct {
+	bin, data, log string
+	port           int
+	settings       []string
+	as             *syscall.Credential
+}
+
+// Start initialises a cluster in a folder, unless there is one, and starts it. Root
+// may not run PostgreSQL: it runs as another user then, to whom the folder is given.
+func Start(ctx context.Context, o Options) (*Server, error) {
+	bin, err := binaries()
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{bin: bin, data: filepath.Join(o.Dir, "data"), log: filepath.Join(o.Dir, "log"), port: o.Port}
+	if err := os.MkdirAll(o.Dir, 0o755); err != nil {
+		return nil, fmt.Errorf("making the folder of a PostgreSQL: %w", err)
+	}
+	if err := s.giveAway(o.Dir); err != nil {
+		return nil, err
+	}
+	if s.port == 0 {
+		if s.port, err = freePort(ctx); err != nil {
+			return nil, err
+		}
+	}
+	s.settings = append([]string{"listen_addresses=127.0.0.1", "unix_socket_directories=", "max_connections=200"}, o.Settings...)
+	if !o.Durable {
+		s.settings = append(s.settings, "fsync=off", "synchronous_commit=off", "full_page_writes=off")
+	}
+	if _, err := os.Stat(filepath.Join(s.data, "PG_VERSION")); err != nil {
+		args := []string{"-D", s.data, "-A", "trust", "-U", "postgres", "--no-instructions", "-E", "UTF8", "--locale=C.UTF-8", "--data-checksums"}
+		if !o.Durable {
+			args = append(args, "--no-sync")
+		}
+		if err := s.run(ctx, "initdb", args...); err != nil {
+			return nil, err
+		}
+	}
+	return s, s.Restart(ctx)
+}
+
+// Restart starts the server again, after a Kill or a Stop. Children of a killed server
+// may need a moment to notice.
+func (s *Server) Restart(ctx context.Context) error {
+	err := s.start(ctx)
+	for try := 0; err != nil && try < 20 && ctx.Err() == nil; try++ {
+		logged, _ := os.ReadFile(s.log)
+		if !strings.Contains(string(logged[max(0, len(logged)-600):]), "still in use") {
+			break
+		}
+		time.Sleep(100 * time.Millisecond)
+		err = s.start(ctx)
+	}
+	return err
+}
+
+func (s *Server) start(ctx context.Context) error {
+	var options strings.Builder
+	fmt.Fprintf(&options, "-p %d", s.port)
+	for _, set := range s.settings {
+		fmt.Fprintf(&options, " -c '%s'", set)
+	}
+	return s.run(ctx, "pg_ctl", "-D", s.data, "-w", "-t", "60", "-l", s.log, "-o", options.String(), "start")
+}
+
+// URL is how a client reaches a database, as the superuser.
+func (s *Server) URL(database string) string {
+	return fmt.Sprintf("postgres://postgres@127.0.0.1:%d/%s?sslmode=disable", s.port, database)
+}
+
+// Stop ends the server: fast, or as a crash would, without a checkpoint.
+func (s *Server) Stop(ctx context.Context, immediate bool) error {
+	mode := "fast"
+	if immediate {
+		mode = "immediate"
+	}
+	return s.run(ctx, "pg_ctl", "-D", s.data, "-w", "-m", mode, "stop")
+}
+
+// PID is the process to kill.
+func (s *Server) PID() (int, error) {
+	b, err := os.ReadFile(filepath.Join(s.data, "postmaster.pid"))
+	if err != nil {
+		return 0, fmt.Errorf("reading the process of the PostgreSQL in %s: %w", s.data, err)
+	}
+	line, _, _ := strings.Cut(string(b), "\n")
+	return strconv.Atoi(strings.TrimSpace(line))
+}
+
+// Kill ends the server with SIGKILL and waits until its children noticed.
+func (s *Server) Kill() error {
+	pid, err := s.PID()
+	if err != nil {
+		return err
+	}
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		return fmt.Errorf("killing PostgreSQL %d: %w", pid, err)
+	}
+	// It is gone when nobody is left to inherit its exit; its children see that their
+	// parent is dead, and let go of the memory they share.
+	for range 500 {
+		if errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	return nil
+}
+
+func (s *Server) run(ctx context.Context, name string, args ...string) error {
+	cmd := exec.CommandContext(ctx, filepath.Join(s.bin, name), args...)
+	cmd.Dir = "/"
+	cmd.Env = append(os.Environ(), "LC_ALL=C.UTF-8")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if s.as != nil {
+		cmd.SysProcAttr.Credential = s.as
+	}
+	// A file, not a pipe: the server inherits it, and a pipe would never end.
+	out, err := os.CreateTemp("", "pgtemp")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(out.Name())
+	defer out.Close()
+	cmd.Stdout, cmd.Stderr = out, out
+	if err := cmd.Run(); err != nil {
+		said, _ := os.ReadFile(out.Name())
+		logged, _ := os.ReadFile(s.log)
+		return fmt.Errorf("%s of PostgreSQL in %s: %w\n%s%s", name, s.bin, err, said, logged[max(0, len(logged)-2000):])
+	}
+	return nil
+}
+
+// giveAway lets another user own the folder when this is root.
+func (s *Server) giveAway(dir string) error {
+	if os.Getuid() != 0 {
+		return nil
+	}
+	for _, name := range []string{"postgres", "nobody"} {
+		u, err := user.Lookup(name)
+		if err != nil {
+			continue
+		}
+		uid, _ := strconv.ParseUint(u.Uid, 10, 32)
+		gid, _ := strconv.ParseUint(u.Gid, 10, 32)
+		s.as = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
+		// The way to the folder must be open to that user, as it is not in a test's own.
+		for at := dir; len(at) > 1; at = filepath.Dir(at) {
+			if info, err := os.Stat(at); err == nil && info.Mode()&0o001 == 0 {
+				if err := os.Chmod(at, info.Mode()|0o011); err != nil {
+					break
+				}
+			}
+		}
+		return os.Chown(dir, int(uid), int(gid))
+	}
+	return errors.New("PostgreSQL does not run as root, and there is neither a user postgres nor nobody to run it as")
+}
+
+// binaries finds the folder of initdb and pg_ctl, which distributions keep out of PATH.
+func binaries() (string, error) {
+	if path, err := exec.LookPath("initdb"); err == nil {
+		if target, err := filepath.EvalSymlinks(path); err == nil {
+			return filepath.Dir(target), nil
+		}
+	}
+	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
+	slices.SortFunc(found, func(a, b string) int { return major(b) - major(a) })
+	if len(found) == 0 {
+		return "", ErrNotInstalled
+	}
+	return filepath.Dir(found[0]), nil
+}
+
+func major(path string) int {
+	n, _ := strconv.Atoi(filepath.Base(filepath.Dir(filepath.Dir(path))))
+	return n
+}
+
+func freePort(ctx context.Context) (int, error) {
+	var lc net.ListenConfig
+	l, err := lc.Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, fmt.Errorf("looking for a free port: %w", err)
+	}
+	defer l.Close()
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	if err != nil {
+		return 0, fmt.Errorf("looking for a free port: %w", err)
+	}
+	return strconv.Atoi(port)
+}

@@ -1,0 +1,50 @@
+package pgtemp_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/url"
+	"testing"
+	"time"
+
+	"github.com/goatnote-inc/pawl/internal/pgtemp"
+)
+
+// A server that was killed comes back on the same port with the same folder.
+func TestKillAndRestart(t *testing.T) {
+	s, err := pgtemp.Start(t.Context(), pgtemp.Options{Dir: t.TempDir()})
+	if errors.Is(err, pgtemp.ErrNotInstalled) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Stop(context.WithoutCancel(t.Context()), true) })
+	u, err := url.Parse(s.URL("postgres"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	reachable := func() bool {
+		conn, err := net.DialTimeout("tcp", u.Host, time.Second)
+		if err == nil {
+			conn.Close()
+		}
+		return err == nil
+	}
+	if !reachable() {
+		t.Fatal("a started server does not answer")
+	}
+	if err := s.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if reachable() {
+		t.Fatal("a killed server answers")
+	}
+	if err := s.Restart(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if !reachable() {
+		t.Fatal("it does not answer after a restart")
+	}
+}

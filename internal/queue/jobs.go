@@ -1,0 +1,164 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/riverqueue/river"
+)
+
+// Every horizon of River is chosen here, not inherited: what is still running after
+// jobTimeout is cut off, and a job that was running when its process died, or when the
+// database did for longer than River tries to say how it ended, is given to another
+// after rescueAfter; one that may take longer, after it has. In between nothing runs twice.
+const (
+	jobTimeout  = 5 * time.Minute
+	longTimeout = 2 * time.Hour // compacting, collecting
+	rescueAfter = 2 * jobTimeout
+	keepDone    = 5 * time.Minute // a busy server does hundreds a second
+	keepFailed  = 7 * 24 * time.Hour
+
+	lookAttempts    = 5 // the sweep asks again anyway
+	deliverAttempts = 9 // for about two hours
+	keepAttempts    = 1 // the next period asks again
+)
+
+// The queues: work that is waited for is not held up by work that is not.
+const (
+	lookQueue  = "look"
+	tellQueue  = "tell"
+	houseQueue = "house"
+)
+
+// lookArgs ask for a look at a project. The report is for people who read the table, and
+// the trace for who follows one report through the server.
+type lookArgs struct {
+	Project int64  `json:"project"`
+	Report  int64  `json:"report,omitempty"`
+	Trace   string `json:"trace,omitempty"`
+}
+
+func (lookArgs) Kind() string { return "look" }
+func (lookArgs) InsertOpts() river.InsertOpts {
+	return river.InsertOpts{Queue: lookQueue, MaxAttempts: lookAttempts}
+}
+
+type tellArgs struct {
+	Project int64 `json:"project"`
+}
+
+func (tellArgs) Kind() string { return "tell" }
+func (tellArgs) InsertOpts() river.InsertOpts {
+	return river.InsertOpts{Queue: tellQueue, MaxAttempts: keepAttempts}
+}
+
+// deliverArgs name a digest and do not hold it: these tables are not secured by row.
+type deliverArgs struct {
+	Project int64     `json:"project"`
+	Hook    int64     `json:"hook"`
+	Told    time.Time `json:"told"`
+}
+
+func (deliverArgs) Kind() string { return "deliver" }
+func (deliverArgs) InsertOpts() river.InsertOpts {
+	return river.InsertOpts{Queue: tellQueue, MaxAttempts: deliverAttempts}
+}
+
+// houseArgs ask for one of the things that keep a database in order.
+type houseArgs struct {
+	What string `json:"what"`
+}
+
+func (houseArgs) Kind() string { return "house" }
+func (houseArgs) InsertOpts() river.InsertOpts {
+	return river.InsertOpts{Queue: houseQueue, MaxAttempts: keepAttempts}
+}
+
+// riverConfig is all of River's.
+func (q *Queue) riverConfig(w Workers) *river.Config {
+	return &river.Config{
+		Schema:  schema,
+		Logger:  q.config.Log,
+		Workers: q.workers(w),
+		Queues: map[string]river.QueueConfig{
+			lookQueue:  {MaxWorkers: 16}, // most only nudge another
+			tellQueue:  {MaxWorkers: 4},
+			houseQueue: {MaxWorkers: 1}, // one thing at a time: it is for the quiet hours
+		},
+		PeriodicJobs: q.periodic(w),
+
+		JobTimeout:                  jobTimeout,
+		RescueStuckJobsAfter:        rescueAfter,
+		MaxAttempts:                 lookAttempts,
+		FetchPollInterval:           time.Second,
+		FetchCooldown:               100 * time.Millisecond,
+		CompletedJobRetentionPeriod: keepDone,
+		CancelledJobRetentionPeriod: keepFailed,
+		DiscardedJobRetentionPeriod: keepFailed,
+		ReindexerSchedule:           river.NeverSchedule(), // only the owner of an index may
+	}
+}
+
+func (q *Queue) workers(w Workers) *river.Workers {
+	list := river.NewWorkers()
+	river.AddWorker(list, river.WorkFunc(func(ctx context.Context, job *river.Job[lookArgs]) error {
+		if w.Look == nil {
+			return nil
+		}
+		if q.config.Resume != nil && job.Args.Trace != "" {
+			var end func()
+			ctx, end = q.config.Resume(ctx, "look", job.Args.Trace)
+			defer end()
+		}
+		return outcome(q.looks.at(ctx, job.Args.Project, w.Look))
+	}))
+	river.AddWorker(list, river.WorkFunc(func(ctx context.Context, job *river.Job[tellArgs]) error {
+		if w.Tell == nil {
+			return nil
+		}
+		project := job.Args.Project
+		return outcome(w.Tell(ctx, project, func(ctx context.Context, tx pgx.Tx, hook int64, told time.Time) error {
+			_, err := q.insert.InsertTx(ctx, tx, deliverArgs{Project: project, Hook: hook, Told: told}, nil)
+			return err
+		}))
+	}))
+	river.AddWorker(list, river.WorkFunc(func(ctx context.Context, job *river.Job[deliverArgs]) error {
+		if w.Deliver == nil {
+			return nil
+		}
+		return outcome(w.Deliver(ctx, job.Args.Project, job.Args.Hook, job.Args.Told))
+	}))
+	river.AddWorker(list, &houseWorker{house: q.house(w)})
+	return list
+}
+
+// outcome is an error in River's words.
+func outcome(err error) error {
+	switch {
+	case errors.Is(err, ErrLater):
+		return river.JobSnooze(time.Second)
+	case errors.Is(err, ErrNever):
+		return river.JobCancel(err)
+	default:
+		return err
+	}
+}
+
+// houseWorker does what takes long.
+type houseWorker struct {
+	river.WorkerDefaults[houseArgs]
+	house map[string]func(context.Context) error
+}
+
+func (*houseWorker) Timeout(*river.Job[houseArgs]) time.Duration { return longTimeout }
+
+func (h *houseWorker) Work(ctx context.Context, job *river.Job[houseArgs]) error {
+	do := h.house[job.Args.What]
+	if do == nil {
+		return river.JobCancel(fmt.Errorf("nothing is known of %q", job.Args.What))
+	}
+	return outcome(do(ctx))
+}

@@ -1,0 +1,97 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// aheadMonths is how far partitions are made before they are needed.
+const aheadMonths = 3
+
+// Partitioned is what was done to the partitions of hot points.
+type Partitioned struct {
+	Made    []string `json:"made,omitempty"` // months, as 2026-03
+	Dropped []string `json:"dropped,omitempty"`
+}
+
+// Partitions makes the partitions of this and the next months, and drops those that are
+// empty and before [HotSince]. One that is in use is left for the next time.
+func (s *Store) Partitions(ctx context.Context) (Partitioned, error) {
+	var done Partitioned
+	now := s.now().UTC()
+	this := time.Date(now.Year(), now.Month(), 1, 0, 0, 0, 0, time.UTC)
+	for i := range aheadMonths + 1 {
+		month := this.AddDate(0, i, 0)
+		var made bool
+		if err := s.pool.QueryRow(ctx, `select pawl.make_partition($1)`, month).Scan(&made); err != nil {
+			return done, fmt.Errorf("making the partition of %s: %w", month.Format("2006-01"), err)
+		}
+		if made {
+			done.Made = append(done.Made, month.Format("2006-01"))
+		}
+	}
+	months, err := s.months(ctx)
+	if err != nil {
+		return done, err
+	}
+	for _, month := range months {
+		if !month.Before(HotSince(now)) {
+			continue
+		}
+		dropped, err := s.dropPartition(ctx, month)
+		if err != nil {
+			return done, fmt.Errorf("dropping the partition of %s: %w", month.Format("2006-01"), err)
+		}
+		if dropped {
+			done.Dropped = append(done.Dropped, month.Format("2006-01"))
+		}
+	}
+	return done, nil
+}
+
+// dropPartition drops one that is empty. To drop it everybody must be kept out for a
+// moment; where that takes long, the others go first.
+func (s *Store) dropPartition(ctx context.Context, month time.Time) (dropped bool, err error) {
+	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, `set local lock_timeout = '1s'`); err != nil {
+			return err
+		}
+		// Whoever reads or writes points takes the table first and its partition then: in the
+		// other order two would wait for each other, and one of them would fail.
+		if _, err := tx.Exec(ctx, `lock table only pawl.point in access exclusive mode`); err != nil {
+			return err
+		}
+		return tx.QueryRow(ctx, `select pawl.drop_partition($1)`, month).Scan(&dropped)
+	})
+	const lockNotAvailable = "55P03"
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.Code == lockNotAvailable {
+		return false, nil
+	}
+	return dropped, err
+}
+
+// months that have a partition, in order.
+func (s *Store) months(ctx context.Context) ([]time.Time, error) {
+	rows, err := s.pool.Query(ctx, `select c.relname from pg_inherits i join pg_class c on c.oid = i.inhrelid
+		where i.inhparent = 'pawl.point'::regclass order by c.relname`)
+	if err != nil {
+		return nil, fmt.Errorf("listing the partitions: %w", err)
+	}
+	names, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return nil, fmt.Errorf("listing the partitions: %w", err)
+	}
+	var months []time.Time
+	for _, name := range names {
+		if month, err := time.Parse("200601", strings.TrimPrefix(name, "point_")); err == nil {
+			months = append(months, month)
+		}
+	}
+	return months, nil
+}

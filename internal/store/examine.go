@@ -1,0 +1,103 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+)
+
+// RefusedError is a reason not to trust a database, and what to do about it.
+type RefusedError struct{ Reason, Do string }
+
+func (r *RefusedError) Error() string {
+	return fmt.Sprintf("the database is refused: %s: %s", r.Reason, r.Do)
+}
+
+// examine refuses a database that would break a promise: to keep what was acknowledged,
+// and to show nobody another project's rows.
+func (s *Store) examine(ctx context.Context, allowUnsafe bool) error {
+	var version, fsync, fullPages, commit string
+	var user, as string
+	var super, bypass, owns bool
+	err := s.pool.QueryRow(ctx, `
+		select current_setting('server_version_num'), current_setting('fsync'), current_setting('full_page_writes'), current_setting('synchronous_commit'),
+		  session_user, current_user, r.rolsuper, r.rolbypassrls,
+		  exists (select from pg_class c join pg_namespace n on n.oid = c.relnamespace where n.nspname = 'pawl' and c.relkind in ('r', 'p') and pg_has_role(current_user, c.relowner, 'usage'))
+		from pg_roles r where r.rolname = current_user`).
+		Scan(&version, &fsync, &fullPages, &commit, &user, &as, &super, &bypass, &owns)
+	if err != nil {
+		return fmt.Errorf("asking the database what it is: %w", err)
+	}
+	if err := checkVersion(version); err != nil {
+		return err
+	}
+	if as != role || super || bypass || owns {
+		return &RefusedError{
+			fmt.Sprintf("the role %s (of user %s) would not be bound by row security (superuser %v, bypass %v, owns tables %v)", as, user, super, bypass, owns),
+			"let pawld migrate make pawl_app, and do not change that role",
+		}
+	}
+	if !allowUnsafe {
+		if err := checkDurable(fsync, fullPages, commit); err != nil {
+			return err
+		}
+	}
+	return s.migrated(ctx)
+}
+
+// checkDurable refuses settings with which an acknowledged report may be lost.
+func checkDurable(fsync, fullPages, commit string) error {
+	for _, setting := range []struct{ name, value string }{{"fsync", fsync}, {"full_page_writes", fullPages}, {"synchronous_commit", commit}} {
+		if setting.value == "off" {
+			return &RefusedError{setting.name + " is off, so a crash loses reports that were acknowledged", "set " + setting.name + " = on"}
+		}
+	}
+	return nil
+}
+
+// fixed are the first minor versions in which row security holds: before them statistics
+// tell of hidden rows of partitioned tables (CVE-2025-8713). Later majors began fixed.
+var fixed = map[int]int{15: 14, 16: 10, 17: 6}
+
+// checkVersion reads server_version_num: major * 10000 + minor.
+func checkVersion(number string) error {
+	n, err := strconv.Atoi(number)
+	if err != nil || n < 10000 {
+		return &RefusedError{fmt.Sprintf("its version %.20q cannot be read", number), "use PostgreSQL 15 or later"}
+	}
+	major, minor := n/10000, n%10000
+	if major < 15 {
+		return &RefusedError{fmt.Sprintf("it is PostgreSQL %d", major), "use PostgreSQL 15 or later"}
+	}
+	if minor < fixed[major] {
+		return &RefusedError{
+			fmt.Sprintf("PostgreSQL %d.%d leaks rows that row security hides (CVE-2025-8713)", major, minor),
+			fmt.Sprintf("update it to %d.%d or later", major, fixed[major]),
+		}
+	}
+	return nil
+}
+
+// migrated says whether the schema is that of this binary.
+func (s *Store) migrated(ctx context.Context) error {
+	done, err := appliedMigrations(ctx, s.pool)
+	if violates(err, "42P01") || violates(err, "3F000") || violates(err, "42501") {
+		return &RefusedError{"it was not migrated", "run pawld migrate"}
+	}
+	if err != nil {
+		return err
+	}
+	steps, err := steps()
+	if err != nil {
+		return err
+	}
+	if err := agree(done, steps); err != nil {
+		return err
+	}
+	for _, step := range steps {
+		if _, ok := done[step.name]; !ok {
+			return &RefusedError{"migration " + step.name + " was not applied", "run pawld migrate"}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,184 @@
+package store
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/goatnote-inc/pawl/client"
+)
+
+// Line is one line of an export: what it is, and what the API says of it.
+type Line struct {
+	Kind   string `json:"kind"` // project, testbed, commit, series, run, point, group, event or audit
+	Series int64  `json:"series,omitempty"`
+	Data   any    `json:"data"`
+}
+
+// exportPage is how many rows are read at once.
+const exportPage = 1000
+
+// ExportEnd is the last line of a whole export, for who writes one to add.
+const ExportEnd = `{"kind":"end","data":{}}` + "\n"
+
+// Export writes everything that was measured, found and done in a project as JSON lines,
+// in the order of kinds as Line names them. Keys and hooks are not in it: they are secrets,
+// and of no use elsewhere. Blobs are named by the runs and fetched by their digests. It
+// reads page after page and uses as much memory for a billion points as for a thousand;
+// what arrives meanwhile may or may not be in it.
+func (s *Store) Export(ctx context.Context, project int64, w io.Writer) error {
+	p, err := s.ProjectByID(ctx, project)
+	if err != nil {
+		return err
+	}
+	buffered := bufio.NewWriterSize(w, 1<<16)
+	e := exporter{s: s, project: project, out: json.NewEncoder(buffered)}
+	if err := e.line("project", 0, p.Project); err != nil {
+		return err
+	}
+	for _, part := range []func(context.Context) error{e.testbeds, e.commits, e.series, e.runs, e.points, e.groups, e.events, e.audit} {
+		if err := part(ctx); err != nil {
+			return fmt.Errorf("exporting project %q: %w", p.Slug, err)
+		}
+	}
+	return buffered.Flush()
+}
+
+type exporter struct {
+	s       *Store
+	project int64
+	out     *json.Encoder
+}
+
+func (e exporter) line(kind string, series int64, data any) error {
+	return e.out.Encode(Line{Kind: kind, Series: series, Data: data})
+}
+
+// pages writes lists one after the other, each beginning after the last row of the one
+// before, until one is empty.
+func pages[T any](e exporter, kind string, list func(last *T) ([]T, error)) error {
+	var last *T
+	for {
+		rows, err := list(last)
+		if err != nil || len(rows) == 0 {
+			return err
+		}
+		for _, row := range rows {
+			if err := e.line(kind, 0, row); err != nil {
+				return err
+			}
+		}
+		last = &rows[len(rows)-1]
+	}
+}
+
+func (e exporter) testbeds(ctx context.Context) error {
+	return pages(e, "testbed", func(last *client.Testbed) ([]client.Testbed, error) {
+		after := int64(0)
+		if last != nil {
+			after = last.ID
+		}
+		return listOf(ctx, e.s, e.project, scanTestbed, `select `+testbedSelect+`
+			where project_id = $1 and id > $2 order by id limit $3`, e.project, after, exportPage)
+	})
+}
+
+func (e exporter) commits(ctx context.Context) error {
+	return pages(e, "commit", func(last *client.Commit) ([]client.Commit, error) {
+		after := ""
+		if last != nil {
+			after = last.SHA
+		}
+		return listOf(ctx, e.s, e.project, func(row pgx.CollectableRow) (client.Commit, error) {
+			var c client.Commit
+			err := row.Scan(&c.SHA, &c.Parent, &c.At, &c.Author, &c.Title)
+			return c, err
+		}, `select sha, parent, at, author, title from pawl.revision where project_id = $1 and sha > $2 order by sha limit $3`, e.project, after, exportPage)
+	})
+}
+
+func (e exporter) series(ctx context.Context) error {
+	return pages(e, "series", func(last *client.Series) ([]client.Series, error) {
+		q := SeriesQuery{}
+		if last != nil {
+			q.After = last.ID
+		}
+		return e.s.SeriesList(ctx, e.project, q)
+	})
+}
+
+func (e exporter) runs(ctx context.Context) error {
+	return pages(e, "run", func(last *client.Run) ([]client.Run, error) {
+		after := int64(0)
+		if last != nil {
+			after = last.ID
+		}
+		runs, err := listOf(ctx, e.s, e.project, scanRun, `select `+runColumns+` from pawl.report
+			where project_id = $1 and id > $2 order by id limit $3`, e.project, after, exportPage)
+		if err != nil || len(runs) == 0 {
+			return nil, err
+		}
+		return runs, e.blobsOf(ctx, runs)
+	})
+}
+
+// blobsOf adds what stands beside runs, which are in the order of their ids.
+func (e exporter) blobsOf(ctx context.Context, runs []client.Run) error {
+	at := map[int64]int{}
+	for i, r := range runs {
+		at[r.ID] = i
+	}
+	return e.s.readBatch(ctx, e.project, func(b *pgx.Batch) {
+		b.Queue(`select rb.report_id, encode(rb.digest, 'hex'), coalesce(b.size, 0), rb.kind, rb.name
+			from pawl.report_blob rb left join pawl.blob b on b.project_id = rb.project_id and b.digest = rb.digest
+			where rb.project_id = $1 and rb.report_id between $2 and $3 order by rb.report_id, rb.ordinal`,
+			e.project, runs[0].ID, runs[len(runs)-1].ID).Query(func(rows pgx.Rows) error {
+			var id int64
+			var blob client.Blob
+			_, err := pgx.ForEachRow(rows, []any{&id, &blob.Digest, &blob.Size, &blob.Kind, &blob.Name}, func() error {
+				if i, ok := at[id]; ok {
+					runs[i].Blobs = append(runs[i].Blobs, blob)
+				}
+				return nil
+			})
+			return err
+		})
+	})
+}
+
+func (e exporter) groups(ctx context.Context) error {
+	return pages(e, "group", func(last *client.Group) ([]client.Group, error) {
+		q := GroupQuery{}
+		if last != nil {
+			q.Before = last.ID
+		}
+		return e.s.Groups(ctx, e.project, q)
+	})
+}
+
+func (e exporter) events(ctx context.Context) error {
+	return pages(e, "event", func(last *client.Event) ([]client.Event, error) {
+		q := EventQuery{}
+		if last != nil {
+			q.Before = last.ID
+		}
+		return e.s.Events(ctx, e.project, q)
+	})
+}
+
+func (e exporter) audit(ctx context.Context) error {
+	return pages(e, "audit", func(last *Entry) ([]Entry, error) {
+		if last != nil && last.N <= 1 {
+			return nil, nil
+		}
+		before := int64(0)
+		if last != nil {
+			before = last.N
+		}
+		return e.s.AuditLog(ctx, e.project, before, exportPage)
+	})
+}

@@ -1,0 +1,180 @@
+package store
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// each calls for the first texts that a query gives: what is wrong.
+func (f *fsck) each(ctx context.Context, kind, do, sql string, args ...any) error {
+	args = append([]any{f.project, f.o.Most + 1}, args...)
+	wrong, err := listOf(ctx, f.s, f.project, pgx.RowTo[string], sql, args...)
+	for _, what := range wrong {
+		f.tell(kind, do, "%s", what)
+	}
+	return err
+}
+
+// receipts looks for promises without what was promised.
+func (f *fsck) receipts(ctx context.Context) error {
+	err := f.each(ctx, "receipt", doRestore, `select format('receipt %s names report %s, which is not there', encode(r.key, 'hex'), r.report_id) from pawl.receipt r
+		where r.project_id = $1 and not exists (select from pawl.report p where p.project_id = $1 and p.id = r.report_id) limit $2`)
+	if err != nil {
+		return err
+	}
+	return f.each(ctx, "report", doReport, `select format('report %s (run %s) has no receipt: it could be stored twice', p.id, p.run) from pawl.report p
+		where p.project_id = $1 and not exists (select from pawl.receipt r where r.project_id = $1 and r.report_id = p.id) limit $2`)
+}
+
+// references looks for rows that name others which are not there.
+func (f *fsck) references(ctx context.Context) error {
+	for _, c := range []struct{ kind, do, sql string }{
+		{"report", doReport, `select format('run %s is kept %s times', run, count(*)) from pawl.report where project_id = $1 group by run having count(*) > 1 limit $2`},
+		{"report", "Delete the row: nothing is to be looked at.", `select format('report %s is to be looked at and is not there', d.report_id) from pawl.dirty d
+			where d.project_id = $1 and not exists (select from pawl.report p where p.project_id = $1 and p.id = d.report_id) limit $2`},
+		{"series", "Delete the row: it is computed anew.", `select format('what is remembered of series %s has no series', t.series_id) from pawl.trend_state t
+			where t.project_id = $1 and not exists (select from pawl.series s where s.project_id = $1 and s.id = t.series_id) limit $2`},
+		{"event", "Delete the event: its series is gone.", `select format('event %s names series %s, which is not there', e.id, e.series_id) from pawl.event e
+			where e.project_id = $1 and not exists (select from pawl.series s where s.project_id = $1 and s.id = e.series_id) limit $2`},
+		{"event", doReport, `select format('event %s names group %s, which is not there', e.id, e.group_id) from pawl.event e
+			where e.project_id = $1 and e.group_id is not null and not exists (select from pawl.event_group g where g.project_id = $1 and g.id = e.group_id) limit $2`},
+		{"blob", doRestore, `select format('report %s names blob %s, which was never kept', b.report_id, encode(b.digest, 'hex')) from pawl.report_blob b
+			where b.project_id = $1 and not exists (select from pawl.blob k where k.project_id = $1 and k.digest = b.digest) limit $2`},
+		{"report", doReport, `select format('blobs of report %s, which is not there', b.report_id) from pawl.report_blob b
+			where b.project_id = $1 and not exists (select from pawl.report p where p.project_id = $1 and p.id = b.report_id) group by b.report_id limit $2`},
+	} {
+		if err := f.each(ctx, c.kind, c.do, c.sql); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// blobs compares the rows of blobs with the bytes that are kept.
+func (f *fsck) blobs(ctx context.Context) error {
+	if f.o.Blobs == nil {
+		return nil
+	}
+	kept := map[string]int64{}
+	var old []string
+	for b, err := range f.o.Blobs(ctx, f.project) {
+		if err != nil {
+			return fmt.Errorf("listing the blobs: %w", err)
+		}
+		kept[b.Digest] = b.Size
+		if b.At.Before(f.s.now().Add(-blobGrace)) {
+			old = append(old, b.Digest)
+		}
+	}
+	named := map[string]bool{}
+	missing := map[string]bool{}
+	for after := []byte{}; ; {
+		rows, err := listOf(ctx, f.s, f.project, pgx.RowToStructByPos[struct {
+			Digest []byte
+			Size   int64
+		}], `select digest, size from pawl.blob where project_id = $1 and digest > $2 order by digest limit $3`, f.project, after, exportPage)
+		if err != nil {
+			return err
+		}
+		if len(rows) == 0 {
+			break
+		}
+		for _, r := range rows {
+			digest := hex.EncodeToString(r.Digest)
+			named[digest] = true
+			if size, there := kept[digest]; !there {
+				missing[digest] = true
+			} else if size != r.Size {
+				f.tell("blob", doLost, "blob %s has %d bytes and should have %d", digest, size, r.Size)
+			}
+		}
+		after = rows[len(rows)-1].Digest
+	}
+	if err := f.lost(ctx, missing); err != nil {
+		return err
+	}
+	return f.collect(ctx, old, named)
+}
+
+// lost tells of rows without bytes. A blob that came after its bytes were listed seems to
+// lack them; bytes are kept before their row is, so a second list has all that there are.
+// No age excuses a row: after a restore the youngest are those that are missing.
+func (f *fsck) lost(ctx context.Context, missing map[string]bool) error {
+	if len(missing) == 0 {
+		return nil
+	}
+	for b, err := range f.o.Blobs(ctx, f.project) {
+		if err != nil {
+			return fmt.Errorf("listing the blobs: %w", err)
+		}
+		delete(missing, b.Digest)
+	}
+	for _, digest := range slices.Sorted(maps.Keys(missing)) {
+		_, named, err := f.s.HasBlob(ctx, f.project, digest) // retention may have taken both
+		if err != nil {
+			return err
+		}
+		if named {
+			f.tell("blob", doLost, "the bytes of blob %s are not there", digest)
+		}
+		if f.told["blob"] > f.o.Most {
+			break // no more would be told, and each costs a question
+		}
+	}
+	return nil
+}
+
+// collect removes bytes that no row names, or tells of them.
+func (f *fsck) collect(ctx context.Context, old []string, named map[string]bool) error {
+	for _, digest := range old {
+		if named[digest] {
+			continue
+		}
+		if f.o.Collect == nil {
+			f.tell("blob", "pawld fsck --collect removes it.", "the bytes of blob %s belong to nothing", digest)
+			continue
+		}
+		if _, err := f.s.DropBytes(ctx, f.project, digest, f.o.Collect); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// leftovers are rows of projects that are gone, or half gone. Row security shows only
+// those of the project that is named, so each number below the last is named.
+func (s *Store) leftovers(ctx context.Context, there []int64) ([]Problem, error) {
+	half, err := s.halfDeleted(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var found []Problem
+	for _, id := range half {
+		found = append(found, Problem{id, "leftover", "the project is half deleted", "The server finishes it with its next retention."})
+	}
+	exists := map[int64]bool{}
+	last := int64(0)
+	for _, id := range slices.Concat(there, half) {
+		exists[id], last = true, max(last, id)
+	}
+	for id := int64(1); id < last; id++ {
+		if exists[id] {
+			continue
+		}
+		for _, table := range []string{"point", "tile", "dirty", "trend_state"} {
+			some, err := listOf(ctx, s, id, pgx.RowTo[int64], `select project_id from `+pgx.Identifier{"pawl", table}.Sanitize()+` where project_id = $1 limit 1`, id)
+			if err != nil {
+				return found, fmt.Errorf("looking for what project %d left: %w", id, err)
+			}
+			if len(some) > 0 {
+				found = append(found, Problem{id, "leftover", "the project is gone, and rows of it are left in " + table, doReport})
+			}
+		}
+	}
+	return found, nil
+}

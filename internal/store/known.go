@@ -1,0 +1,115 @@
+package store
+
+import (
+	"sync"
+	"time"
+
+	"github.com/goatnote-inc/pawl/client"
+	"github.com/goatnote-inc/pawl/measure"
+)
+
+// known is what this process remembers of rows that do not change once they are there,
+// so that a report whose series were seen before asks the database nothing. Each part is
+// bounded; what is forgotten is asked again.
+type known struct {
+	series   *recent[seriesKey, seriesRow]
+	testbeds *recent[testbedKey, int64]
+	commits  *recent[commitKey, int16] // those with a time, and the lane that told it
+	months   *recent[time.Time, struct{}]
+	reports  *recent[reportKey, string] // their commits
+	settled  *recent[commitKey, client.Commit]
+
+	// naming makes writers of one project take turns when they add series: of many
+	// reports of a new suite one adds, the others find.
+	naming [64]sync.Mutex
+}
+
+type seriesKey struct {
+	project, testbed int64
+	lane             int16
+	suite            string
+	measure.CaseKey
+}
+
+type seriesRow struct {
+	id           int64
+	unit, better string
+	path, owners string // owners as one text
+}
+
+type testbedKey struct {
+	project int64
+	key     string
+}
+
+type commitKey struct {
+	project int64
+	sha     string
+}
+
+type reportKey struct{ project, report int64 }
+
+func newKnown() *known {
+	return &known{
+		series:   newRecent[seriesKey, seriesRow](400_000),
+		testbeds: newRecent[testbedKey, int64](20_000),
+		commits:  newRecent[commitKey, int16](400_000),
+		months:   newRecent[time.Time, struct{}](1_000),
+		reports:  newRecent[reportKey, string](200_000),
+		settled:  newRecent[commitKey, client.Commit](100_000),
+	}
+}
+
+// recent is a bounded map that forgets what was not asked for lately, in halves.
+type recent[K comparable, V any] struct {
+	mu        sync.Mutex
+	most      int
+	now, then map[K]V
+}
+
+func newRecent[K comparable, V any](most int) *recent[K, V] {
+	return &recent[K, V]{most: most, now: map[K]V{}}
+}
+
+// get finds the values of many keys at once, calling found with the place of each.
+func (r *recent[K, V]) get(n int, key func(int) K, found func(int, V)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i := range n {
+		k := key(i)
+		v, ok := r.now[k]
+		if !ok {
+			if v, ok = r.then[k]; ok {
+				r.put(k, v)
+			}
+		}
+		if ok {
+			found(i, v)
+		}
+	}
+}
+
+func (r *recent[K, V]) one(k K) (v V, ok bool) {
+	r.get(1, func(int) K { return k }, func(_ int, got V) { v, ok = got, true })
+	return v, ok
+}
+
+func (r *recent[K, V]) add(k K, v V) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.put(k, v)
+}
+
+func (r *recent[K, V]) forget(k K) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.now, k)
+	delete(r.then, k)
+}
+
+func (r *recent[K, V]) put(k K, v V) {
+	if len(r.now) >= r.most/2 {
+		r.now, r.then = map[K]V{}, r.now
+	}
+	r.now[k] = v
+}

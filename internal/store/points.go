@@ -1,0 +1,229 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/goatnote-inc/pawl/client"
+	"github.com/goatnote-inc/pawl/internal/tile"
+)
+
+// MostPoints is how many points of one series are given at once, the newest ones. Who
+// wants the outline of more asks for buckets, which are made of at most MostThinned.
+const (
+	MostPoints  = 100_000
+	MostThinned = 1_000_000
+)
+
+// Range says which points of a series are wanted.
+type Range struct {
+	From, To time.Time // both included; zero for no end
+	Last     int       // only the newest; 0 for as many as are given
+	Buckets  int       // thinned out to the outline of so many; 0 for all
+}
+
+// Points are points of one series in the order of their commits, wherever they rest. A
+// series that is not there has none.
+func (s *Store) Points(ctx context.Context, project, series int64, r Range) ([]client.Kept, error) {
+	points, err := s.pointsIn(ctx, project, series, r)
+	if err != nil {
+		return nil, err
+	}
+	if r.Buckets > 0 {
+		points = tile.Downsample(points, r.Buckets)
+	}
+	kept := make([]client.Kept, len(points))
+	reports := make([]int64, len(points))
+	for i, p := range points {
+		kept[i], reports[i] = keptOf(p), p.Report
+	}
+	commits, err := s.Commits(ctx, project, reports)
+	if err != nil {
+		return nil, err
+	}
+	for i := range kept {
+		kept[i].Commit = commits[kept[i].Report]
+	}
+	return kept, nil
+}
+
+// pointsIn reads what is hot and what rests in tiles in one round trip. Hot points come
+// first: what is compacted between the two is then seen twice, and not never.
+func (s *Store) pointsIn(ctx context.Context, project, series int64, r Range) ([]tile.Point, error) {
+	most := MostPoints
+	if r.Buckets > 0 {
+		most = MostThinned
+	}
+	last := min(r.Last, most)
+	if last <= 0 {
+		last = most
+	}
+	q := rangeQuery{project: project, series: series, from: r.From, to: r.To, last: last}
+	var cold, hot []tile.Point
+	err := s.readBatch(ctx, project, func(b *pgx.Batch) {
+		q.queueHot(b, &hot)
+		q.queueTiles(b, &cold)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("reading the points of series %d of project %d: %w", series, project, err)
+	}
+	points := q.cut(tile.Merge(cold, hot))
+	return points[max(0, len(points)-last):], nil
+}
+
+// Commits are those of reports. A report that is not there has none. What was asked for
+// before is remembered: a report never changes its commit, and the series of a suite
+// share their reports.
+func (s *Store) Commits(ctx context.Context, project int64, reports []int64) (map[int64]string, error) {
+	commits := make(map[int64]string, len(reports))
+	s.known.reports.get(len(reports), func(i int) reportKey { return reportKey{project, reports[i]} },
+		func(i int, sha string) { commits[reports[i]] = sha })
+	var unknown []int64
+	for _, id := range reports {
+		if _, ok := commits[id]; !ok {
+			unknown = append(unknown, id)
+		}
+	}
+	if len(unknown) == 0 {
+		return commits, nil
+	}
+	err := s.readBatch(ctx, project, func(b *pgx.Batch) {
+		b.Queue(`select id, sha from pawl.report where project_id = $1 and id = any($2)`, project, unknown).Query(func(rows pgx.Rows) error {
+			var id int64
+			var sha string
+			_, err := pgx.ForEachRow(rows, []any{&id, &sha}, func() error {
+				commits[id] = sha
+				s.known.reports.add(reportKey{project, id}, sha)
+				return nil
+			})
+			return err
+		})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("reading the commits of %d reports of project %d: %w", len(unknown), project, err)
+	}
+	return commits, nil
+}
+
+// PointsOf are all points of many series, for who looks at whole histories: without
+// commits, and in the form they rest in. A series without points is not in the answer.
+func (s *Store) PointsOf(ctx context.Context, project int64, series []int64) (map[int64][]tile.Point, error) {
+	var all map[int64][]tile.Point
+	err := s.inProject(ctx, project, func(tx pgx.Tx) (err error) {
+		all, err = pointsOf(ctx, tx, project, series)
+		return err
+	})
+	return all, err
+}
+
+// querier is a transaction, or what stands for one.
+type querier interface {
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+}
+
+// pointsOf is PointsOf for who has a transaction already; hot points first, as in pointsIn.
+func pointsOf(ctx context.Context, q querier, project int64, series []int64) (map[int64][]tile.Point, error) {
+	cold, hot := map[int64][]tile.Point{}, map[int64][]tile.Point{}
+	rows, err := q.Query(ctx, `select `+pointColumns+` from pawl.point where project_id = $1 and series_id = any($2) order by series_id, at, report_id`, project, series)
+	if err == nil {
+		err = eachPoint(rows, func(id int64, p tile.Point) { hot[id] = append(hot[id], p) })
+	}
+	if err == nil {
+		rows, err = q.Query(ctx, `select `+tileColumns+` from pawl.tile where project_id = $1 and series_id = any($2) order by series_id, first_at, first_report`, project, series)
+	}
+	if err == nil {
+		err = eachTile(rows, func(r resting, points []tile.Point) error {
+			cold[r.Series] = append(cold[r.Series], points...)
+			return nil
+		})
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading the points of %d series of project %d: %w", len(series), project, err)
+	}
+	for id, points := range hot {
+		cold[id] = tile.Merge(cold[id], points)
+	}
+	return cold, nil
+}
+
+// keptOf says a point in the words of the API.
+func keptOf(p tile.Point) client.Kept {
+	return client.Kept{
+		At: p.Time(), Report: p.Report, Value: p.Value, Low: p.Low, High: p.High, Spread: p.Spread, Rounds: int(p.Rounds),
+		Baseline: p.Baseline, Moved: p.Flags.Moved(), Trust: p.Flags.Trust(), Verdict: string(p.Flags.Verdict()),
+	}
+}
+
+// rangeQuery is which points of a series are read. Tiles are read whole, and cut after.
+type rangeQuery struct {
+	project, series int64
+	from, to        time.Time
+	last            int
+}
+
+func (q rangeQuery) cut(points []tile.Point) []tile.Point {
+	if !q.from.IsZero() {
+		i, _ := slices.BinarySearchFunc(points, q.from.UnixMicro(), func(p tile.Point, at int64) int { return sign(p.At - at) })
+		points = points[i:]
+	}
+	if !q.to.IsZero() {
+		i, _ := slices.BinarySearchFunc(points, q.to.UnixMicro(), func(p tile.Point, at int64) int {
+			if p.At <= at {
+				return -1
+			}
+			return 1
+		})
+		points = points[:i]
+	}
+	return points
+}
+
+func sign(n int64) int {
+	switch {
+	case n < 0:
+		return -1
+	case n > 0:
+		return 1
+	}
+	return 0
+}
+
+// queueTiles asks for tiles from the newest back, until they hold enough. Each holds at
+// least one point, so that the limit inside is never too small.
+func (q rangeQuery) queueTiles(b *pgx.Batch, into *[]tile.Point) {
+	const sql = `select ` + tileColumns + ` from (
+		select *, sum(n) over (order by first_at desc, first_report desc) - n as newer from pawl.tile
+		where project_id = $1 and series_id = $2 and first_at <= $4 and last_at >= $3
+		order by first_at desc, first_report desc limit $5) t
+		where newer < $5 order by first_at, first_report`
+	b.Queue(sql, q.project, q.series, endOr(q.from, pastEnd), endOr(q.to, futureEnd), q.last).Query(func(rows pgx.Rows) error {
+		return eachTile(rows, func(_ resting, points []tile.Point) error {
+			*into = append(*into, points...)
+			return nil
+		})
+	})
+}
+
+func (q rangeQuery) queueHot(b *pgx.Batch, into *[]tile.Point) {
+	const sql = `select ` + pointColumns + ` from pawl.point
+		where project_id = $1 and series_id = $2 and at >= $3 and at <= $4 order by at desc, report_id desc limit $5`
+	b.Queue(sql, q.project, q.series, endOr(q.from, pastEnd), endOr(q.to, futureEnd), q.last).Query(func(rows pgx.Rows) error {
+		err := eachPoint(rows, func(_ int64, p tile.Point) { *into = append(*into, p) })
+		slices.Reverse(*into)
+		return err
+	})
+}
+
+// What stands for no end: years that no commit has.
+var pastEnd, futureEnd = time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
+
+func endOr(t, end time.Time) time.Time {
+	if t.IsZero() {
+		return end
+	}
+	return t
+}

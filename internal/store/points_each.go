@@ -1,0 +1,82 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/goatnote-inc/pawl/client"
+	"github.com/goatnote-inc/pawl/internal/tile"
+)
+
+// eachPoints is how many points are handed on at once, at most: their commits are asked
+// for together.
+const eachPoints = 4096
+
+// EachPoint calls for all points of a project with their commits, series after series in
+// the order of their ids and some points of one series at a time, which are the callee's
+// until it returns. It holds as much for a billion points as for a thousand; what arrives
+// meanwhile may or may not be among them.
+func (s *Store) EachPoint(ctx context.Context, project int64, do func(client.Series, []client.Kept) error) error {
+	for after := int64(0); ; {
+		list, err := s.SeriesList(ctx, project, SeriesQuery{After: after})
+		if err != nil || len(list) == 0 {
+			return err
+		}
+		if err := s.pointsOfEach(ctx, project, list, do); err != nil {
+			return fmt.Errorf("reading the points of project %d: %w", project, err)
+		}
+		after = list[len(list)-1].ID
+	}
+}
+
+func (s *Store) pointsOfEach(ctx context.Context, project int64, list []client.Series, do func(client.Series, []client.Kept) error) error {
+	ids := make([]int64, len(list))
+	for i := range list {
+		ids[i] = list[i].ID
+	}
+	var held []client.Kept
+	at := 0 // whose points are held
+	hand := func() error {
+		if len(held) == 0 {
+			return nil
+		}
+		if err := s.nameCommits(ctx, project, held); err != nil {
+			return err
+		}
+		err := do(list[at], held)
+		held = held[:0]
+		return err
+	}
+	err := s.walk(ctx, project, ids, func(series int64, p tile.Point) error {
+		if series != ids[at] || len(held) == eachPoints {
+			if err := hand(); err != nil {
+				return err
+			}
+			for ids[at] != series { // walk keeps the order of ids
+				at++
+			}
+		}
+		held = append(held, keptOf(p))
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return hand()
+}
+
+// nameCommits says which commits points are of.
+func (s *Store) nameCommits(ctx context.Context, project int64, points []client.Kept) error {
+	reports := make([]int64, len(points))
+	for i := range points {
+		reports[i] = points[i].Report
+	}
+	commits, err := s.Commits(ctx, project, reports)
+	if err != nil {
+		return err
+	}
+	for i := range points {
+		points[i].Commit = commits[points[i].Report]
+	}
+	return nil
+}

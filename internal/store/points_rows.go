@@ -1,0 +1,120 @@
+package store
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/goatnote-inc/pawl/internal/tile"
+)
+
+// pointColumns and tileColumns are what eachPoint and eachTile read.
+const (
+	pointColumns = `series_id, at, report_id, value, low, high, spread, baseline, rounds, flags`
+	tileColumns  = `series_id, first_at, first_report, last_at, n, version, crc, data`
+)
+
+// eachPoint calls for every hot row. A page of a long history has ten thousand of them, so
+// the columns are taken as they come over the wire; Scan takes ten times as long.
+func eachPoint(rows pgx.Rows, do func(series int64, p tile.Point)) error {
+	defer rows.Close()
+	sizes := [...]int{8, 8, 8, 4, 4, 4, 4, 4, 4, 2} // of pointColumns
+	for rows.Next() {
+		v := rows.RawValues()
+		for i, size := range sizes {
+			if len(v) != len(sizes) || len(v[i]) != size {
+				return fmt.Errorf("a point came with columns of other sizes than %v", sizes)
+			}
+		}
+		number := func(i int) float32 { return math.Float32frombits(binary.BigEndian.Uint32(v[i])) }
+		do(int64(binary.BigEndian.Uint64(v[0])), tile.Point{
+			At: int64(binary.BigEndian.Uint64(v[1])) + epoch, Report: int64(binary.BigEndian.Uint64(v[2])),
+			Value: number(3), Low: number(4), High: number(5), Spread: number(6), Baseline: number(7),
+			Rounds: int32(binary.BigEndian.Uint32(v[8])), Flags: tile.Flags(binary.BigEndian.Uint16(v[9])),
+		})
+	}
+	return rows.Err()
+}
+
+// epoch is when PostgreSQL's times begin, in microseconds of Unix.
+var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro()
+
+// resting is a tile as its row says it.
+type resting struct {
+	Series      int64
+	FirstAt     time.Time
+	FirstReport int64
+	LastAt      time.Time
+	N, Version  int16
+	CRC         int64
+	Data        []byte
+}
+
+// eachTile calls for every tile with its points. One that is not what was written is an
+// error, never fewer points.
+func eachTile(rows pgx.Rows, do func(r resting, points []tile.Point) error) error {
+	return eachResting(rows, func(r resting) error {
+		points, err := r.open()
+		if err != nil {
+			return err
+		}
+		return do(r, points)
+	})
+}
+
+// eachResting is eachTile for who wants to open tiles, or not, himself. Data is only
+// there during the call.
+func eachResting(rows pgx.Rows, do func(r resting) error) error {
+	defer rows.Close()
+	for rows.Next() {
+		var r resting
+		if err := rows.Scan(&r.Series, &r.FirstAt, &r.FirstReport, &r.LastAt, &r.N, &r.Version, &r.CRC, (*pgtype.DriverBytes)(&r.Data)); err != nil {
+			return err
+		}
+		if err := do(r); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// ErrDamaged says that a tile is not what was written.
+var ErrDamaged = errors.New("it is damaged: restore it from a backup (pawld fsck lists all)")
+
+// open checks a tile against its row and unpacks it.
+func (r resting) open() ([]tile.Point, error) {
+	fail := func(format string, args ...any) error {
+		return fmt.Errorf("the tile of series %d from %s: "+format+"; %w", append(append([]any{r.Series, r.FirstAt.UTC().Format(time.RFC3339)}, args...), ErrDamaged)...)
+	}
+	if sum := tile.Sum(r.Data); int64(sum) != r.CRC {
+		return nil, fail("its checksum is %08x and should be %08x", sum, r.CRC)
+	}
+	points, err := tile.Decode(r.Data)
+	if err != nil {
+		return nil, fail("%v", err)
+	}
+	first, last := points[0], points[len(points)-1]
+	if len(points) != int(r.N) || first.At != r.FirstAt.UnixMicro() || first.Report != r.FirstReport || last.At != r.LastAt.UnixMicro() {
+		return nil, fail("it holds %d points from %d to %d, and its row says %d from %d to %d",
+			len(points), first.At, last.At, r.N, r.FirstAt.UnixMicro(), r.LastAt.UnixMicro())
+	}
+	return points, nil
+}
+
+// rest packs points into the row of a tile.
+func rest(series int64, points []tile.Point) (resting, error) {
+	data, err := tile.Encode(points)
+	if err != nil {
+		return resting{}, fmt.Errorf("packing %d points of series %d: %w", len(points), series, err)
+	}
+	first, last := points[0], points[len(points)-1]
+	return resting{
+		Series: series, FirstAt: first.Time(), FirstReport: first.Report, LastAt: last.Time(),
+		N: int16(len(points)), Version: tile.Version, CRC: int64(tile.Sum(data)), Data: data,
+	}, nil
+}

@@ -1,0 +1,163 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/goatnote-inc/pawl/client"
+)
+
+// quotas are sums of what projects used, as of a moment ago: counting anew for every
+// report would cost more than the report. Several servers of one database may together
+// go over a quota by what each takes between two looks.
+type quotas struct {
+	mu   sync.Mutex
+	used map[share]*used
+}
+
+// share is what is counted together: all of a project, or what its forks sent.
+type share struct {
+	project int64
+	forks   bool
+}
+
+type used struct {
+	settings      Settings
+	points, bytes int64
+	day           time.Time
+	asOf          time.Time
+}
+
+const (
+	quotaAge  = 10 * time.Second
+	quotaMost = 10_000 // projects remembered
+)
+
+func newQuotas() *quotas { return &quotas{used: map[share]*used{}} }
+
+// What forks may send to a project that says nothing of it: enough for a busy day of pull
+// requests, and far from filling a disk. Of a quota of the project they have a quarter.
+const (
+	forkPointsADay = 500_000
+	forkBlobBytes  = 2 << 30
+	forkSeries     = 50_000
+	forkShare      = 4
+)
+
+// forks is what forks may have of something.
+func forks(said, quota, otherwise int64) int64 {
+	switch {
+	case said > 0:
+		return said
+	case quota > 0:
+		return min(quota/forkShare, otherwise)
+	default:
+		return otherwise
+	}
+}
+
+// room says [QuotaError] when so many more points or bytes would be too many.
+func (q *quotas) room(ctx context.Context, s *Store, project int64, lane client.Lane, points, bytes int64) error {
+	if err := q.fits(ctx, s, share{project, false}, points, bytes); err != nil || lane != client.Fork {
+		return err
+	}
+	return q.fits(ctx, s, share{project, true}, points, bytes)
+}
+
+func (q *quotas) fits(ctx context.Context, s *Store, of share, points, bytes int64) error {
+	u, err := q.of(ctx, s, of)
+	if err != nil {
+		return err
+	}
+	mostPoints, mostBytes, whose := u.settings.PointsADay, u.settings.BlobBytes, ""
+	if of.forks {
+		mostPoints = forks(u.settings.ForkPointsADay, mostPoints, forkPointsADay)
+		mostBytes, whose = forks(u.settings.ForkBlobBytes, mostBytes, forkBlobBytes), " of forks"
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	switch {
+	case mostPoints > 0 && points > 0 && u.points+points > mostPoints:
+		return &QuotaError{"points a day" + whose, mostPoints}
+	case mostBytes > 0 && bytes > 0 && u.bytes+bytes > mostBytes:
+		return &QuotaError{"bytes of blobs" + whose, mostBytes}
+	}
+	return nil
+}
+
+// settings are those of a project, as of a moment ago.
+func (q *quotas) settings(ctx context.Context, s *Store, project int64) (Settings, error) {
+	u, err := q.of(ctx, s, share{project, false})
+	if err != nil {
+		return Settings{}, err
+	}
+	return u.settings, nil
+}
+
+func (q *quotas) of(ctx context.Context, s *Store, of share) (*used, error) {
+	now := s.now()
+	day := now.UTC().Truncate(24 * time.Hour)
+	q.mu.Lock()
+	u := q.used[of]
+	q.mu.Unlock()
+	if u != nil && u.day.Equal(day) && now.Sub(u.asOf) < quotaAge {
+		return u, nil
+	}
+	fresh, err := s.countUsed(ctx, of, day)
+	if err != nil {
+		return nil, err
+	}
+	fresh.day, fresh.asOf = day, now
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.used) >= quotaMost {
+		clear(q.used)
+	}
+	q.used[of] = fresh
+	return fresh, nil
+}
+
+// add counts what was just kept.
+func (q *quotas) add(project int64, lane client.Lane, points, bytes int64) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, forks := range []bool{false, true} {
+		if u := q.used[share{project, forks}]; u != nil && (!forks || lane == client.Fork) {
+			u.points += points
+			u.bytes += bytes
+		}
+	}
+}
+
+func (q *quotas) forget(project int64) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	delete(q.used, share{project, false})
+	delete(q.used, share{project, true})
+}
+
+// countUsed sums only what a quota asks for. What forks sent has indexes of its own.
+func (s *Store) countUsed(ctx context.Context, of share, day time.Time) (*used, error) {
+	u := &used{}
+	var text []byte
+	sums := `
+		  case when p.settings ? 'points_a_day' then (select coalesce(sum(points), 0) from pawl.report where project_id = $1 and received >= $2) else 0 end,
+		  case when p.settings ? 'blob_bytes' then (select coalesce(sum(size), 0) from pawl.blob where project_id = $1) else 0 end`
+	if of.forks {
+		sums = `
+		  (select coalesce(sum(points), 0) from pawl.report where project_id = $1 and received >= $2 and lane = 2),
+		  (select coalesce(sum(size), 0) from pawl.blob where project_id = $1 and fork)`
+	}
+	err := s.of(of.project).QueryRow(ctx, `select p.settings,`+sums+` from pawl.project p where p.id = $1 and p.deleting is null`, of.project, day).
+		Scan(&text, &u.points, &u.bytes)
+	if err != nil {
+		return nil, fmt.Errorf("counting what project %d used: %w", of.project, found(err))
+	}
+	if err := json.Unmarshal(text, &u.settings); err != nil {
+		return nil, fmt.Errorf("settings of project %d: %w", of.project, err)
+	}
+	return u, nil
+}

@@ -1,0 +1,180 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// nameProject says for the rest of a transaction whose rows there are. It is forgotten with the
+// transaction: a pooled connection keeps no memory of whom it served.
+const nameProject = `select set_config('pawl.project', $1, true)`
+
+// inProject runs a transaction that sees and writes rows of one project only. It is for
+// several statements that belong together; one alone goes through [Store.of].
+func (s *Store) inProject(ctx context.Context, project int64, do func(tx pgx.Tx) error) error {
+	return s.inProjectWith(ctx, project, "", do)
+}
+
+// inProjectWith begins with more statements, in the same round trip. Settings are set and not
+// selected: a select is planned, which costs more than the rest.
+func (s *Store) inProjectWith(ctx context.Context, project int64, more string, do func(tx pgx.Tx) error) error {
+	if s.tx != nil {
+		return s.joined(project, more, do)
+	}
+	begin := fmt.Sprintf("begin; set local pawl.project = '%d'%s", project, more)
+	tx, err := s.pool.BeginTx(ctx, pgx.TxOptions{BeginQuery: begin})
+	if err != nil {
+		return fmt.Errorf("beginning a transaction of project %d: %w", project, err)
+	}
+	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }() // nothing, after a commit
+	if err := do(tx); err != nil {
+		return err
+	}
+	return tx.Commit(ctx)
+}
+
+// joined makes what would be a transaction a part of the deed that is under way.
+func (s *Store) joined(project int64, more string, do func(tx pgx.Tx) error) error {
+	if project != s.within || more != "" {
+		return fmt.Errorf("a deed in project %d cannot hold one in project %d", s.within, project)
+	}
+	return do(s.tx)
+}
+
+// of is a view of the database that has rows of one project only. Every statement is a
+// transaction of its own, and one round trip: it is sent together with the project's
+// name, and what is sent together is one transaction. It is what package db's queries
+// run on.
+func (s *Store) of(project int64) view {
+	return view{s, "pawl.project", project}
+}
+
+// view names something (a project, an account) before each statement.
+type view struct {
+	s       *Store
+	setting string
+	id      int64
+}
+
+// readBatch sends all queries of a batch in one round trip, as one transaction of one
+// project. The callbacks of the batch's queries have run when it returns.
+func (s *Store) readBatch(ctx context.Context, project int64, fill func(b *pgx.Batch)) error {
+	b := &pgx.Batch{}
+	b.Queue(nameProject, strconv.FormatInt(project, 10))
+	fill(b)
+	return s.sendBatch(ctx, b).Close()
+}
+
+func (s *Store) sendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults {
+	if s.tx != nil {
+		return s.tx.SendBatch(ctx, b)
+	}
+	return s.pool.SendBatch(ctx, b)
+}
+
+func (v view) send(ctx context.Context, sql string, args []any) (pgx.BatchResults, error) {
+	if v.s.tx != nil && (v.setting != "pawl.project" || v.id != v.s.within) {
+		return nil, fmt.Errorf("a deed in project %d cannot ask for %s %d", v.s.within, v.setting, v.id)
+	}
+	b := &pgx.Batch{}
+	b.Queue(`select set_config($1, $2, true)`, v.setting, strconv.FormatInt(v.id, 10))
+	b.Queue(sql, args...)
+	results := v.s.sendBatch(ctx, b)
+	if _, err := results.Exec(); err != nil {
+		return nil, errors.Join(err, results.Close())
+	}
+	return results, nil
+}
+
+// Exec implements db.DBTX.
+func (v view) Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error) {
+	results, err := v.send(ctx, sql, args)
+	if err != nil {
+		return pgconn.CommandTag{}, err
+	}
+	tag, err := results.Exec()
+	if closing := results.Close(); err == nil {
+		err = closing
+	}
+	return tag, err
+}
+
+// Query implements db.DBTX.
+func (v view) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error) {
+	results, err := v.send(ctx, sql, args)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := results.Query()
+	if err != nil {
+		return nil, errors.Join(err, results.Close())
+	}
+	return &scopedRows{Rows: rows, results: results}, nil
+}
+
+// QueryRow implements db.DBTX.
+func (v view) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row {
+	rows, err := v.Query(ctx, sql, args...)
+	return scopedRow{rows, err}
+}
+
+// scopedRows gives the connection back with the last row.
+type scopedRows struct {
+	pgx.Rows
+	results pgx.BatchResults
+	closed  bool
+	err     error
+}
+
+func (r *scopedRows) Next() bool {
+	more := r.Rows.Next()
+	if !more {
+		r.Close()
+	}
+	return more
+}
+
+func (r *scopedRows) Close() {
+	if r.closed {
+		return
+	}
+	r.closed = true
+	r.Rows.Close()
+	// A statement that fails late, or a commit that does, is told by the batch only.
+	r.err = r.results.Close()
+}
+
+func (r *scopedRows) Err() error {
+	if err := r.Rows.Err(); err != nil {
+		return err
+	}
+	return r.err
+}
+
+type scopedRow struct {
+	rows pgx.Rows
+	err  error
+}
+
+func (r scopedRow) Scan(dest ...any) error {
+	if r.err != nil {
+		return r.err
+	}
+	defer r.rows.Close()
+	if !r.rows.Next() {
+		if err := r.rows.Err(); err != nil {
+			return err
+		}
+		return pgx.ErrNoRows
+	}
+	if err := r.rows.Scan(dest...); err != nil {
+		return err
+	}
+	r.rows.Close()
+	return r.rows.Err()
+}

@@ -1,0 +1,134 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/goatnote-inc/pawl/client"
+)
+
+// MostListed is how long a list is at most; the next part of it is asked for by what the
+// last one ended with.
+const MostListed = 1000
+
+// SeriesQuery says which series are listed. What is empty does not narrow.
+type SeriesQuery struct {
+	Suite   string
+	Testbed int64
+	Lane    client.Lane
+	Text    string // words that must all be in the name, the suite or the implementation, in whatever case of letters
+	After   int64  // the last id of the list before
+	Limit   int    // 0 for MostListed
+}
+
+// seriesColumns are what scanSeries reads; the query names the tables s and t.
+const (
+	seriesColumns = `s.id, s.benchmark, s.config, s.cache, s.metric, s.implementation, s.name, s.suite, s.testbed_id, s.lane, s.unit, s.better,
+		s.path, s.owners, s.created, coalesce(t.points, 0), coalesce(t.last, 0), t.last_at, coalesce(t.noise, 0), coalesce(t.two_speeds, false)`
+	seriesTables = `pawl.series s left join pawl.trend_state t on t.project_id = s.project_id and t.series_id = s.id`
+)
+
+// SeriesList lists series in the order of their ids.
+func (s *Store) SeriesList(ctx context.Context, project int64, q SeriesQuery) ([]client.Series, error) {
+	where := conditions{args: []any{project, q.After}}
+	if q.Suite != "" {
+		where.add("s.suite = $%d", q.Suite)
+	}
+	if q.Testbed != 0 {
+		where.add("s.testbed_id = $%d", q.Testbed)
+	}
+	if q.Lane != "" {
+		n, err := laneNumber(q.Lane)
+		if err != nil {
+			return nil, err
+		}
+		where.add("s.lane = $%d", n)
+	}
+	if list := words(q.Text); len(list) > 0 {
+		where.add(searched("s.")+" like all ($%d)", list)
+	}
+	sql := `select ` + seriesColumns + ` from ` + seriesTables + ` where s.project_id = $1 and s.id > $2` + where.String() + ` order by s.id limit ` + limit(q.Limit)
+	list, err := listOf(ctx, s, project, scanSeries, sql, where.args...)
+	if err != nil {
+		return nil, fmt.Errorf("listing the series of project %d: %w", project, err)
+	}
+	return list, nil
+}
+
+// SeriesByID is one series, or ErrNotFound.
+func (s *Store) SeriesByID(ctx context.Context, project, id int64) (client.Series, error) {
+	one, err := s.seriesByIDs(ctx, project, []int64{id})
+	if err != nil {
+		return client.Series{}, err
+	}
+	if len(one) == 0 {
+		return client.Series{}, fmt.Errorf("series %d of project %d: %w", id, project, ErrNotFound)
+	}
+	return one[0], nil
+}
+
+// seriesByIDs are those that are there, in the order of their ids.
+func (s *Store) seriesByIDs(ctx context.Context, project int64, ids []int64) ([]client.Series, error) {
+	list, err := listOf(ctx, s, project, scanSeries,
+		`select `+seriesColumns+` from `+seriesTables+` where s.project_id = $1 and s.id = any($2) order by s.id`, project, ids)
+	if err != nil {
+		return nil, fmt.Errorf("reading %d series of project %d: %w", len(ids), project, err)
+	}
+	return list, nil
+}
+
+// Suites are the names of the suites that were ever reported, in order. Each costs one
+// look into an index, however many series it has.
+func (s *Store) Suites(ctx context.Context, project int64) ([]string, error) {
+	const sql = `with recursive suites as (
+		(select suite from pawl.series where project_id = $1 order by suite limit 1)
+		union all
+		select (select s.suite from pawl.series s where s.project_id = $1 and s.suite > suites.suite order by s.suite limit 1)
+		from suites where suites.suite is not null)
+		select suite from suites where suite is not null limit 1000`
+	list, err := listOf(ctx, s, project, pgx.RowTo[string], sql, project)
+	if err != nil {
+		return nil, fmt.Errorf("listing the suites of project %d: %w", project, err)
+	}
+	return list, nil
+}
+
+func scanSeries(row pgx.CollectableRow) (client.Series, error) {
+	var s client.Series
+	var lane int16
+	var last, noise float32
+	var at *time.Time
+	err := row.Scan(&s.ID, &s.Benchmark, &s.Config, &s.Cache, &s.Metric, &s.Implementation, &s.Name, &s.Suite, &s.Testbed, &lane, &s.Unit, &s.Better,
+		&s.Path, &s.Owners, &s.Created, &s.Points, &last, &at, &noise, &s.TwoSpeeds)
+	s.Lane, s.Last, s.Noise = laneName(lane), float64(last), float64(noise)
+	s.Created, s.LastAt = s.Created.UTC(), timeOr(at)
+	return s, err
+}
+
+// searched is the text of a series that is looked through. Letters beyond ASCII are taken
+// as they are: to know their case takes ten times as long, and names of kernels have none.
+func searched(table string) string {
+	return `lower((` + table + `name || ' ' || ` + table + `suite || ' ' || ` + table + `implementation) collate "C")`
+}
+
+// words of a search, each as a pattern for what is in small letters. A few are enough.
+func words(text string) []string {
+	var list []string
+	for w := range strings.FieldsSeq(text) {
+		if len(list) < 8 && len(w) <= 200 {
+			list = append(list, "%"+strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(strings.Map(small, w))+"%")
+		}
+	}
+	return list
+}
+
+func small(r rune) rune {
+	if 'A' <= r && r <= 'Z' {
+		return r + 'a' - 'A'
+	}
+	return r
+}

@@ -1,0 +1,75 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/goatnote-inc/pawl/client"
+)
+
+// Testbeds are all of a project, the one seen first at the beginning.
+func (s *Store) Testbeds(ctx context.Context, project int64) ([]client.Testbed, error) {
+	list, err := listOf(ctx, s, project, scanTestbed, `select `+testbedSelect+` where project_id = $1 order by id limit `+limit(0), project)
+	if err != nil {
+		return nil, fmt.Errorf("listing the testbeds of project %d: %w", project, err)
+	}
+	return list, nil
+}
+
+// Testbed is one of a project, or ErrNotFound.
+func (s *Store) Testbed(ctx context.Context, project, id int64) (client.Testbed, error) {
+	list, err := listOf(ctx, s, project, scanTestbed, `select `+testbedSelect+` where project_id = $1 and id = $2`, project, id)
+	if err == nil && len(list) == 0 {
+		err = ErrNotFound
+	}
+	if err != nil {
+		return client.Testbed{}, fmt.Errorf("testbed %d of project %d: %w", id, project, err)
+	}
+	return list[0], nil
+}
+
+// testbedSelect says of a testbed that it was first seen when it was first measured on: the
+// history of years may be sent in a day. When a fork says it measured is only its word.
+const testbedSelect = `id, key, facts, timer, least(first, (select min(measured) from pawl.report
+	where report.project_id = testbed.project_id and report.testbed_id = testbed.id and lane <> 2)) from pawl.testbed`
+
+func scanTestbed(row pgx.CollectableRow) (client.Testbed, error) {
+	var t client.Testbed
+	err := row.Scan(&t.ID, &t.Key, &t.Facts, &t.Timer, &t.First)
+	t.First = t.First.UTC()
+	return t, err
+}
+
+// Checkup is how a device was during one run.
+type Checkup struct {
+	Run      int64         `json:"run"`
+	Measured time.Time     `json:"measured"`
+	Commit   string        `json:"commit"`
+	Suite    string        `json:"suite"`
+	Lane     client.Lane   `json:"lane"`
+	Health   client.Health `json:"health"`
+}
+
+// TestbedHistory is how a testbed was during its runs since a time, the newest of them,
+// the oldest first. It goes by when was measured: a device knows nothing of commits.
+func (s *Store) TestbedHistory(ctx context.Context, project, id int64, since time.Time, most int) ([]Checkup, error) {
+	list, err := listOf(ctx, s, project, scanCheckup, `select id, measured, sha, suite, lane, health from pawl.report
+		where project_id = $1 and testbed_id = $2 and measured >= $3 order by measured desc, id desc limit `+limit(most), project, id, endOr(since, pastEnd))
+	if err != nil {
+		return nil, fmt.Errorf("reading the history of testbed %d of project %d: %w", id, project, err)
+	}
+	slices.Reverse(list)
+	return list, nil
+}
+
+func scanCheckup(row pgx.CollectableRow) (Checkup, error) {
+	var c Checkup
+	var lane int16
+	err := row.Scan(&c.Run, &c.Measured, &c.Commit, &c.Suite, &lane, &c.Health)
+	c.Measured, c.Lane = c.Measured.UTC(), laneName(lane)
+	return c, err
+}

@@ -1,0 +1,42 @@
+// Package tiletest makes histories as devices give them, for tests and labs of what
+// keeps points.
+package tiletest
+
+import (
+	"math"
+	"math/rand/v2"
+	"time"
+
+	"github.com/goatnote-inc/pawl/internal/tile"
+	"github.com/goatnote-inc/pawl/measure"
+	"github.com/goatnote-inc/pawl/ratchet"
+)
+
+// History is a believable series: 1 % of noise, a commit every few hours from the
+// beginning of 2026 on, a better level now and then, every column in use.
+func History(n int, seed uint64) []tile.Point {
+	rng := rand.New(rand.NewPCG(seed, 1))
+	at := time.Date(2026, 1, 5, 9, 0, 0, 0, time.UTC)
+	report, level := int64(1_000_000), 50_000*math.Exp(rng.NormFloat64())
+	baseline := level
+	points := make([]tile.Point, n)
+	for i := range points {
+		at = at.Add(time.Duration(rng.ExpFloat64()*4*3600) * time.Second)
+		report += 1 + rng.Int64N(300)
+		verdict, moved := ratchet.Maintained, false
+		if rng.IntN(60) == 0 {
+			level *= 1 - 0.05*rng.Float64()
+			baseline, verdict, moved = level, ratchet.Improvement, true
+		}
+		value := level * (1 + 0.01*rng.NormFloat64())
+		half := value * 0.005 * (1 + 0.3*math.Abs(rng.NormFloat64()))
+		flags, _ := tile.Pack(measure.Trusted, verdict, moved)
+		points[i] = tile.Point{
+			At: at.UnixMicro(), Report: report,
+			Value: float32(value), Low: float32(value - half*(0.8+0.4*rng.Float64())), High: float32(value + half*(0.8+0.4*rng.Float64())),
+			Spread: float32(0.01 * math.Exp(0.3*rng.NormFloat64())), Baseline: float32(baseline),
+			Rounds: 10 + int32(rng.IntN(3))*5, Flags: flags,
+		}
+	}
+	return points
+}
