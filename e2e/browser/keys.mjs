@@ -1,0 +1,110 @@
+// What one does on a page: search, keys, light and dark, a chart by hand and by keyboard,
+// a map by arrows.
+import { ask, check, watched } from "./browser.mjs";
+
+export const keys = async (browser) => {
+  const { context, page, problems } = await watched(browser, { viewport: { width: 1280, height: 900 }, colorScheme: "light" });
+  const found = [];
+  const step = async (name, do_) => {
+    problems.length = 0;
+    const want = (ok, text) => { if (!ok) problems.push(text); };
+    try { await do_(want); } catch (e) { problems.push(String(e)); }
+    found.push({ name, problems: [...problems] });
+  };
+  const text = (selector) => page.locator(selector).innerText();
+
+  await step("keys and their list", async (want) => {
+    await page.goto(`${ask.url}/p/kernels`);
+    await page.keyboard.press("?");
+    want(await page.locator("#keys").isVisible(), "? does not show the keys");
+    await check(page, problems);
+    await page.keyboard.press("Escape");
+    want(!(await page.locator("#keys").isVisible()), "Escape does not close them");
+    await page.keyboard.press("/");
+    want(await page.evaluate(() => document.activeElement.id === "find"), "/ does not lead to the search");
+    await page.keyboard.type("flash_fwd");
+    await Promise.all([page.waitForURL(/search\?q=flash_fwd/), page.keyboard.press("Enter")]);
+    want((await page.locator(".hits a").count()) > 0, "the search finds nothing");
+    await page.goto(`${ask.url}/p/kernels`);
+    await page.keyboard.press("g");
+    await Promise.all([page.waitForURL(/\/events$/), page.keyboard.press("e")]);
+  });
+
+  await step("skip link and focus", async (want) => {
+    await page.goto(`${ask.url}/p/kernels`);
+    await page.keyboard.press("Tab");
+    want(await page.evaluate(() => document.activeElement.className === "skip" && document.activeElement.getBoundingClientRect().left >= 0), "the first Tab does not show the skip link");
+    await page.keyboard.press("Tab");
+    want(await page.evaluate(() => getComputedStyle(document.activeElement).outlineStyle !== "none"), "focus is not seen");
+  });
+
+  await step("light and dark by choice", async (want) => {
+    await page.goto(`${ask.url}/p/kernels`);
+    const before = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+    await page.click("#theme");
+    const after = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+    want(before !== after, "the button changes nothing");
+    await page.reload();
+    want((await page.evaluate(() => getComputedStyle(document.body).backgroundColor)) === after, "the choice is not kept");
+    await check(page, problems);
+    await page.click("#theme");
+  });
+
+  const shown = () => text("#point");
+  await step("a chart by keyboard", async (want) => {
+    await page.goto(`${ask.url}${ask.series}`);
+    await page.waitForSelector("#chart canvas");
+    await page.focus("#chart");
+    await page.keyboard.press("End");
+    const last = await shown();
+    await page.keyboard.press("ArrowLeft");
+    const before = await shown();
+    want(last !== before, `ArrowLeft shows the same point: ${last}`);
+    await page.keyboard.press("Enter");
+    for (let i = 0; i < 5; i++) await page.keyboard.press("ArrowLeft");
+    await page.keyboard.press("Enter");
+    want((await page.locator("#pins a").count()) === 1, "two pins give no comparison");
+    await page.keyboard.press("+");
+    await page.waitForFunction(() => new URL(location.href).searchParams.has("from"));
+    await page.keyboard.press("Escape");
+    await page.waitForFunction(() => !new URL(location.href).searchParams.has("from"));
+    want((await page.locator("#pins a").count()) === 0, "Escape does not unpin");
+  });
+
+  await step("a chart by hand", async (want) => {
+    await page.goto(`${ask.url}${ask.series}`);
+    await page.waitForSelector("#chart canvas");
+    const box = await page.locator("#chart .u-over").boundingBox();
+    const at = (share) => [box.x + box.width * share, box.y + box.height / 2];
+    await page.mouse.move(...at(0.2));
+    const one = await shown();
+    await page.mouse.move(...at(0.8));
+    want(one !== (await shown()), "hovering shows the same point everywhere");
+    await page.mouse.click(...at(0.2));
+    await page.mouse.click(...at(0.8));
+    const href = await page.locator("#pins a").getAttribute("href");
+    await page.mouse.move(...at(0.4));
+    await page.mouse.down();
+    await page.mouse.move(...at(0.6), { steps: 5 });
+    await page.mouse.up();
+    await page.waitForFunction(() => new URL(location.href).searchParams.has("from"));
+    const permalink = page.url();
+    await page.goto(permalink);
+    await page.waitForSelector("#chart canvas");
+    await page.goto(ask.url + href);
+    want((await text("h1")).startsWith("Two points"), `the comparison is ${await text("h1")}`);
+    await check(page, problems);
+  });
+
+  await step("a map by arrows", async (want) => {
+    await page.goto(`${ask.url}/p/kernels/suites/attention`);
+    await page.locator("#heat a[tabindex='0']").focus();
+    await page.keyboard.press("ArrowLeft");
+    const one = await text("#cell");
+    await page.keyboard.press("ArrowDown");
+    want(one !== (await text("#cell")) && one !== "", "arrows do not lead from cell to cell");
+  });
+
+  await context.close();
+  return found;
+};

@@ -1,0 +1,105 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/pprof"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// admin is what the operator asks: on a socket of the machine's own, never on the public
+// port.
+func admin(m *metrics, h *health, level *slog.LevelVar, log *slog.Logger) http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", m.handler())
+	mux.HandleFunc("GET /livez", h.livez)
+	mux.HandleFunc("GET /readyz", h.readyz)
+	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
+	mux.HandleFunc("GET /debug/pprof/cmdline", pprof.Cmdline)
+	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
+	mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
+	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
+	mux.HandleFunc("GET /log/level", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintln(w, strings.ToLower(level.Level().String()))
+	})
+	mux.HandleFunc("PUT /log/level", func(w http.ResponseWriter, r *http.Request) {
+		text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 64))
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		l, err := parseLevel(strings.TrimSpace(string(text)))
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		level.Set(l)
+		log.Warn("the level of the log was changed", "level", l.String())
+		w.WriteHeader(http.StatusNoContent)
+	})
+	return mux
+}
+
+// listenAdmin opens the admin listener; nil where there shall be none. The socket is for
+// the user that runs pawld alone.
+func listenAdmin(ctx context.Context, text string) (net.Listener, error) {
+	address, err := adminAddress(text)
+	if err != nil || address == nil {
+		return nil, err
+	}
+	var lc net.ListenConfig
+	path, isSocket := strings.CutPrefix(text, "unix:")
+	if !isSocket {
+		l, err := lc.Listen(ctx, "tcp", text)
+		if err != nil {
+			return nil, fmt.Errorf("listening for the operator (admin.listen): %w", err)
+		}
+		return l, nil
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, fmt.Errorf("making the folder of the admin socket (admin.listen): %w", err)
+	}
+	if err := clearSocket(ctx, path); err != nil {
+		return nil, err
+	}
+	l, err := lc.Listen(ctx, "unix", path)
+	if err != nil {
+		return nil, fmt.Errorf("listening for the operator (admin.listen): %w", err)
+	}
+	if err := os.Chmod(path, 0o600); err != nil {
+		return nil, errors.Join(fmt.Errorf("closing the admin socket to others: %w", err), l.Close())
+	}
+	return l, nil
+}
+
+// clearSocket removes a socket that nobody listens on: what a killed server leaves.
+func clearSocket(ctx context.Context, path string) error {
+	info, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("looking at the admin socket: %w", err)
+	}
+	if info.Mode()&fs.ModeSocket == 0 {
+		return fmt.Errorf("admin.listen: %s is there and is no socket", path)
+	}
+	d := net.Dialer{Timeout: time.Second}
+	if conn, err := d.DialContext(ctx, "unix", path); err == nil {
+		_ = conn.Close()
+		return fmt.Errorf("admin.listen: another pawld listens on %s", path)
+	}
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("removing a dead admin socket: %w", err)
+	}
+	return nil
+}

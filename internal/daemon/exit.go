@@ -1,0 +1,48 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+)
+
+// The exit codes, those of pawl. docs/reference/exit-codes.md explains them.
+const (
+	exitYes         = 0
+	exitNo          = 1 // a check says no: fsck
+	exitCannot      = 3 // the environment cannot do what was asked
+	exitUsage       = 4 // the user's input is wrong
+	exitInterrupted = 5
+)
+
+var (
+	errInterrupted = errors.New("interrupted")
+	// errSaid is wrapped by errors of which the user has been told already.
+	errSaid = errors.New("already said")
+)
+
+// usageError is a mistake in the command line or in the settings.
+type usageError struct{ error }
+
+func (e usageError) Unwrap() error { return e.error }
+
+// noError is a check that says no.
+type noError struct{ error }
+
+func (e noError) Unwrap() error { return e.error }
+
+// exitCode is the one place where an error becomes a number.
+func exitCode(ctx context.Context, err error) int {
+	if err == nil {
+		return exitYes
+	}
+	if _, ok := errors.AsType[noError](err); ok {
+		return exitNo
+	}
+	if _, ok := errors.AsType[usageError](err); ok {
+		return exitUsage
+	}
+	if errors.Is(context.Cause(ctx), errInterrupted) {
+		return exitInterrupted
+	}
+	return exitCannot
+}

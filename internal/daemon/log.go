@@ -1,0 +1,26 @@
+package daemon
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+)
+
+// newLog writes one JSON object a line. The level can be changed while it runs.
+func newLog(w io.Writer, level *slog.LevelVar) *slog.Logger {
+	return slog.New(tracedLog{slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level})})
+}
+
+func parseLevel(text string) (slog.Level, error) {
+	switch text {
+	case "debug":
+		return slog.LevelDebug, nil
+	case "info":
+		return slog.LevelInfo, nil
+	case "warn":
+		return slog.LevelWarn, nil
+	case "error":
+		return slog.LevelError, nil
+	}
+	return 0, fmt.Errorf("%q is none of debug, info, warn and error", text)
+}

@@ -1,0 +1,240 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/goatnote-inc/pawl/internal/store"
+)
+
+func (s *Server) listKeys(w http.ResponseWriter, r *http.Request, p store.Project) error {
+	keys, err := s.store.Keys(r.Context(), p.ID)
+	if err != nil {
+		return err
+	}
+	return show(w, r, whole(keys))
+}
+
+// whole is a list that is never long: what people make by hand.
+func whole[T any](items []T) page[T] {
+	if items == nil {
+		items = []T{}
+	}
+	return page[T]{Items: items}
+}
+
+type newKey struct {
+	Name    string        `json:"name"`
+	Scopes  []store.Scope `json:"scopes"`
+	Expires *time.Time    `json:"expires"`
+}
+
+// keyMade is the only answer that ever holds a key.
+type keyMade struct {
+	store.Key
+	Text string `json:"key"`
+}
+
+func (s *Server) postKey(w http.ResponseWriter, r *http.Request, p store.Project) error {
+	var in newKey
+	if err := readDocument(w, r, &in); err != nil {
+		return err
+	}
+	switch {
+	case in.Name == "" || len(in.Name) > 100 || !isText(in.Name):
+		return badRequest("name: want 1 to 100 bytes that say where the key is used")
+	case len(in.Scopes) == 0 || len(in.Scopes) > len(ofScope):
+		return badRequest("scopes: want some of read, report, report:main, admin")
+	case in.Expires != nil && !in.Expires.After(s.now()):
+		return badRequest("expires: is over already")
+	}
+	for _, scope := range in.Scopes {
+		if ofScope[scope] == nil {
+			return badRequest("scopes: want some of read, report, report:main, admin")
+		}
+	}
+	slices.Sort(in.Scopes)
+	v, err := s.viewer(r)
+	if err != nil {
+		return err
+	}
+	var made keyMade
+	err = s.deed(r, p, "key.create", func(on *store.Store) (_ map[string]string, err error) {
+		made.Text, made.Key, err = on.NewKey(r.Context(), p.ID, store.Key{Name: in.Name, Scopes: slices.Compact(in.Scopes), Expires: in.Expires, CreatedBy: v.Name()})
+		return map[string]string{"key": strconv.FormatInt(made.ID, 10), "name": made.Name}, err
+	})
+	if err != nil {
+		return err
+	}
+	return answer(w, http.StatusCreated, made)
+}
+
+func (s *Server) deleteKey(w http.ResponseWriter, r *http.Request, p store.Project) error {
+	return s.remove(w, r, p, "id", "key", (*store.Store).RevokeKey)
+}
+
+// remove takes one thing away by its number.
+func (s *Server) remove(w http.ResponseWriter, r *http.Request, p store.Project, part, what string, do func(in *store.Store, ctx context.Context, project, id int64) error) error {
+	id, err := idOf(r, part)
+	if err != nil {
+		return err
+	}
+	err = s.deed(r, p, what+".remove", func(in *store.Store) (map[string]string, error) {
+		return map[string]string{what: strconv.FormatInt(id, 10)}, do(in, r.Context(), p.ID, id)
+	})
+	if errors.Is(err, store.ErrNotFound) {
+		return problem(http.StatusNotFound, "not-found", "there is no such %s", what)
+	}
+	if err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+type memberAnswer struct {
+	Account int64      `json:"account"`
+	Name    string     `json:"name"`
+	Issuer  string     `json:"issuer"`
+	Subject string     `json:"subject"`
+	Role    store.Role `json:"role"`
+}
+
+func (s *Server) listMembers(w http.ResponseWriter, r *http.Request, p store.Project) error {
+	members, err := s.store.Members(r.Context(), p.ID)
+	if err != nil {
+		return err
+	}
+	list := page[memberAnswer]{Items: []memberAnswer{}}
+	for _, m := range members {
+		list.Items = append(list.Items, memberAnswer{m.ID, m.Name, m.Issuer, m.Subject, m.Role})
+	}
+	return show(w, r, list)
+}
+
+// postMember gives a role to a person, whom an issuer of logins knows: by their subject
+// there, whether they have logged in before or not. Only an admin of the server, who may see
+// everybody, can say a name instead.
+func (s *Server) postMember(w http.ResponseWriter, r *http.Request, p store.Project) error {
+	var in struct {
+		Issuer  string     `json:"issuer"`
+		Subject string     `json:"subject"`
+		Name    string     `json:"name"`
+		Role    store.Role `json:"role"`
+	}
+	if err := readDocument(w, r, &in); err != nil {
+		return err
+	}
+	v, err := s.viewer(r)
+	if err != nil {
+		return err
+	}
+	if in.Issuer == "" && s.login != nil {
+		in.Issuer = s.login.Issuer
+	}
+	switch {
+	case ofRole[in.Role] == nil:
+		return badRequest("role: want viewer, writer or admin")
+	case (in.Subject == "") == (in.Name == ""):
+		return badRequest("want a subject, as the issuer of logins knows the person, or a name")
+	case in.Name != "" && !v.Operator:
+		return problem(http.StatusForbidden, "forbidden", "name: only an admin of the server looks people up by name; say their subject")
+	case in.Subject != "" && !isIssuer(in.Issuer):
+		return badRequest("issuer: want https://HOST[/PATH], the issuer that knows the subject")
+	}
+	var member memberAnswer
+	err = s.deed(r, p, "member.set", func(on *store.Store) (map[string]string, error) {
+		account, err := s.meant(r.Context(), on, in.Issuer, in.Subject, in.Name)
+		if err != nil {
+			return nil, err
+		}
+		member = memberAnswer{account.ID, account.Name, account.Issuer, account.Subject, in.Role}
+		return toldRole(account.ID, in.Role), on.SetMember(r.Context(), p.ID, account.ID, in.Role)
+	})
+	if err != nil {
+		return err
+	}
+	return answer(w, http.StatusOK, member)
+}
+
+// meant is the person that somebody wants to invite.
+func (s *Server) meant(ctx context.Context, in *store.Store, issuer, subject, name string) (store.Account, error) {
+	if subject != "" {
+		return in.Invite(ctx, issuer, subject)
+	}
+	list, err := in.Accounts(ctx, name)
+	switch {
+	case err != nil:
+		return store.Account{}, err
+	case len(list) == 0:
+		return store.Account{}, problem(http.StatusNotFound, "not-found", "nobody of that name has logged in")
+	case len(list) > 1:
+		return store.Account{}, problem(http.StatusConflict, "conflict", "%d people are called that: say the subject", len(list))
+	}
+	return list[0], nil
+}
+
+func isIssuer(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && u.Scheme == "https" && u.Host != "" && u.User == nil && u.RawQuery == "" && u.Fragment == ""
+}
+
+func toldRole(account int64, role store.Role) map[string]string {
+	return map[string]string{"account": strconv.FormatInt(account, 10), "role": string(role)}
+}
+
+// putMember changes the role of somebody who is a member. Nobody becomes one by a number:
+// numbers can be tried out.
+func (s *Server) putMember(w http.ResponseWriter, r *http.Request, p store.Project) error {
+	account, err := idOf(r, "account")
+	if err != nil {
+		return err
+	}
+	var in struct {
+		Role store.Role `json:"role"`
+	}
+	if err := readDocument(w, r, &in); err != nil {
+		return err
+	}
+	if ofRole[in.Role] == nil {
+		return badRequest("role: want viewer, writer or admin")
+	}
+	err = s.deed(r, p, "member.set", func(on *store.Store) (map[string]string, error) {
+		if role, err := on.RoleOf(r.Context(), p.ID, account); err != nil {
+			return nil, err
+		} else if role == "" {
+			return nil, problem(http.StatusNotFound, "not-found", "there is no such member: POST to members invites somebody")
+		}
+		return toldRole(account, in.Role), on.SetMember(r.Context(), p.ID, account, in.Role)
+	})
+	if err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+func (s *Server) deleteMember(w http.ResponseWriter, r *http.Request, p store.Project) error {
+	return s.remove(w, r, p, "account", "member", func(in *store.Store, ctx context.Context, project, id int64) error {
+		return in.SetMember(ctx, project, id, "")
+	})
+}
+
+// listAudit shows what was done, the newest first.
+func (s *Server) listAudit(w http.ResponseWriter, r *http.Request, p store.Project) error {
+	q := ask(r, "cursor", "limit")
+	before, limit := q.cursor("audit"), q.limit()
+	if q.err != nil {
+		return q.err
+	}
+	entries, err := s.store.AuditLog(r.Context(), p.ID, before, limit+1)
+	if err != nil {
+		return err
+	}
+	return show(w, r, pageOf("audit", entries, limit, func(e store.Entry) int64 { return e.N }))
+}

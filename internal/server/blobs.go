@@ -1,0 +1,197 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/goatnote-inc/pawl/client"
+	"github.com/goatnote-inc/pawl/internal/blob"
+	"github.com/goatnote-inc/pawl/internal/report"
+	"github.com/goatnote-inc/pawl/internal/store"
+)
+
+// blobSender admits whoever sends a blob, or asks whether it is there. A job's token is
+// for the digest in the path: the bytes are held against that as they arrive.
+func (s *Server) blobSender(r *http.Request) (*sender, string, error) {
+	text, digest, err := digestOf(r)
+	if err != nil {
+		return nil, "", err
+	}
+	from, err := s.senderOf(r)
+	if err != nil {
+		return nil, "", err
+	}
+	return from, text, s.grant(r, from, digest)
+}
+
+func (s *Server) headBlob(w http.ResponseWriter, r *http.Request, _ store.Project) error {
+	from, digest, err := s.blobSender(r)
+	if err != nil {
+		return err
+	}
+	there, err := s.hasBlob(r.Context(), from.project.ID, digest)
+	if err != nil {
+		return err
+	}
+	if !there {
+		return problem(http.StatusNotFound, "not-found", "there is no such blob")
+	}
+	w.WriteHeader(http.StatusOK)
+	return nil
+}
+
+// hasBlob tells whether a blob is noted and its bytes are there. Where they were lost
+// (a restore without the bucket, a hand that slipped), sending them again mends it.
+func (s *Server) hasBlob(ctx context.Context, project int64, digest string) (bool, error) {
+	if _, noted, err := s.store.HasBlob(ctx, project, digest); err != nil || !noted {
+		return false, err
+	}
+	return s.blobs.Has(ctx, project, digest)
+}
+
+// postBlob keeps a file that a report will name. The bytes are kept first and noted
+// then: what is noted is there, and what is not noted is collected.
+func (s *Server) postBlob(w http.ResponseWriter, r *http.Request, _ store.Project) error {
+	from, digest, err := s.blobSender(r)
+	if err != nil {
+		return err
+	}
+	size := r.ContentLength
+	switch {
+	case size < 0:
+		return problem(http.StatusLengthRequired, "length", "say how many bytes come: Content-Length")
+	case size > client.MaxBlob:
+		return problem(http.StatusRequestEntityTooLarge, "too-large", "the blob has %d bytes, at most %d are taken", size, client.MaxBlob)
+	case r.Header.Get("Content-Encoding") != "":
+		return problem(http.StatusUnsupportedMediaType, "encoding", "Content-Encoding: want none; the digest is of the bytes as they are sent")
+	}
+	project := from.project.ID
+	kept := blobAnswer{Digest: digest, Size: size}
+	if there, err := s.hasBlob(r.Context(), project, digest); err != nil || there {
+		if err != nil {
+			return err
+		}
+		return answer(w, http.StatusOK, kept)
+	}
+	if err := s.store.RoomForBlob(r.Context(), project, size, from.blobLane()); err != nil {
+		return err
+	}
+	if !s.uploads.try(project, 1) {
+		return busy()
+	}
+	defer s.uploads.give(project, 1)
+	s.deadline(w, s.limits.Body+time.Duration(size>>20)*time.Second)
+	body := &heard{from: http.MaxBytesReader(w, r.Body, size)}
+	if err := s.blobs.Put(r.Context(), project, digest, body, size); err != nil {
+		return blobRefused(err, body)
+	}
+	s.deadline(w, 0)
+	fresh, err := s.store.AddBlob(r.Context(), project, digest, size, from.blobLane())
+	if err != nil {
+		return err
+	}
+	if still, err := s.blobs.Has(r.Context(), project, digest); err != nil || !still {
+		if err != nil {
+			return err
+		}
+		return busy() // bytes of an earlier upload were just collected, and these with them
+	}
+	status := http.StatusOK
+	if fresh {
+		status = http.StatusCreated
+	}
+	return answer(w, status, kept)
+}
+
+// blobRefused tells whose fault it is that a blob was not kept.
+func blobRefused(err error, body *heard) error {
+	switch {
+	case body.err != nil:
+		return unreadable(body.err)
+	case errors.Is(err, blob.ErrMismatch):
+		return problem(http.StatusUnprocessableEntity, "digest", "%s", report.Plain(err.Error()))
+	default:
+		return fmt.Errorf("keeping a blob: %w", err)
+	}
+}
+
+// heard remembers how reading ended: the bucket wraps it in words of its own.
+type heard struct {
+	from io.Reader
+	err  error
+}
+
+func (h *heard) Read(p []byte) (int, error) {
+	n, err := h.from.Read(p)
+	if err != nil && err != io.EOF {
+		h.err = err
+	}
+	return n, err
+}
+
+type blobAnswer struct {
+	Digest string `json:"digest"`
+	Size   int64  `json:"size"`
+}
+
+// getBlob hands out a file as it was sent. It is a stranger's: a browser saves it and
+// shows nothing of it.
+func (s *Server) getBlob(w http.ResponseWriter, r *http.Request, p store.Project) error {
+	digest, _, err := digestOf(r)
+	if err != nil {
+		return err
+	}
+	size, there, err := s.store.HasBlob(r.Context(), p.ID, digest)
+	if err != nil {
+		return err
+	}
+	if !there {
+		return problem(http.StatusNotFound, "not-found", "there is no such blob")
+	}
+	return s.sendBlob(w, r, p.ID, digest, size)
+}
+
+func (s *Server) sendBlob(w http.ResponseWriter, r *http.Request, project int64, digest string, size int64) error {
+	if unchanged(w, r, `"`+digest+`"`) {
+		return nil
+	}
+	from, err := s.blobs.Get(r.Context(), project, digest)
+	if errors.Is(err, blob.ErrNotFound) {
+		return problem(http.StatusNotFound, "not-found", "the blob is not kept any more")
+	}
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	h := w.Header()
+	h.Set("Content-Type", "application/octet-stream")
+	h.Set("Content-Disposition", `attachment; filename="`+digest[:16]+`"`)
+	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
+	h.Set("Content-Length", strconv.FormatInt(size, 10))
+	if err := copyWhole(s.patient(w), from, size); err != nil {
+		s.cutOff(r, "a blob", err)
+	}
+	return nil
+}
+
+// copyWhole keeps the last byte back until the bucket has said that all of them are those
+// of the digest: a client that got as many as were announced has nothing to notice by.
+func copyWhole(w io.Writer, from io.Reader, size int64) error {
+	if _, err := io.CopyN(w, from, max(0, size-1)); err != nil {
+		return err
+	}
+	rest, err := io.ReadAll(io.LimitReader(from, 2))
+	if err != nil {
+		return err
+	}
+	if int64(len(rest)) != min(1, size) {
+		return fmt.Errorf("%w: it has not the %d bytes that were noted", blob.ErrDamaged, size)
+	}
+	_, err = w.Write(rest)
+	return err
+}

@@ -1,0 +1,116 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+
+	"github.com/goatnote-inc/pawl/client"
+	"github.com/goatnote-inc/pawl/internal/store"
+)
+
+var states = []string{string(client.New), string(client.Acknowledged), string(client.Fixed), string(client.FalseAlarm)}
+
+func (s *Server) listEvents(w http.ResponseWriter, r *http.Request, p store.Project) error {
+	q := ask(r, "state", "series", "group", "worse", "since", "cursor", "limit")
+	limit := q.limit()
+	want := store.EventQuery{
+		State: client.EventState(q.oneOf("state", states...)), Series: q.id("series"), Group: q.id("group"), Worse: q.oneOf("worse", "true", "false") == "true",
+		Since: q.time("since"), Before: q.cursor("events"), Limit: limit + 1,
+	}
+	if q.err != nil {
+		return q.err
+	}
+	list, err := s.store.Events(r.Context(), p.ID, want)
+	if err != nil {
+		return err
+	}
+	return show(w, r, pageOf("events", list, limit, func(e client.Event) int64 { return e.ID }))
+}
+
+func (s *Server) eventOf(r *http.Request, p store.Project) (client.Event, error) {
+	id, err := idOf(r, "id")
+	if err != nil {
+		return client.Event{}, err
+	}
+	return s.store.Event(r.Context(), p.ID, id)
+}
+
+// eventTag changes with what people say of an event, and not with what the finder still
+// learns of it: nobody's answer is refused for that.
+func eventTag(e client.Event) string {
+	return tag(fmt.Appendf(nil, "%d\n%s\n%s", e.ID, e.State, e.Note))
+}
+
+func (s *Server) getEvent(w http.ResponseWriter, r *http.Request, p store.Project) error {
+	e, err := s.eventOf(r, p)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("ETag", eventTag(e))
+	return answer(w, http.StatusOK, e)
+}
+
+type eventChange struct {
+	State *client.EventState `json:"state"`
+	Note  *string            `json:"note"`
+}
+
+// patchEvent keeps what somebody made of an event.
+func (s *Server) patchEvent(w http.ResponseWriter, r *http.Request, p store.Project) error {
+	var change eventChange
+	if err := readDocument(w, r, &change); err != nil {
+		return err
+	}
+	e, err := s.eventOf(r, p)
+	if err != nil {
+		return err
+	}
+	if err := wantMatch(r, eventTag(e)); err != nil {
+		return err
+	}
+	if e, err = s.changeEvent(r, p, e, change); err != nil {
+		return err
+	}
+	w.Header().Set("ETag", eventTag(e))
+	return answer(w, http.StatusOK, e)
+}
+
+// changeEvent is also what the form of the events' page does.
+func (s *Server) changeEvent(r *http.Request, p store.Project, e client.Event, change eventChange) (client.Event, error) {
+	state, note := e.State, e.Note
+	if change.State != nil {
+		state = *change.State
+	}
+	if change.Note != nil {
+		note = *change.Note
+	}
+	if err := sayable(state, note); err != nil {
+		return e, err
+	}
+	err := s.deed(r, p, "event.update", func(in *store.Store) (map[string]string, error) {
+		told := map[string]string{"event": strconv.FormatInt(e.ID, 10), "from": string(e.State), "to": string(state)}
+		return told, in.ChangeEvent(r.Context(), p.ID, e, state, note)
+	})
+	if errors.Is(err, store.ErrChanged) {
+		return e, problem(http.StatusPreconditionFailed, "changed", "somebody else changed the event meanwhile: read it again")
+	}
+	if err != nil {
+		return e, err
+	}
+	e.State, e.Note = state, note
+	return e, nil
+}
+
+// sayable tells whether this can be said of an event.
+func sayable(state client.EventState, note string) error {
+	if !slices.Contains(states, string(state)) {
+		return badRequest("state: want new, acknowledged, fixed or false-alarm")
+	}
+	if len(note) > client.MaxText || !isText(note) {
+		return badRequest("note: want at most %d bytes of text", client.MaxText)
+	}
+	return nil
+}

@@ -1,0 +1,87 @@
+package server
+
+import (
+	"net/http"
+	"strconv"
+
+	"github.com/goatnote-inc/pawl/client"
+	"github.com/goatnote-inc/pawl/internal/store"
+)
+
+func (s *Server) listGroups(w http.ResponseWriter, r *http.Request, p store.Project) error {
+	q := ask(r, "since", "worse", "cursor", "limit")
+	limit := q.limit()
+	want := store.GroupQuery{Since: q.time("since"), Worse: q.oneOf("worse", "true", "false") == "true", Before: q.cursor("groups"), Limit: limit + 1}
+	if q.err != nil {
+		return q.err
+	}
+	list, err := s.store.Groups(r.Context(), p.ID, want)
+	if err != nil {
+		return err
+	}
+	return show(w, r, pageOf("groups", list, limit, func(g client.Group) int64 { return g.ID }))
+}
+
+func (s *Server) getGroup(w http.ResponseWriter, r *http.Request, p store.Project) error {
+	id, err := idOf(r, "id")
+	if err != nil {
+		return err
+	}
+	group, err := s.store.Group(r.Context(), p.ID, id)
+	if err != nil {
+		return err
+	}
+	return show(w, r, group)
+}
+
+type groupChange struct {
+	From  client.EventState `json:"from"`
+	State client.EventState `json:"state"`
+	Note  *string           `json:"note"`
+}
+
+// patchGroup keeps what somebody made of everything that moved together.
+func (s *Server) patchGroup(w http.ResponseWriter, r *http.Request, p store.Project) error {
+	var change groupChange
+	if err := readDocument(w, r, &change); err != nil {
+		return err
+	}
+	id, err := idOf(r, "id")
+	if err != nil {
+		return err
+	}
+	if err := s.changeGroup(r, p, id, change); err != nil {
+		return err
+	}
+	group, err := s.store.Group(r.Context(), p.ID, id)
+	if err != nil {
+		return err
+	}
+	return answer(w, http.StatusOK, group)
+}
+
+// changeGroup is also what the form of the events' page does.
+func (s *Server) changeGroup(r *http.Request, p store.Project, id int64, change groupChange) error {
+	note := ""
+	if change.Note != nil {
+		note = *change.Note
+	}
+	if err := sayable(change.State, note); err != nil {
+		return err
+	}
+	if change.From != "" {
+		if err := sayable(change.From, ""); err != nil {
+			return badRequest("from: want new, acknowledged, fixed or false-alarm, or nothing for every event of the group")
+		}
+	}
+	if _, err := s.store.Group(r.Context(), p.ID, id); err != nil {
+		return err
+	}
+	return s.deed(r, p, "group.update", func(in *store.Store) (map[string]string, error) {
+		n, err := in.ChangeGroup(r.Context(), p.ID, id, store.GroupChange(change))
+		if err != nil || n == 0 {
+			return nil, err
+		}
+		return map[string]string{"group": strconv.FormatInt(id, 10), "events": strconv.Itoa(n), "from": string(change.From), "to": string(change.State)}, nil
+	})
+}

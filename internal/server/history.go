@@ -1,0 +1,172 @@
+package server
+
+import (
+	"net/http"
+
+	"github.com/goatnote-inc/pawl/client"
+	"github.com/goatnote-inc/pawl/internal/store"
+)
+
+var lanes = []string{string(client.Main), string(client.Branch), string(client.Fork)}
+
+func (s *Server) listSeries(w http.ResponseWriter, r *http.Request, p store.Project) error {
+	q := ask(r, "suite", "testbed", "lane", "text", "cursor", "limit")
+	limit := q.limit()
+	want := store.SeriesQuery{
+		Suite: q.text("suite"), Testbed: q.id("testbed"), Lane: client.Lane(q.oneOf("lane", lanes...)), Text: q.text("text"),
+		After: q.cursor("series"), Limit: limit + 1,
+	}
+	if q.err != nil {
+		return q.err
+	}
+	list, err := s.store.SeriesList(r.Context(), p.ID, want)
+	if err != nil {
+		return err
+	}
+	return show(w, r, pageOf("series", list, limit, func(e client.Series) int64 { return e.ID }))
+}
+
+func (s *Server) getSeries(w http.ResponseWriter, r *http.Request, p store.Project) error {
+	id, err := idOf(r, "id")
+	if err != nil {
+		return err
+	}
+	series, err := s.store.SeriesByID(r.Context(), p.ID, id)
+	if err != nil {
+		return err
+	}
+	return show(w, r, series)
+}
+
+// Points are as many as a chart can draw or a program wants at once.
+const (
+	pointsDefault = 1_000
+	bucketsMost   = 5_000
+)
+
+// getPoints gives the newest points, those between two times, or the outline of them:
+// with buckets, extremes are kept.
+func (s *Server) getPoints(w http.ResponseWriter, r *http.Request, p store.Project) error {
+	id, err := idOf(r, "id")
+	if err != nil {
+		return err
+	}
+	q := ask(r, "from", "to", "last", "buckets")
+	want := store.Range{From: q.time("from"), To: q.time("to"), Last: q.number("last", 1, store.MostPoints, 0), Buckets: q.number("buckets", 1, bucketsMost, 0)}
+	if want.From.IsZero() && want.To.IsZero() && want.Last == 0 && want.Buckets == 0 {
+		want.Last = pointsDefault
+	}
+	if q.err != nil {
+		return q.err
+	}
+	if _, err := s.store.SeriesByID(r.Context(), p.ID, id); err != nil {
+		return err
+	}
+	points, err := s.store.Points(r.Context(), p.ID, id, want)
+	if err != nil {
+		return err
+	}
+	return show(w, r, whole(points))
+}
+
+func (s *Server) listRuns(w http.ResponseWriter, r *http.Request, p store.Project) error {
+	q := ask(r, "suite", "testbed", "lane", "commit", "cursor", "limit")
+	limit := q.limit()
+	want := store.RunQuery{
+		Suite: q.text("suite"), Testbed: q.id("testbed"), Lane: client.Lane(q.oneOf("lane", lanes...)), Commit: q.text("commit"),
+		Before: q.cursor("runs"), Limit: limit + 1,
+	}
+	if q.err != nil {
+		return q.err
+	}
+	list, err := s.store.Runs(r.Context(), p.ID, want)
+	if err != nil {
+		return err
+	}
+	return show(w, r, pageOf("runs", list, limit, func(e client.Run) int64 { return e.ID }))
+}
+
+func (s *Server) getRun(w http.ResponseWriter, r *http.Request, p store.Project) error {
+	run, err := s.runOf(r, p)
+	if err != nil {
+		return err
+	}
+	return show(w, r, run)
+}
+
+// runOf is the run of a request.
+func (s *Server) runOf(r *http.Request, p store.Project) (client.Run, error) {
+	id, err := idOf(r, "id")
+	if err != nil {
+		return client.Run{}, err
+	}
+	return s.store.Run(r.Context(), p.ID, id)
+}
+
+func (s *Server) getRunPoints(w http.ResponseWriter, r *http.Request, p store.Project) error {
+	id, err := idOf(r, "id")
+	if err != nil {
+		return err
+	}
+	points, err := s.store.RunSeries(r.Context(), p.ID, id)
+	if err != nil {
+		return err
+	}
+	return show(w, r, whole(points))
+}
+
+func (s *Server) listTestbeds(w http.ResponseWriter, r *http.Request, p store.Project) error {
+	list, err := s.store.Testbeds(r.Context(), p.ID)
+	if err != nil {
+		return err
+	}
+	return show(w, r, whole(list))
+}
+
+func (s *Server) getTestbed(w http.ResponseWriter, r *http.Request, p store.Project) error {
+	id, err := idOf(r, "id")
+	if err != nil {
+		return err
+	}
+	testbed, err := s.store.Testbed(r.Context(), p.ID, id)
+	if err != nil {
+		return err
+	}
+	return show(w, r, testbed)
+}
+
+func (s *Server) getTestbedHistory(w http.ResponseWriter, r *http.Request, p store.Project) error {
+	id, err := idOf(r, "id")
+	if err != nil {
+		return err
+	}
+	q := ask(r, "since", "limit")
+	since, most := q.time("since"), q.limit()
+	if q.err != nil {
+		return q.err
+	}
+	if _, err := s.store.Testbed(r.Context(), p.ID, id); err != nil {
+		return err
+	}
+	list, err := s.store.TestbedHistory(r.Context(), p.ID, id, since, most)
+	if err != nil {
+		return err
+	}
+	return show(w, r, whole(list))
+}
+
+func (s *Server) getHeat(w http.ResponseWriter, r *http.Request, p store.Project) error {
+	q := ask(r, "testbed", "implementation", "commits")
+	want := store.HeatQuery{
+		Suite: r.PathValue("suite"), Testbed: q.id("testbed"), Implementation: q.text("implementation"),
+		Commits: q.number("commits", 1, store.MostHeatCommits, 0),
+	}
+	if q.err != nil {
+		return q.err
+	}
+	heat, err := s.store.Heat(r.Context(), p.ID, want)
+	if err != nil {
+		return err
+	}
+	return show(w, r, heat)
+}

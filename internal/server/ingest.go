@@ -1,0 +1,181 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/goatnote-inc/pawl/client"
+	"github.com/goatnote-inc/pawl/internal/identity"
+	"github.com/goatnote-inc/pawl/internal/report"
+	"github.com/goatnote-inc/pawl/internal/store"
+)
+
+// ingestTimeout is how long storing a report may take. It goes on when the client hangs
+// up: it will ask again, and get the receipt.
+const ingestTimeout = 30 * time.Second
+
+// postReport keeps a report. Nothing of it is looked at before it is clear who sends it,
+// and a token of a job is for these bytes only, so they are read first, within bounds.
+func (s *Server) postReport(w http.ResponseWriter, r *http.Request, _ store.Project) error {
+	from, err := s.senderOf(r)
+	if err != nil {
+		return err
+	}
+	body, release, err := s.readBody(w, r, from.project.ID, client.MaxReport)
+	if err != nil {
+		return err
+	}
+	defer release()
+	digest := sha256.Sum256(body)
+	if err := s.grant(r, from, digest); err != nil {
+		return err
+	}
+	in, err := s.decode(r, body)
+	if err != nil {
+		return err
+	}
+	in.Body = digest
+	if in.Lane, err = from.lane(in.Report); err != nil {
+		return err
+	}
+	in.Sender = from.provenance()
+	receipt, err := s.ingest(r.Context(), from.project.ID, in)
+	if err != nil {
+		return err
+	}
+	s.metrics.Ingested(receipt.Points, receipt.Again)
+	receipt.URL = s.url.JoinPath("p", from.project.Slug, "runs", fmt.Sprint(receipt.Report)).String()
+	status := http.StatusCreated
+	if receipt.Again {
+		status = http.StatusOK
+	}
+	w.Header().Set("Location", fmt.Sprintf("/v1/projects/%s/runs/%d", from.project.Slug, receipt.Report))
+	return answer(w, status, receipt)
+}
+
+// readBody reads the body of a report, or another of JSON, of at most so many bytes. There
+// is a budget of memory for all that are being read, and a part of it for each project: who
+// comes when it is used up comes again.
+func (s *Server) readBody(w http.ResponseWriter, r *http.Request, project, most int64) (body []byte, release func(), err error) {
+	if err := wantJSON(r); err != nil {
+		return nil, nil, err
+	}
+	size := r.ContentLength
+	if size > most {
+		return nil, nil, problem(http.StatusRequestEntityTooLarge, "too-large", "the report has %d bytes, at most %d are taken: send fewer cases at a time", size, most)
+	}
+	if size < 0 {
+		size = most
+	}
+	if !s.bodies.try(project, size) {
+		return nil, nil, busy()
+	}
+	s.deadline(w, s.limits.Body)
+	buffer, _ := bodies.Get().(*bytes.Buffer) // nothing else is put there
+	release = func() {
+		s.bodies.give(project, size)
+		if buffer.Cap() <= bodyKept {
+			buffer.Reset()
+			bodies.Put(buffer)
+		}
+	}
+	buffer.Grow(int(min(size, bodyKept-bytes.MinRead)) + bytes.MinRead)
+	if _, err := buffer.ReadFrom(http.MaxBytesReader(w, r.Body, most)); err != nil {
+		release()
+		return nil, nil, unreadable(err)
+	}
+	s.deadline(w, 0)
+	return buffer.Bytes(), release, nil
+}
+
+// bodies are kept for the next: what is decoded holds no byte of them. Large ones are rare.
+var bodies = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+const bodyKept = 256 << 10
+
+// unreadable says why a body did not arrive. All of it is the sender's side, or the way.
+func unreadable(err error) error {
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return err
+	}
+	if timeout, ok := errors.AsType[net.Error](err); ok && timeout.Timeout() {
+		return problem(http.StatusRequestTimeout, "slow", "the body did not arrive in time: send it again")
+	}
+	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, context.Canceled) {
+		return badRequest("the body ended early: send it again")
+	}
+	return badRequest("reading the body: %s", report.Plain(err.Error()))
+}
+
+func (s *Server) decode(r *http.Request, body []byte) (store.Incoming, error) {
+	rep, err := client.DecodeAt(body, s.now())
+	if errors.Is(err, client.ErrTooLarge) {
+		return store.Incoming{}, problem(http.StatusRequestEntityTooLarge, "too-large", "%s", err.Error())
+	}
+	if err != nil {
+		return store.Incoming{}, problem(http.StatusBadRequest, "report", "%s", report.Plain(err.Error()))
+	}
+	key := client.Key(rep)
+	if said := r.Header.Get("Idempotency-Key"); said != "" && said != key {
+		return store.Incoming{}, problem(http.StatusBadRequest, "idempotency-key", "Idempotency-Key is not that of run %s: want the SHA-256 of %q, a line end and the run's name, in hex", report.Plain(rep.Run), client.SchemaReport)
+	}
+	return store.Incoming{Key: key, Report: rep}, nil
+}
+
+func (s *Server) ingest(ctx context.Context, project int64, in store.Incoming) (client.Receipt, error) {
+	if !s.ingests.try(project, 1) {
+		waiting, cancel := context.WithTimeout(ctx, s.limits.Wait)
+		defer cancel()
+		if err := s.ingests.wait(waiting, project, 1); err != nil {
+			return client.Receipt{}, busy()
+		}
+	}
+	defer s.ingests.give(project, 1)
+	storing, done := context.WithTimeout(context.WithoutCancel(ctx), ingestTimeout)
+	defer done()
+	receipt, err := s.store.Ingest(storing, project, in)
+	if errors.Is(err, store.ErrConflict) {
+		return receipt, problem(http.StatusConflict, "conflict", "run %s was reported before with other contents: one run has one report", report.Plain(in.Report.Run))
+	}
+	return receipt, err
+}
+
+func busy() *Problem {
+	return problem(http.StatusServiceUnavailable, "busy", "the server is taking as many reports as it can: send this one again").after(time.Second)
+}
+
+// wantJSON refuses bodies that are not plain JSON. Nothing is unpacked here.
+func wantJSON(r *http.Request) error {
+	media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err != nil || media != "application/json" {
+		return problem(http.StatusUnsupportedMediaType, "media-type", "Content-Type: want application/json")
+	}
+	if e := r.Header.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
+		return problem(http.StatusUnsupportedMediaType, "encoding", "Content-Encoding: want none")
+	}
+	return nil
+}
+
+// digestOf reads a digest from a path.
+func digestOf(r *http.Request) (string, identity.Digest, error) {
+	text := r.PathValue("digest")
+	var d identity.Digest
+	if len(text) != hex.EncodedLen(len(d)) || strings.ToLower(text) != text {
+		return "", d, badRequest("the digest %s: want a SHA-256 in lower-case hexadecimal", report.Plain(text))
+	}
+	if _, err := hex.Decode(d[:], []byte(text)); err != nil {
+		return "", d, badRequest("the digest %s: want a SHA-256 in lower-case hexadecimal", report.Plain(text))
+	}
+	return text, d, nil
+}

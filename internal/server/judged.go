@@ -1,0 +1,59 @@
+package server
+
+import (
+	"container/list"
+	"html/template"
+	"sync"
+)
+
+// What is kept of reports that were made again from what was sent.
+const (
+	judgedBytes   = 64 << 20
+	judgedLargest = 8 << 20
+)
+
+// judged keeps the reports of runs that people look at: to unpack and judge a record again
+// takes seconds, and gives the same as long as the files are the same.
+type judged struct {
+	mu    sync.Mutex
+	bytes int
+	byKey map[string]*list.Element
+	order list.List // of judgedReport, the latest first
+}
+
+type judgedReport struct {
+	key  string
+	text template.HTML
+}
+
+func newJudged() *judged { return &judged{byKey: map[string]*list.Element{}} }
+
+func (j *judged) get(key string) (template.HTML, bool) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	e, ok := j.byKey[key]
+	if !ok {
+		return "", false
+	}
+	j.order.MoveToFront(e)
+	r, _ := e.Value.(judgedReport) // nothing else is in the list
+	return r.text, true
+}
+
+func (j *judged) put(key string, text template.HTML) {
+	if len(text) > judgedLargest {
+		return
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if _, ok := j.byKey[key]; ok {
+		return
+	}
+	j.byKey[key] = j.order.PushFront(judgedReport{key, text})
+	for j.bytes += len(text); j.bytes > judgedBytes; {
+		last := j.order.Back()
+		r, _ := j.order.Remove(last).(judgedReport)
+		delete(j.byKey, r.key)
+		j.bytes -= len(r.text)
+	}
+}

@@ -1,0 +1,103 @@
+package server
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// TestLabPages measures what a visitor waits for: pages over HTTP of a project with
+// 100,000 series, one of which has 10,000 hot points, on a PostgreSQL with fsync on.
+//
+//	PAWL_LAB=FOLDER go test ./internal/server -run LabPages -v
+func TestLabPages(t *testing.T) {
+	if os.Getenv("PAWL_LAB") == "" {
+		t.Skip("a lab: set PAWL_LAB")
+	}
+	l := newHTTPLab(t)
+	l.furnish()
+	at := strings.TrimSuffix(l.url, "/v1/projects/lab/reports")
+	out := labTable(t, "server-pages")
+	out("| page | p50 ms | p95 ms | asked for, p95 | ms of CPU: server | of PostgreSQL | KB |\n| --- | --- | --- | --- | --- | --- | --- |\n")
+	const times = 100
+	for _, page := range []struct{ name, path, want string }{
+		{"series, 10,000 hot points", "/p/lab/series/1", "100"},
+		{"its points thinned to 500 buckets, JSON", "/v1/projects/lab/series/1/points?buckets=500", ""},
+		{"overview, 100,000 series", "/p/lab", "300"},
+		{"list of series", "/p/lab/series", ""},
+		{"list of series with a text", "/p/lab/series?text=suite77+S15", ""},
+		{"search", "/search?q=suite77+S15", ""},
+	} {
+		var took []time.Duration
+		var size int
+		pg, own := treeCPU(t, l.pg), ownCPU()
+		for range times {
+			begun := time.Now()
+			size = fetch(t, at+page.path)
+			took = append(took, time.Since(begun))
+		}
+		slices.Sort(took)
+		ms := func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+		out("| %s | %.1f | %.1f | %s | %.1f | %.1f | %d |\n", page.name, ms(took[times/2]), ms(took[times*95/100]), page.want,
+			ms(ownCPU()-own)/times, ms(treeCPU(t, l.pg)-pg)/times, size>>10)
+	}
+}
+
+func fetch(t *testing.T, url string) int {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		t.Fatalf("%s: %d %v", url, resp.StatusCode, err)
+	}
+	return len(text)
+}
+
+// furnish writes past the front door what would take many reports to send.
+func (l *httpLab) furnish() {
+	l.t.Helper()
+	ctx := l.t.Context()
+	conn, err := pgx.Connect(ctx, l.pg.URL("postgres"))
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	defer conn.Close(ctx)
+	first := labAt(0).Format(time.RFC3339)
+	for _, sql := range []string{
+		`update pawl.project set public = true`,
+		`insert into pawl.testbed (project_id, key, facts) values (1, 'bed', '{"kind": "nvidia", "device": "NVIDIA L4"}')`,
+		`insert into pawl.series (project_id, suite, name, benchmark, config, implementation, testbed_id, lane, unit)
+			select 1, 'suite' || s, 'attention/B32_H8_S' || n, 'attention', 'B32_H8_S' || n, 'candidate', 1, 0, 'ns' from generate_series(0, 499) s, generate_series(0, 199) n order by s, n`,
+		`insert into pawl.report (project_id, id, run, suite, measured, at, sha, lane, trust, testbed_id, health, points, series) overriding system value
+			select 1, n, '01LAB' || lpad(n::text, 21, '0'), 'suite0', at, at, lpad(to_hex(n), 40, '0'), 0, 1, 1, '{}', 1, '\x01'
+			from generate_series(1, 10000) n, lateral (select timestamptz '` + first + `' + n * interval '8 minutes' as at) t`,
+		`insert into pawl.revision (project_id, sha, at, author, title) select 1, sha, at, 'mona', 'attention: keep K in registers, part ' || id from pawl.report`,
+		`select pawl.make_partition(m::date) from generate_series(date_trunc('month', timestamptz '` + first + `'), now(), interval '1 month') m`,
+		`insert into pawl.point select 1, 1, at, id, v, v - 1, v + 1, 0.004, 1000, 8, 8 from (select at, id, (1000 + 20 * random())::real as v from pawl.report) r`,
+		`insert into pawl.event_group (project_id, from_sha, to_sha, at, worst, series, worse)
+			select 1, 'a', 'b', now() - n * interval '1 hour', random(), 40, 40 from generate_series(1, 500) n`,
+		`insert into pawl.event (project_id, series_id, kind, first_report, worse, from_sha, to_sha, since, at, before, after, p, group_id, state)
+			select 1, s, 'step', g.id, true, 'a', 'b', g.at, g.at, 100, 100 + random() * 20, 0.0001, g.id, case when random() < 0.3 then 'new' else 'fixed' end
+			from pawl.event_group g, lateral (select g.id * 7 + n as s from generate_series(1, 40) n) t`,
+		`vacuum analyze`,
+	} {
+		if _, err := conn.Exec(ctx, sql); err != nil {
+			l.t.Fatal(fmt.Errorf("%s: %w", sql, err))
+		}
+	}
+}

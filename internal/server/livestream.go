@@ -1,0 +1,172 @@
+package server
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"net/http"
+	"regexp"
+	"strconv"
+	"time"
+
+	"github.com/goatnote-inc/pawl/client"
+	"github.com/goatnote-inc/pawl/internal/report"
+	"github.com/goatnote-inc/pawl/internal/store"
+)
+
+const (
+	streamsInAll    = 256
+	streamsAProject = 32
+	// streamBeat keeps what is between us and a browser from taking a quiet stream for a
+	// dead one.
+	streamBeat = 15 * time.Second
+	// streamFor is how long a stream lasts: the browser comes again by itself, and then
+	// whether it may is looked at again.
+	streamFor = 10 * time.Minute
+)
+
+var liveName = regexp.MustCompile(`^[0-7][0-9A-HJKMNP-TV-Z]{25}$`)
+
+func nameOf(r *http.Request) (string, error) {
+	name := r.PathValue("run")
+	if !liveName.MatchString(name) {
+		return "", problem(http.StatusNotFound, "not-found", "there is no such live run: want a ULID, 26 letters and digits")
+	}
+	return name, nil
+}
+
+// errNoLive says what is known of a run that is not there: nothing.
+func errNoLive() error {
+	return problem(http.StatusNotFound, "not-found", "nobody tells this server of such a run now: it may be over, or be told to another server")
+}
+
+// postLive takes what a run tells of itself. Nothing of it is kept but in memory.
+func (s *Server) postLive(w http.ResponseWriter, r *http.Request, _ store.Project) error {
+	name, err := nameOf(r)
+	if err != nil {
+		return err
+	}
+	from, err := s.senderOf(r)
+	if err != nil {
+		return err
+	}
+	body, release, err := s.readBody(w, r, from.project.ID, client.MaxLiveBytes)
+	if err != nil {
+		return err
+	}
+	defer release()
+	if err := s.grant(r, from, sha256.Sum256(body)); err != nil {
+		return err
+	}
+	events, err := client.DecodeLive(body, s.now())
+	if e, ok := errors.AsType[*client.InvalidError](err); ok {
+		return badRequest("events: %s", report.Plain(e.Pointer+" "+e.Reason))
+	}
+	if err != nil {
+		return badRequest("events: %s", report.Plain(err.Error()))
+	}
+	heard, ok := s.lives.hear(from.project.ID, name, from.name(), from.blobLane() == client.Fork, events)
+	if !ok {
+		return problem(http.StatusConflict, "conflict", "another sender tells of a run of this name")
+	}
+	return answer(w, http.StatusOK, client.LiveHeard{Heard: heard, URL: s.url.JoinPath("p", from.project.Slug, "live", name).String()})
+}
+
+// name tells one sender from another: jobs of forks apart from everybody else, and from each
+// other. Who has a key is believed.
+func (f *sender) name() string {
+	if f.key != nil {
+		return "key"
+	}
+	c := f.grant.Claims
+	return fmt.Sprintf("job %s %d %s %s", c.Issuer, c.RepositoryID, c.RunID, c.RunAttempt)
+}
+
+func (s *Server) listLive(w http.ResponseWriter, r *http.Request, p store.Project) error {
+	return show(w, r, page[client.LiveRun]{Items: s.lives.list(p.ID)})
+}
+
+func (s *Server) getLive(w http.ResponseWriter, r *http.Request, p store.Project) error {
+	run, err := s.liveOf(r, p)
+	if err != nil {
+		return err
+	}
+	return show(w, r, run)
+}
+
+func (s *Server) liveOf(r *http.Request, p store.Project) (client.LiveRun, error) {
+	name, err := nameOf(r)
+	if err != nil {
+		return client.LiveRun{}, err
+	}
+	run, there := s.lives.look(p.ID, name)
+	if !there {
+		return client.LiveRun{}, errNoLive()
+	}
+	return run, nil
+}
+
+// streamLive sends the events of a run as they come, as browsers read them (HTML, server-sent
+// events): those after Last-Event-ID, or all that are kept.
+func (s *Server) streamLive(w http.ResponseWriter, r *http.Request, p store.Project) error {
+	name, err := nameOf(r)
+	if err != nil {
+		return err
+	}
+	last, _ := strconv.ParseInt(r.Header.Get("Last-Event-ID"), 10, 32) // what is no number is the beginning
+	events, _, over, there := s.lives.after(p.ID, name, last)
+	switch {
+	case !there:
+		return errNoLive()
+	case over && len(events) == 0: // tells a browser not to come again
+		w.WriteHeader(http.StatusNoContent)
+		return nil
+	case !s.lives.enter(p.ID, streamsAProject, streamsInAll):
+		return problem(http.StatusServiceUnavailable, "busy", "as many look at live runs as this server has places for: ask for the run itself, now and then").after(5 * time.Second)
+	}
+	defer s.lives.leave(p.ID)
+	h := w.Header()
+	h.Set("Content-Type", "text/event-stream")
+	h.Set("X-Accel-Buffering", "no") // nginx would keep it back
+	w.WriteHeader(http.StatusOK)
+	visitOf(r).begun = max(1, s.now().Sub(visitOf(r).began)) // how long people look is no measure of the server
+	s.stream(w, r, p.ID, name, last)
+	return nil
+}
+
+// stream writes until the run is over, the client is gone, or the server goes.
+func (s *Server) stream(w http.ResponseWriter, r *http.Request, project int64, name string, last int64) {
+	out, control := s.patient(w), http.NewResponseController(w)
+	end := time.NewTimer(streamFor)
+	defer end.Stop()
+	beat := time.NewTicker(streamBeat)
+	defer beat.Stop()
+	for {
+		events, more, over, there := s.lives.after(project, name, last)
+		var text bytes.Buffer
+		for _, e := range events {
+			fmt.Fprintf(&text, "id: %d\nevent: %s\ndata: %s\n\n", e.n, e.kind, e.text)
+			last = e.n
+		}
+		if text.Len() == 0 {
+			text.WriteString(": still there\n\n")
+		}
+		if _, err := out.Write(text.Bytes()); err != nil || control.Flush() != nil || over || !there {
+			return
+		}
+		select {
+		case <-more:
+		case <-beat.C:
+		case <-end.C:
+			return
+		case <-r.Context().Done():
+			return
+		case <-s.draining:
+			return
+		}
+	}
+}
+
+// Drain ends what would go on for as long as the client likes: for a server that goes.
+func (s *Server) Drain() { s.drain.Do(func() { close(s.draining) }) }

@@ -1,0 +1,197 @@
+package server
+
+import (
+	"context"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+	"golang.org/x/oauth2"
+
+	"github.com/goatnote-inc/pawl/internal/identity"
+	"github.com/goatnote-inc/pawl/internal/report"
+)
+
+// Login is how people say who they are: with an OpenID provider that the operator
+// chose.
+type Login struct {
+	Issuer   string // as it spells itself, https://HOST[/PATH]
+	ClientID string
+	Secret   identity.Token
+	Scopes   []string     // besides openid; nil for profile and email
+	HTTP     *http.Client // reaches the issuer; nil for the standard one
+	// Hosts are those besides the issuer's own that its document may send us to for keys
+	// and tokens: Google's are oauth2.googleapis.com and www.googleapis.com. No other is
+	// ever asked.
+	Hosts []string
+	// Admins of the whole server: subjects, or e-mail addresses that the issuer verified.
+	Admins []string
+	// For is how long a login lasts; 0 for two weeks.
+	For time.Duration
+}
+
+// relyingParty is our side of OpenID Connect: the code flow with PKCE, a nonce and a
+// state.
+type relyingParty struct {
+	Login
+	callback string
+	client   *http.Client
+	now      func() time.Time
+
+	mu       sync.Mutex
+	provider *oidc.Provider // nil until the issuer was first asked
+	down     *Problem       // why it did not answer, the last time
+	asked    time.Time      // when that was
+}
+
+func newRelyingParty(l Login, where *url.URL, now func() time.Time) (*relyingParty, error) {
+	u, err := url.Parse(l.Issuer)
+	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || u.Scheme != "https" && (u.Scheme != "http" || !loopback(u.Hostname())) {
+		return nil, fmt.Errorf("the issuer of logins %q is not of the form https://HOST[/PATH]", l.Issuer)
+	}
+	if l.ClientID == "" {
+		return nil, errors.New("logins need the client ID under which the issuer knows this server")
+	}
+	or(&l.For, 14*24*time.Hour)
+	if l.Scopes == nil {
+		l.Scopes = []string{"profile", "email"}
+	}
+	l.Scopes = append([]string{"openid"}, slices.DeleteFunc(slices.Clone(l.Scopes), func(s string) bool { return s == "openid" })...)
+	return &relyingParty{
+		Login: l, callback: where.JoinPath("/login/callback").String(), now: now,
+		client: pinnedClient(l.HTTP, u.Scheme, append([]string{u.Host}, l.Hosts...)),
+	}, nil
+}
+
+// issuerPause is how long an issuer that did not answer is left alone: whoever waited for
+// the same answer gets it at once, instead of asking one after the other.
+const issuerPause = 5 * time.Second
+
+// ready asks the issuer what it says of itself, until it has answered once.
+func (p *relyingParty) ready(ctx context.Context) (*oidc.Provider, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.provider != nil {
+		return p.provider, nil
+	}
+	if since := p.now().Sub(p.asked); p.down != nil && since >= 0 && since < issuerPause {
+		return nil, p.down
+	}
+	// The provider keeps the context for its keys: it must outlive this request.
+	provider, err := oidc.NewProvider(oidc.ClientContext(context.WithoutCancel(ctx), p.client), p.Issuer)
+	if err != nil {
+		down := problem(http.StatusServiceUnavailable, "issuer-unavailable", "%s does not answer: logging in is not possible now", p.Issuer).after(issuerPause)
+		down.cause = err
+		p.down, p.asked = down, p.now()
+		return nil, down
+	}
+	p.provider = provider
+	return provider, nil
+}
+
+func (p *relyingParty) oauth(provider *oidc.Provider) *oauth2.Config {
+	return &oauth2.Config{
+		ClientID: p.ClientID, ClientSecret: p.Secret.Reveal(), Endpoint: provider.Endpoint(),
+		RedirectURL: p.callback, Scopes: p.Scopes,
+	}
+}
+
+// begin is where a browser is sent, and what it must bring back.
+func (p *relyingParty) begin(ctx context.Context, next string) (where string, a attempt, err error) {
+	provider, err := p.ready(ctx)
+	if err != nil {
+		return "", attempt{}, err
+	}
+	a = newAttempt(next, p.now())
+	return p.oauth(provider).AuthCodeURL(a.State, oidc.Nonce(a.Nonce), oauth2.S256ChallengeOption(a.Verifier)), a, nil
+}
+
+// person is what the issuer says of who logged in.
+type person struct {
+	Subject string `json:"sub"`
+	Name    string `json:"name"`
+	Handle  string `json:"preferred_username"`
+	Email   string `json:"email"`
+	// Verified is a boolean, and a string with some issuers.
+	Verified any `json:"email_verified"`
+}
+
+func (p person) shown() string {
+	for _, name := range []string{p.Name, p.Handle, p.Email, p.Subject} {
+		if name = report.Plain(name); name != "" {
+			return name
+		}
+	}
+	return "nobody"
+}
+
+// address is one that the issuer has verified; empty for none.
+func (p person) address() string {
+	if p.Verified != true && p.Verified != "true" || len(p.Email) > 320 || !isText(p.Email) {
+		return ""
+	}
+	return p.Email
+}
+
+// named tells whether a list of subjects and addresses names a person.
+func named(list []string, subject, address string) bool {
+	return slices.ContainsFunc(list, func(a string) bool {
+		if strings.Contains(a, "@") {
+			return address != "" && strings.EqualFold(a, address)
+		}
+		return a != "" && a == subject
+	})
+}
+
+// finish makes a person of what the browser brought back.
+func (p *relyingParty) finish(ctx context.Context, a attempt, back url.Values) (person, error) {
+	if subtle.ConstantTimeCompare([]byte(a.State), []byte(back.Get("state"))) != 1 {
+		return person{}, problem(http.StatusBadRequest, "login", "the login was begun elsewhere: begin again")
+	}
+	if said := back.Get("iss"); said != "" && said != p.Issuer { // RFC 9207
+		return person{}, problem(http.StatusBadRequest, "login", "another issuer answered: begin again")
+	}
+	if word := back.Get("error"); word != "" {
+		return person{}, problem(http.StatusForbidden, "login", "%s refused the login: %s", p.Issuer, report.Plain(word))
+	}
+	provider, err := p.ready(ctx)
+	if err != nil {
+		return person{}, err
+	}
+	ctx = oidc.ClientContext(ctx, p.client)
+	tokens, err := p.oauth(provider).Exchange(ctx, back.Get("code"), oauth2.VerifierOption(a.Verifier))
+	if err != nil {
+		return person{}, failedToLogIn(p.Issuer, "did not take the code", err)
+	}
+	raw, _ := tokens.Extra("id_token").(string)
+	token, err := provider.VerifierContext(ctx, &oidc.Config{
+		ClientID: p.ClientID, Now: p.now,
+		SupportedSigningAlgs: []string{oidc.RS256, oidc.ES256, oidc.PS256, oidc.EdDSA},
+	}).Verify(ctx, raw)
+	if err != nil {
+		return person{}, failedToLogIn(p.Issuer, "sent a token that does not hold", err)
+	}
+	if subtle.ConstantTimeCompare([]byte(token.Nonce), []byte(a.Nonce)) != 1 {
+		return person{}, failedToLogIn(p.Issuer, "sent a token of another login", errors.New("nonce"))
+	}
+	var who person
+	if err := token.Claims(&who); err != nil || who.Subject == "" || len(who.Subject) > 255 || !isText(who.Subject) {
+		return person{}, failedToLogIn(p.Issuer, "does not say who it is", err)
+	}
+	return who, nil
+}
+
+// failedToLogIn tells the person little and the log what is known. The library's error
+// may hold the provider's answer, but no secret of ours.
+func failedToLogIn(issuer, what string, cause error) *Problem {
+	p := problem(http.StatusBadGateway, "login", "%s %s: begin again", issuer, what)
+	p.cause = cause
+	return p
+}

@@ -1,0 +1,17 @@
+package server
+
+import (
+	"os"
+	"testing"
+
+	"github.com/goatnote-inc/pawl/internal/store/storetest"
+)
+
+func TestMain(m *testing.M) {
+	if asLabClients() {
+		return
+	}
+	code := m.Run()
+	storetest.Stop()
+	os.Exit(code)
+}

@@ -1,0 +1,27 @@
+package server
+
+import (
+	"errors"
+	"net/http"
+
+	"github.com/goatnote-inc/pawl/internal/store"
+	"github.com/goatnote-inc/pawl/internal/web"
+)
+
+// livePage shows a run while it is under way, and leads to what is kept of it.
+func (s *Server) livePage(r *http.Request, p store.Project) (web.View, error) {
+	run, err := s.liveOf(r, p)
+	if err != nil {
+		return nil, err
+	}
+	v := web.Live{LiveRun: run, Silent: s.now().Sub(run.Heard)}
+	if run.State == "" || run.Run == "" {
+		return v, nil
+	}
+	kept, err := s.store.RunByName(r.Context(), p.ID, run.Run)
+	if errors.Is(err, store.ErrNotFound) {
+		return v, nil // it was not sent, or not yet
+	}
+	v.Kept = kept.ID
+	return v, err
+}

@@ -1,0 +1,162 @@
+package server
+
+import (
+	"bytes"
+	"compress/gzip"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+
+	"github.com/goatnote-inc/pawl/client"
+	"github.com/goatnote-inc/pawl/internal/store"
+	"github.com/goatnote-inc/pawl/internal/web"
+)
+
+// pageOfProject makes one page of a project that the visitor may read.
+type pageOfProject func(s *Server, r *http.Request, p store.Project) (web.View, error)
+
+// projectPages is everything people look at in a project. A choice on a page stands in
+// its query, so that every view has an address.
+var projectPages = map[string]pageOfProject{
+	"/p/{project}":                (*Server).overviewPage,
+	"/p/{project}/series":         (*Server).seriesListPage,
+	"/p/{project}/series/{id}":    (*Server).seriesPage,
+	"/p/{project}/compare":        (*Server).comparePage,
+	"/p/{project}/runs":           (*Server).runsPage,
+	"/p/{project}/runs/{id}":      (*Server).runPage,
+	"/p/{project}/live/{run}":     (*Server).livePage,
+	"/p/{project}/testbeds/{id}":  (*Server).testbedPage,
+	"/p/{project}/suites":         (*Server).heatPage,
+	"/p/{project}/suites/{suite}": (*Server).heatPage,
+	"/p/{project}/events":         (*Server).eventsPage,
+}
+
+// forms is what people can say in a project.
+var forms = map[string]func(s *Server, r *http.Request, p store.Project) error{
+	"/p/{project}/events/{id}": (*Server).changeEventByForm,
+	"/p/{project}/groups/{id}": (*Server).changeGroupByForm,
+}
+
+// pages registers what people look at. Errors of pages go through s.refuse, like the
+// API's; refusePage makes a page of them.
+func (s *Server) pages(mux *http.ServeMux) {
+	mux.Handle("GET "+web.AssetPath, web.Assets())
+	for path, view := range projectPages {
+		mux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) {
+			visitOf(r).route = path
+			if p, ok := s.projectFor(w, r, Read); ok {
+				v, err := view(s, r, p)
+				s.render(w, r, http.StatusOK, &p.Project, v, err)
+			}
+		})
+	}
+	for path, view := range map[string]func(r *http.Request) (web.View, error){"/{$}": s.projectsPage, "/search": s.searchPage, "/login": s.loginPage} {
+		mux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) {
+			visitOf(r).route = path
+			v, err := view(r)
+			s.render(w, r, http.StatusOK, nil, v, err)
+		})
+	}
+	for path, change := range forms {
+		mux.HandleFunc("POST "+path, func(w http.ResponseWriter, r *http.Request) {
+			visitOf(r).route = path
+			if p, ok := s.projectFor(w, r, Write); ok {
+				s.answerForm(w, r, p, change)
+			}
+		})
+	}
+	mux.HandleFunc("GET /", func(w http.ResponseWriter, r *http.Request) {
+		s.refuse(w, r, problem(http.StatusNotFound, "not-found", "there is no such page"))
+	})
+}
+
+// frame is what is around every page.
+func (s *Server) frame(r *http.Request, p *client.Project) web.Frame {
+	f := web.Frame{CanLogin: s.login != nil, Project: p, Path: r.URL.RequestURI()}
+	if c, err := r.Cookie("pawl_theme"); err == nil {
+		f.Theme = c.Value
+	}
+	if v, err := s.viewer(r); err == nil && v.Account != nil {
+		f.Visitor = v.Account.Name
+	}
+	if r.URL.Path == "/search" {
+		f.Query = r.URL.Query().Get("q")
+	}
+	return f
+}
+
+// render writes a page, or why there is none.
+func (s *Server) render(w http.ResponseWriter, r *http.Request, status int, p *client.Project, v web.View, err error) {
+	if err != nil {
+		s.refuse(w, r, err)
+		return
+	}
+	var b bytes.Buffer
+	if err := web.Render(&b, s.frame(r, p), v); err != nil {
+		s.refuse(w, r, err)
+		return
+	}
+	h := w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Add("Vary", "Accept-Encoding")
+	body := b.Bytes()
+	// No secret stands in a page: there is nothing to guess from how well it packs.
+	if len(body) > 4<<10 && strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+		h.Set("Content-Encoding", "gzip")
+		body = packed(body)
+	}
+	w.WriteHeader(status)
+	_, _ = w.Write(body)
+}
+
+// packers are kept: making one costs as much as packing a page.
+var packers = sync.Pool{New: func() any {
+	z, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed) // the level is one
+	return z
+}}
+
+func packed(body []byte) []byte {
+	z, _ := packers.Get().(*gzip.Writer) // nothing else is put there
+	defer packers.Put(z)
+	var b bytes.Buffer
+	z.Reset(&b)
+	_, _ = z.Write(body) // to memory
+	_ = z.Close()
+	return b.Bytes()
+}
+
+// refusePage shows a problem to a person.
+func (s *Server) refusePage(w http.ResponseWriter, r *http.Request, p *Problem) {
+	var b bytes.Buffer
+	if err := web.Render(&b, s.frame(r, nil), web.Problem{Status: p.Status, Detail: p.Detail, Request: p.Request}); err != nil {
+		http.Error(w, p.Title, p.Status)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(p.Status)
+	_, _ = w.Write(b.Bytes())
+}
+
+// choices reads the query of a page. A link may carry what other sites add to it: only
+// what the page knows is looked at.
+func choices(r *http.Request, known ...string) *question {
+	asked := r.URL.Query()
+	values := url.Values{}
+	for _, name := range known {
+		if v := asked.Get(name); v != "" && len(v) <= 1024 {
+			values.Set(name, v)
+		}
+	}
+	return &question{values: values}
+}
+
+// next is the address of the next part of a list; empty at the end.
+func next(r *http.Request, cursor string) string {
+	if cursor == "" {
+		return ""
+	}
+	q := r.URL.Query()
+	q.Set("cursor", cursor)
+	return "?" + q.Encode()
+}

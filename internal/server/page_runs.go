@@ -1,0 +1,149 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"html/template"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/goatnote-inc/pawl/client"
+	"github.com/goatnote-inc/pawl/internal/report"
+	"github.com/goatnote-inc/pawl/internal/store"
+	"github.com/goatnote-inc/pawl/internal/web"
+	"github.com/goatnote-inc/pawl/measure"
+	"github.com/goatnote-inc/pawl/ratchet"
+)
+
+// runsShown is how many runs stand on a page.
+const runsShown = 50
+
+func (s *Server) runsPage(r *http.Request, p store.Project) (web.View, error) {
+	q := choices(r, "lane", "suite", "commit", "testbed", "cursor")
+	want := store.RunQuery{
+		Lane: client.Lane(q.oneOf("lane", lanes...)), Suite: q.text("suite"), Commit: q.text("commit"), Testbed: q.id("testbed"),
+		Before: q.cursor("runs"), Limit: runsShown + 1,
+	}
+	if q.err != nil {
+		return nil, q.err
+	}
+	list, err := s.store.Runs(r.Context(), p.ID, want)
+	if err != nil {
+		return nil, err
+	}
+	part := pageOf("runs", list, runsShown, func(e client.Run) int64 { return e.ID })
+	latestFirst(part.Items)
+	v := web.Runs{List: part.Items, Lane: string(want.Lane), Next: next(r, part.Next), Live: s.lives.list(p.ID)}
+	v.Beds, err = s.beds(r.Context(), p)
+	return v, err
+}
+
+// latestFirst sorts the runs of a page by when they were measured: they come in, and are
+// listed, in another order.
+func latestFirst(runs []client.Run) {
+	slices.SortStableFunc(runs, func(a, b client.Run) int { return b.Measured.Compare(a.Measured) })
+}
+
+func (s *Server) runPage(r *http.Request, p store.Project) (web.View, error) {
+	ctx := r.Context()
+	run, err := s.runOf(r, p)
+	if err != nil {
+		return nil, err
+	}
+	v := web.Run{Run: run}
+	bed, err := s.store.Testbed(ctx, p.ID, run.Testbed)
+	if err != nil {
+		return nil, err
+	}
+	v.Bed = web.BedName(bed.Facts)
+	told, err := s.store.Revisions(ctx, p.ID, []string{run.Commit})
+	if err != nil {
+		return nil, err
+	}
+	v.Commit, v.Author = told[run.Commit].Title, told[run.Commit].Author
+	points, err := s.store.RunSeries(ctx, p.ID, run.ID)
+	if err != nil {
+		return nil, err
+	}
+	for _, one := range points {
+		v.Points = append(v.Points, web.RunPoint(one))
+	}
+	slices.SortStableFunc(v.Points, func(a, b web.RunPoint) int {
+		return cmp.Or(cmp.Compare(weight(a.Point.Verdict), weight(b.Point.Verdict)), cmp.Compare(a.Series.Name, b.Series.Name))
+	})
+	v.Report, err = s.wholeReport(ctx, p, run)
+	if why, ok := errors.AsType[*Problem](err); ok { // the page says the rest without it
+		v.Why, err = "The whole report cannot be shown: "+why.Detail+".", nil
+	}
+	return v, err
+}
+
+// weight puts first what a reader looks for.
+func weight(verdict string) int {
+	order := []string{string(ratchet.Broken), string(ratchet.Regression), string(ratchet.Missing), string(ratchet.Inconclusive), string(ratchet.Improvement), string(ratchet.New)}
+	if i := slices.Index(order, verdict); i >= 0 {
+		return i
+	}
+	return len(order)
+}
+
+// wholeReport makes the report of a run again, from what was sent with it. A Problem says
+// why there is none.
+func (s *Server) wholeReport(ctx context.Context, p store.Project, run client.Run) (template.HTML, error) {
+	names := []string{fmt.Sprint(p.ID)}
+	for _, b := range run.Blobs {
+		names = append(names, b.Digest)
+	}
+	key := strings.Join(names, " ")
+	if text, ok := s.judged.get(key); ok {
+		return text, nil
+	}
+	done, err := s.unpacking(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer done()
+	record, err := s.record(ctx, p.ID, run)
+	if err != nil {
+		return "", err
+	}
+	in := report.Input{Run: record}
+	in.Result, err = s.verdictOf(ctx, p, run, record)
+	if err != nil {
+		return "", err
+	}
+	text, err := report.Part(report.NewDocument(in))
+	if err == nil {
+		s.judged.put(key, text)
+	}
+	return text, err
+}
+
+// verdictOf is what the sender's judge said; ours where that was not sent and both sides
+// were measured; nil else.
+func (s *Server) verdictOf(ctx context.Context, p store.Project, run client.Run, record *measure.Run) (*ratchet.Result, error) {
+	if which, ok := blobOf(run, client.BlobVerdict); ok {
+		var said ratchet.Result
+		err := s.unpack(ctx, p.ID, which, func(document io.Reader) error { return json.NewDecoder(document).Decode(&said) })
+		if err == nil {
+			return &said, nil
+		}
+		if !errors.Is(err, errNoRecord) {
+			return nil, err
+		}
+	}
+	measured := func(side string) bool {
+		return slices.ContainsFunc(record.Cases, func(c measure.Case) bool { return c.Implementation == side })
+	}
+	if !measured(measure.Base) || !measured(measure.Candidate) {
+		return nil, nil //nolint:nilnil // a run that was not judged
+	}
+	same := []*measure.Run{record}
+	result := ratchet.Judge(ratchet.Default().WithLooks(record.Plan.Growth), ratchet.Gather(same, same, measure.Base, measure.Candidate))
+	return &result, nil
+}

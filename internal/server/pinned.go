@@ -1,0 +1,53 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"time"
+)
+
+const (
+	issuerTimeout = 10 * time.Second
+	issuerAnswer  = 1 << 20
+)
+
+// pinnedClient asks hosts that the operator named and no other, wherever a document of
+// the issuer points; it follows no redirect, and reads a bounded answer.
+func pinnedClient(from *http.Client, scheme string, hosts []string) *http.Client {
+	base, timeout := http.DefaultTransport, issuerTimeout
+	if from != nil && from.Transport != nil {
+		base = from.Transport
+	}
+	if from != nil && from.Timeout > 0 {
+		timeout = from.Timeout
+	}
+	return &http.Client{
+		Timeout:       timeout,
+		Transport:     &pinned{base, scheme, hosts},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return errors.New("an issuer does not redirect") },
+	}
+}
+
+type pinned struct {
+	base   http.RoundTripper
+	scheme string
+	hosts  []string
+}
+
+func (p *pinned) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.URL.Scheme != p.scheme || !slices.Contains(p.hosts, r.URL.Host) {
+		return nil, fmt.Errorf("the issuer of logins sends us to %s://%s, which is not among the hosts that may be asked: name it in the configuration if that is right", r.URL.Scheme, r.URL.Host)
+	}
+	resp, err := p.base.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	resp.Body = struct {
+		io.Reader
+		io.Closer
+	}{io.LimitReader(resp.Body, issuerAnswer), resp.Body}
+	return resp, nil
+}

@@ -1,0 +1,131 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/goatnote-inc/pawl/internal/identity"
+	"github.com/goatnote-inc/pawl/internal/report"
+	"github.com/goatnote-inc/pawl/internal/store"
+)
+
+// Problem is an answer that is not what was asked for, as RFC 9457 writes it. It is the
+// error of every handler: what was tried, why it failed, what to do.
+type Problem struct { //nolint:errname // what the RFC calls it
+	Type   string `json:"type"` // urn:pawl:problem: and a word that stays
+	Title  string `json:"title"`
+	Status int    `json:"status"`
+	Detail string `json:"detail,omitempty"`
+	// Request finds the lines in the server's log.
+	Request string `json:"request,omitempty"`
+	// Missing are the blobs to send before the report.
+	Missing []string `json:"missing,omitempty"`
+
+	retry time.Duration // when to come again
+	cause error         // for the log only
+}
+
+func (p *Problem) Error() string { return p.Title + ": " + p.Detail }
+
+func (p *Problem) Unwrap() error { return p.cause }
+
+// word is the part of the type that tells one problem from another.
+func (p *Problem) word() string { return strings.TrimPrefix(p.Type, problemType) }
+
+const problemType = "urn:pawl:problem:"
+
+func problem(status int, word, format string, args ...any) *Problem {
+	return &Problem{Type: problemType + word, Title: http.StatusText(status), Status: status, Detail: fmt.Sprintf(format, args...)}
+}
+
+func (p *Problem) after(d time.Duration) *Problem {
+	p.retry = d
+	return p
+}
+
+func badRequest(format string, args ...any) *Problem {
+	return problem(http.StatusBadRequest, "bad-request", format, args...)
+}
+
+// explain makes a problem of whatever went wrong. What is not known here is ours to
+// mend, and nothing of it is told.
+func explain(err error) *Problem {
+	if p, ok := errors.AsType[*Problem](err); ok {
+		return p
+	}
+	if e, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return problem(http.StatusRequestEntityTooLarge, "too-large", "the body has more than %d bytes", e.Limit)
+	}
+	if e, ok := errors.AsType[*identity.RefusedError](err); ok {
+		return problem(http.StatusUnauthorized, "token-"+string(e.Reason), "%s", e.Error())
+	}
+	if e, ok := errors.AsType[*store.MissingBlobsError](err); ok {
+		p := problem(http.StatusUnprocessableEntity, "missing-blobs", "the report names %d blobs that are not here: send them first, then the report again", len(e.Digests))
+		p.Missing = e.Digests
+		return p
+	}
+	if e, ok := errors.AsType[*store.QuotaError](err); ok {
+		return problem(http.StatusTooManyRequests, "quota", "%s", e.Error()).after(time.Hour)
+	}
+	if e, ok := errors.AsType[*store.InvalidError](err); ok {
+		return problem(http.StatusUnprocessableEntity, "invalid", "%s", report.Plain(e.Error()))
+	}
+	for _, known := range []struct {
+		err    error
+		status int
+		word   string
+		retry  time.Duration
+	}{
+		{store.ErrNotFound, http.StatusNotFound, "not-found", 0},
+		{store.ErrConflict, http.StatusConflict, "conflict", 0},
+		{identity.ErrUnavailable, http.StatusServiceUnavailable, "issuer-unavailable", 5 * time.Second},
+		{identity.ErrFull, http.StatusServiceUnavailable, "busy", 5 * time.Second},
+		{context.DeadlineExceeded, http.StatusServiceUnavailable, "busy", 5 * time.Second},
+		{context.Canceled, statusGone, "hung-up", 0},
+	} {
+		if errors.Is(err, known.err) {
+			return problem(known.status, known.word, "%s", report.Plain(err.Error())).after(known.retry)
+		}
+	}
+	p := problem(http.StatusInternalServerError, "internal", "the server failed: its log has more under the number of this request")
+	p.cause = err
+	return p
+}
+
+// statusGone is for the log: the client does not read it any more.
+const statusGone = 499
+
+// refuse answers with a problem: as JSON below /v1, as a page elsewhere.
+func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
+	own := *explain(err) // some problems are shared by all who have them
+	p, v := &own, visitOf(r)
+	p.Request = v.id
+	v.problem = p
+	if p.cause != nil {
+		s.log.ErrorContext(r.Context(), "request failed", "request", v.id, "route", v.route, "error", p.cause)
+	}
+	s.metrics.Refused(p.word())
+	h := w.Header()
+	if p.retry > 0 {
+		h.Set("Retry-After", strconv.Itoa(int((p.retry+time.Second-1)/time.Second)))
+	}
+	h.Del("ETag")
+	h.Set("Cache-Control", "no-store")
+	if !strings.HasPrefix(r.URL.Path, "/v1/") {
+		s.refusePage(w, r, p)
+		return
+	}
+	if p.Status == http.StatusUnauthorized {
+		h.Set("WWW-Authenticate", `Bearer realm="pawl"`)
+	}
+	h.Set("Content-Type", "application/problem+json")
+	w.WriteHeader(p.Status)
+	if text, err := encode(p); err == nil {
+		_, _ = w.Write(text)
+	}
+}

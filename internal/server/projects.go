@@ -1,0 +1,203 @@
+package server
+
+import (
+	_ "embed"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/goatnote-inc/pawl/client"
+	"github.com/goatnote-inc/pawl/internal/store"
+)
+
+//go:embed openapi.yaml
+var contract []byte
+
+// Contract is the API's description: OpenAPI 3.1.
+func Contract() []byte { return contract }
+
+func (s *Server) getContract(w http.ResponseWriter, r *http.Request, _ store.Project) error {
+	if unchanged(w, r, tag(contract)) {
+		return nil
+	}
+	w.Header().Set("Content-Type", "application/yaml")
+	_, _ = w.Write(contract)
+	return nil
+}
+
+// getProjects lists what the visitor may read: a key has one project.
+func (s *Server) getProjects(w http.ResponseWriter, r *http.Request, _ store.Project) error {
+	if err := ask(r).err; err != nil {
+		return err
+	}
+	v, err := s.viewer(r)
+	if err != nil {
+		return err
+	}
+	visible, err := s.projectsOf(r, v)
+	if err != nil {
+		return err
+	}
+	list := page[client.Project]{Items: []client.Project{}}
+	for _, p := range visible {
+		list.Items = append(list.Items, p.Project)
+	}
+	return show(w, r, list)
+}
+
+// projectsOf are the projects that a visitor may read.
+func (s *Server) projectsOf(r *http.Request, v *Viewer) ([]store.Project, error) {
+	var account int64
+	var all bool
+	if v.Account != nil {
+		account, all = v.Account.ID, v.Operator
+	}
+	list, err := s.store.Projects(r.Context(), account, all)
+	if err != nil || v.Key == nil {
+		return list, err
+	}
+	own, err := s.store.ProjectByID(r.Context(), v.Key.Project)
+	if err != nil {
+		return nil, err
+	}
+	if rights, err := s.rights(r.Context(), v, own); err != nil || own.Public || !slices.Contains(rights, Read) {
+		return list, err
+	}
+	return append(list, own), nil
+}
+
+// projectAnswer is a project with what its admins decided.
+type projectAnswer struct {
+	client.Project
+	Settings store.Settings `json:"settings"`
+}
+
+func (s *Server) getProject(w http.ResponseWriter, r *http.Request, p store.Project) error {
+	return show(w, r, projectAnswer{p.Project, p.Settings})
+}
+
+// projectChange has what an admin may change; what is left out stays. Quotas are the
+// operator's: an admin of the whole server changes them.
+type projectChange struct {
+	Name       *string         `json:"name"`
+	Public     *bool           `json:"public"`
+	Repository *string         `json:"repository"`
+	Branch     *string         `json:"default_branch"`
+	Settings   *store.Settings `json:"settings"`
+}
+
+// patchProject changes a project as it is at that moment: what somebody else changed since
+// it was read is neither overwritten nor overlooked by If-Match.
+func (s *Server) patchProject(w http.ResponseWriter, r *http.Request, p store.Project) error {
+	var change projectChange
+	if err := readDocument(w, r, &change); err != nil {
+		return err
+	}
+	v, err := s.viewer(r)
+	if err != nil {
+		return err
+	}
+	err = s.deed(r, p, "project.update", func(in *store.Store) (map[string]string, error) {
+		if p, err = in.Locked(r.Context(), p.ID); err != nil {
+			return nil, err
+		}
+		before, err := encode(projectAnswer{p.Project, p.Settings})
+		if err != nil {
+			return nil, err
+		}
+		if err := wantMatch(r, tag(before)); err != nil {
+			return nil, err
+		}
+		if err := change.apply(&p, v.Operator); err != nil {
+			return nil, err
+		}
+		return change.told(), in.UpdateProject(r.Context(), p)
+	})
+	if err != nil {
+		return err
+	}
+	return show(w, r, projectAnswer{p.Project, p.Settings})
+}
+
+func (c projectChange) apply(p *store.Project, operator bool) error {
+	if c.Name != nil {
+		if *c.Name == "" || len(*c.Name) > 200 || !isText(*c.Name) {
+			return badRequest("name: want 1 to 200 bytes")
+		}
+		p.Name = *c.Name
+	}
+	if c.Repository != nil {
+		u, err := url.Parse(*c.Repository)
+		if *c.Repository != "" && (err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil || len(*c.Repository) > 500) {
+			return badRequest("repository: want https://HOST/OWNER/NAME")
+		}
+		p.Repository = *c.Repository
+	}
+	if c.Branch != nil {
+		if *c.Branch == "" || len(*c.Branch) > 250 || strings.HasPrefix(*c.Branch, "refs/") || strings.ContainsAny(*c.Branch, " \t\r\n\x00") {
+			return badRequest("default_branch: want the name of a branch, such as main")
+		}
+		p.Branch = *c.Branch
+	}
+	if c.Public != nil {
+		p.Public = *c.Public
+	}
+	if c.Settings == nil {
+		return nil
+	}
+	n := *c.Settings
+	if min(n.PointsADay, n.BlobBytes, n.Series, n.ForkPointsADay, n.ForkBlobBytes, int64(n.SampleDays), int64(n.BranchDays)) < 0 {
+		return badRequest("settings: a number is below zero")
+	}
+	if !operator && n.Quotas() != p.Settings.Quotas() {
+		return problem(http.StatusForbidden, "forbidden", "settings: quotas are changed by an admin of the server")
+	}
+	p.Settings = n
+	return nil
+}
+
+// told is the change as the audit keeps it.
+func (c projectChange) told() map[string]string {
+	m := map[string]string{}
+	for name, value := range map[string]*string{"name": c.Name, "repository": c.Repository, "default_branch": c.Branch} {
+		if value != nil {
+			m[name] = *value
+		}
+	}
+	if c.Public != nil {
+		m["public"] = map[bool]string{true: "true", false: "false"}[*c.Public]
+	}
+	if c.Settings != nil {
+		m["settings"] = "changed"
+	}
+	return m
+}
+
+// wantMatch refuses a change of what is not any more as the client saw it. Without
+// If-Match the client does not care.
+func wantMatch(r *http.Request, etag string) error {
+	if header := r.Header.Get("If-Match"); header != "" && !matches(header, etag) {
+		return problem(http.StatusPreconditionFailed, "changed", "it was changed since you read it: read it again")
+	}
+	return nil
+}
+
+// deed changes a project and writes down who did it, both or neither.
+func (s *Server) deed(r *http.Request, p store.Project, action string, do func(in *store.Store) (map[string]string, error)) error {
+	v, err := s.viewer(r)
+	if err != nil {
+		return err
+	}
+	return s.store.Deed(r.Context(), p.ID, v.Name(), action, do)
+}
+
+// audit keeps who did what where that is no change of the project's own rows. It is written
+// before the deed.
+func (s *Server) audit(r *http.Request, p store.Project, action string, detail map[string]string) error {
+	v, err := s.viewer(r)
+	if err != nil {
+		return err
+	}
+	return s.store.Audit(r.Context(), p.ID, v.Name(), action, detail)
+}

@@ -1,0 +1,192 @@
+package server
+
+import (
+	"bytes"
+	"encoding/base64"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/goatnote-inc/pawl/internal/report"
+)
+
+// maxDocument is for everything that is written by hand; reports have their own limit.
+const maxDocument = 64 << 10
+
+// Lists have at most so many entries a page.
+const (
+	listDefault = 100
+	listMost    = 500
+)
+
+// readDocument reads a small JSON body strictly: a name that is spelled wrong must not
+// be taken for one that was left out.
+func readDocument(w http.ResponseWriter, r *http.Request, into any) error {
+	if err := wantJSON(r); err != nil {
+		return err
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxDocument))
+	if err != nil {
+		return unreadable(err)
+	}
+	if bytes.Contains(body, []byte(`\u0000`)) {
+		return badRequest("the document: a text holds a zero byte, which cannot be kept")
+	}
+	if err := json.Unmarshal(body, into, json.RejectUnknownMembers(true)); err != nil {
+		said := err.Error()
+		if e, ok := errors.AsType[*json.SemanticError](err); ok {
+			said = string(e.JSONPointer) + " does not fit"
+			if e.Err != nil {
+				said += ": " + e.Err.Error()
+			}
+		}
+		return badRequest("the document: %s", report.Plain(said))
+	}
+	return nil
+}
+
+// idOf is the number in a path. What is no number names nothing.
+func idOf(r *http.Request, name string) (int64, error) {
+	n, err := strconv.ParseInt(r.PathValue(name), 10, 64)
+	if err != nil || n <= 0 {
+		return 0, problem(http.StatusNotFound, "not-found", "there is no such %s: want a number", name)
+	}
+	return n, nil
+}
+
+// question reads the query of a request. The first thing that is wrong is kept; so is
+// whatever nobody asked for, because a filter that is spelled wrong must not be no
+// filter.
+type question struct {
+	values url.Values
+	err    error
+}
+
+func ask(r *http.Request, known ...string) *question {
+	values, err := url.ParseQuery(r.URL.RawQuery)
+	q := &question{values: values}
+	if err != nil {
+		q.err = badRequest("the query cannot be read")
+		return q
+	}
+	for name, list := range values {
+		switch {
+		case !slices.Contains(known, name):
+			q.fail(name, "is not known here: want %s", strings.Join(known, ", "))
+		case len(list) > 1:
+			q.fail(name, "is there twice")
+		case len(list[0]) > 1024:
+			q.fail(name, "is longer than 1024 bytes")
+		}
+	}
+	return q
+}
+
+func (q *question) fail(name, format string, args ...any) {
+	if q.err == nil {
+		q.err = badRequest("query "+report.Plain(name)+": "+format, args...)
+	}
+}
+
+func (q *question) text(name string) string { return q.values.Get(name) }
+
+// number is one from a range, or what it is when nobody says.
+func (q *question) number(name string, low, high, otherwise int) int {
+	text := q.values.Get(name)
+	if text == "" {
+		return otherwise
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < low || n > high {
+		q.fail(name, "want a number from %d to %d", low, high)
+		return otherwise
+	}
+	return n
+}
+
+func (q *question) id(name string) int64 {
+	text := q.values.Get(name)
+	if text == "" {
+		return 0
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n <= 0 {
+		q.fail(name, "want a number")
+	}
+	return n
+}
+
+// limit is how many entries a page has.
+func (q *question) limit() int { return q.number("limit", 1, listMost, listDefault) }
+
+// time is a moment as RFC 3339 writes it, or a day.
+func (q *question) time(name string) time.Time {
+	text := q.values.Get(name)
+	if text == "" {
+		return time.Time{}
+	}
+	for _, form := range []string{time.RFC3339Nano, time.DateOnly} {
+		if t, err := time.Parse(form, text); err == nil && t.Year() >= 1970 && t.Year() < 3000 {
+			return t
+		}
+	}
+	q.fail(name, "want a time such as 2026-11-15T12:00:00Z, or a day")
+	return time.Time{}
+}
+
+// oneOf is a word of a list, or nothing.
+func (q *question) oneOf(name string, words ...string) string {
+	text := q.values.Get(name)
+	if text != "" && !slices.Contains(words, text) {
+		q.fail(name, "want one of %s", strings.Join(words, ", "))
+	}
+	return text
+}
+
+// cursor is where the next page begins. It is opaque to clients and holds nothing that
+// a right depends on: a cursor of another project finds that place in this one. The name
+// of the list stands in it, so that one of another list is refused.
+func (q *question) cursor(list string) int64 {
+	text := q.values.Get("cursor")
+	if text == "" {
+		return 0
+	}
+	raw, err := base64.RawURLEncoding.DecodeString(text)
+	name, number, _ := strings.Cut(string(raw), ":")
+	n, nerr := strconv.ParseInt(number, 10, 64)
+	if err != nil || nerr != nil || name != list || n <= 0 {
+		q.fail("cursor", "is not one that this list gave: begin without one")
+		return 0
+	}
+	return n
+}
+
+func cursorAt(list string, n int64) string {
+	return base64.RawURLEncoding.EncodeToString([]byte(list + ":" + strconv.FormatInt(n, 10)))
+}
+
+// page is a part of a list, and where the next begins.
+type page[T any] struct {
+	Items []T    `json:"items"`
+	Next  string `json:"next,omitempty"` // the cursor of the next page; empty on the last
+}
+
+// pageOf cuts a list that was asked for with one entry more than the page has.
+func pageOf[T any](list string, items []T, limit int, place func(T) int64) page[T] {
+	p := page[T]{Items: items}
+	if len(items) > limit {
+		p.Items = items[:limit]
+		p.Next = cursorAt(list, place(items[limit-1]))
+	}
+	if p.Items == nil {
+		p.Items = []T{}
+	}
+	return p
+}

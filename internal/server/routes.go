@@ -1,0 +1,103 @@
+package server
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/goatnote-inc/pawl/internal/store"
+)
+
+// Route is one line of the API: what may be asked, and the right it needs.
+type Route struct {
+	Method, Path string
+	Need         Right
+	pace         pace
+	serve        func(*Server, http.ResponseWriter, *http.Request, store.Project) error
+}
+
+// pace tells whether an answer has a time limit, or takes as long as its bytes need.
+type pace bool
+
+const (
+	quick pace = false
+	long  pace = true
+)
+
+// project is below which everything of a project stands.
+const project = "/v1/projects/{project}"
+
+// routes is the whole API. openapi.yaml describes the same, and a test compares them.
+var routes = []Route{
+	{"GET", "/v1/openapi.yaml", Anybody, quick, (*Server).getContract},
+	{"GET", "/v1/projects", Anybody, quick, (*Server).getProjects},
+	{"GET", project, Read, quick, (*Server).getProject},
+	{"PATCH", project, Admin, quick, (*Server).patchProject},
+	{"DELETE", project, Admin, long, (*Server).deleteProject},
+
+	{"HEAD", project + "/blobs/{digest}", Send, quick, (*Server).headBlob},
+	{"GET", project + "/blobs/{digest}", Read, long, (*Server).getBlob},
+	{"POST", project + "/blobs/{digest}", Send, long, (*Server).postBlob},
+	{"POST", project + "/reports", Send, long, (*Server).postReport},
+
+	{"POST", project + "/live/{run}", Send, quick, (*Server).postLive},
+	{"GET", project + "/live", Read, quick, (*Server).listLive},
+	{"GET", project + "/live/{run}", Read, quick, (*Server).getLive},
+	{"GET", project + "/live/{run}/events", Read, long, (*Server).streamLive},
+
+	{"GET", project + "/series", Read, quick, (*Server).listSeries},
+	{"GET", project + "/series/{id}", Read, quick, (*Server).getSeries},
+	{"GET", project + "/series/{id}/points", Read, quick, (*Server).getPoints},
+	{"GET", project + "/runs", Read, quick, (*Server).listRuns},
+	{"GET", project + "/runs/{id}", Read, quick, (*Server).getRun},
+	{"GET", project + "/runs/{id}/points", Read, quick, (*Server).getRunPoints},
+	{"GET", project + "/runs/{id}/record", Read, long, (*Server).getRecord},
+	{"GET", project + "/testbeds", Read, quick, (*Server).listTestbeds},
+	{"GET", project + "/testbeds/{id}", Read, quick, (*Server).getTestbed},
+	{"GET", project + "/testbeds/{id}/history", Read, quick, (*Server).getTestbedHistory},
+	{"GET", project + "/suites/{suite}/heat", Read, quick, (*Server).getHeat},
+	{"GET", project + "/events", Read, quick, (*Server).listEvents},
+	{"GET", project + "/events/{id}", Read, quick, (*Server).getEvent},
+	{"PATCH", project + "/events/{id}", Write, quick, (*Server).patchEvent},
+	{"GET", project + "/groups", Read, quick, (*Server).listGroups},
+	{"GET", project + "/groups/{id}", Read, quick, (*Server).getGroup},
+	{"PATCH", project + "/groups/{id}", Write, quick, (*Server).patchGroup},
+	{"GET", project + "/export", Admin, long, (*Server).export},
+
+	{"GET", project + "/keys", Admin, quick, (*Server).listKeys},
+	{"POST", project + "/keys", Admin, quick, (*Server).postKey},
+	{"DELETE", project + "/keys/{id}", Admin, quick, (*Server).deleteKey},
+	{"GET", project + "/members", Admin, quick, (*Server).listMembers},
+	{"POST", project + "/members", Admin, quick, (*Server).postMember},
+	{"PUT", project + "/members/{account}", Admin, quick, (*Server).putMember},
+	{"DELETE", project + "/members/{account}", Admin, quick, (*Server).deleteMember},
+	{"GET", project + "/rules", Admin, quick, (*Server).listRules},
+	{"POST", project + "/rules", Admin, quick, (*Server).postRule},
+	{"DELETE", project + "/rules/{id}", Admin, quick, (*Server).deleteRule},
+	{"GET", project + "/hooks", Admin, quick, (*Server).listHooks},
+	{"POST", project + "/hooks", Admin, quick, (*Server).postHook},
+	{"DELETE", project + "/hooks/{id}", Admin, quick, (*Server).deleteHook},
+	{"GET", project + "/audit", Admin, quick, (*Server).listAudit},
+}
+
+// handle finds the project of a request, and whether the visitor may do this to it,
+// before the route's own handler is called.
+func (s *Server) handle(route Route) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		visitOf(r).route = route.Path
+		if route.pace == quick {
+			ctx, cancel := context.WithTimeout(r.Context(), s.limits.Request)
+			defer cancel()
+			r = r.WithContext(ctx)
+		}
+		var p store.Project
+		if route.Need != Anybody && route.Need != Send {
+			var ok bool
+			if p, ok = s.projectFor(w, r, route.Need); !ok {
+				return
+			}
+		}
+		if err := route.serve(s, w, r, p); err != nil {
+			s.refuse(w, r, err)
+		}
+	})
+}

@@ -1,0 +1,161 @@
+package server
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/goatnote-inc/pawl/internal/identity"
+	"github.com/goatnote-inc/pawl/internal/report"
+	"github.com/goatnote-inc/pawl/internal/store"
+	"github.com/goatnote-inc/pawl/internal/watch"
+)
+
+// ruleText is a rule as the API writes it: identity.Rule in the API's spelling.
+type ruleText struct {
+	ID             int64      `json:"id,omitempty"`
+	RepositoryID   int64      `json:"repository_id"`
+	OwnerID        int64      `json:"owner_id"`
+	DefaultBranch  string     `json:"default_branch"`
+	Events         []string   `json:"events"`
+	Refs           []string   `json:"refs,omitempty"`
+	Protected      bool       `json:"protected,omitempty"`
+	Workflow       string     `json:"workflow"`
+	JobWorkflow    string     `json:"job_workflow,omitempty"`
+	JobWorkflowSHA string     `json:"job_workflow_sha,omitempty"`
+	Environment    string     `json:"environment,omitempty"`
+	Created        *time.Time `json:"created,omitempty"`
+}
+
+func tellRule(r store.Rule) ruleText {
+	k := r.Rule
+	return ruleText{
+		r.ID, k.RepositoryID, k.OwnerID, k.DefaultBranch, k.Events, k.Refs, k.Protected,
+		k.Workflow, k.JobWorkflow, k.JobWorkflowSHA, k.Environment, &r.Created,
+	}
+}
+
+func (t ruleText) rule() identity.Rule {
+	return identity.Rule{
+		RepositoryID: t.RepositoryID, OwnerID: t.OwnerID, DefaultBranch: t.DefaultBranch, Events: t.Events, Refs: t.Refs, Protected: t.Protected,
+		Workflow: t.Workflow, JobWorkflow: t.JobWorkflow, JobWorkflowSHA: t.JobWorkflowSHA, Environment: t.Environment,
+	}
+}
+
+func (s *Server) listRules(w http.ResponseWriter, r *http.Request, p store.Project) error {
+	rules, err := s.store.Rules(r.Context(), p.ID)
+	if err != nil {
+		return err
+	}
+	list := page[ruleText]{Items: []ruleText{}}
+	for _, rule := range rules {
+		list.Items = append(list.Items, tellRule(rule))
+	}
+	return show(w, r, list)
+}
+
+func (s *Server) postRule(w http.ResponseWriter, r *http.Request, p store.Project) error {
+	var in ruleText
+	if err := readDocument(w, r, &in); err != nil {
+		return err
+	}
+	if in.ID != 0 || in.Created != nil {
+		return badRequest("id and created are the server's to give")
+	}
+	if err := in.rule().Check(); err != nil {
+		return badRequest("%s", err.Error())
+	}
+	var rule store.Rule
+	err := s.deed(r, p, "rule.add", func(on *store.Store) (_ map[string]string, err error) {
+		rule, err = on.AddRule(r.Context(), p.ID, in.rule())
+		return map[string]string{"rule": fmt.Sprint(rule.ID), "repository_id": fmt.Sprint(in.RepositoryID)}, err
+	})
+	if err != nil {
+		return err
+	}
+	return answer(w, http.StatusCreated, tellRule(rule))
+}
+
+func (s *Server) deleteRule(w http.ResponseWriter, r *http.Request, p store.Project) error {
+	return s.remove(w, r, p, "id", "rule", (*store.Store).RemoveRule)
+}
+
+// hookText is a hook; its secret goes in and never comes out.
+type hookText struct {
+	Kind   string `json:"kind"`
+	URL    string `json:"url"`
+	Secret string `json:"secret"`
+}
+
+func (s *Server) listHooks(w http.ResponseWriter, r *http.Request, p store.Project) error {
+	hooks, err := s.store.Hooks(r.Context(), p.ID)
+	if err != nil {
+		return err
+	}
+	for i := range hooks {
+		hooks[i] = shownHook(hooks[i])
+	}
+	return show(w, r, whole(hooks))
+}
+
+// shownHook hides what of a URL is as good as a password: Slack's whole path is.
+func shownHook(h store.Hook) store.Hook {
+	h.Secret = ""
+	if u, err := url.Parse(h.URL); err == nil && h.Kind != "mail" {
+		h.URL = u.Scheme + "://" + u.Host + "/..."
+	}
+	return h
+}
+
+// postHook adds a place to tell. Where it may point is checked again whenever it is
+// called: a name can change its address.
+func (s *Server) postHook(w http.ResponseWriter, r *http.Request, p store.Project) error {
+	var in hookText
+	if err := readDocument(w, r, &in); err != nil {
+		return err
+	}
+	host, err := s.hookHost(in)
+	if err != nil {
+		return err
+	}
+	var hook store.Hook
+	err = s.deed(r, p, "hook.add", func(on *store.Store) (_ map[string]string, err error) {
+		hook, err = on.AddHook(r.Context(), p.ID, store.Hook{Kind: in.Kind, URL: in.URL, Secret: in.Secret})
+		return map[string]string{"hook": fmt.Sprint(hook.ID), "host": host}, err
+	})
+	if err != nil {
+		return err
+	}
+	return answer(w, http.StatusCreated, shownHook(hook))
+}
+
+// hookHost is where a hook would tell, if it may.
+func (s *Server) hookHost(in hookText) (string, error) {
+	u, err := url.Parse(in.URL)
+	switch {
+	case in.Kind == "mail":
+		to, err := s.mail.Address(in.URL)
+		if err != nil {
+			return "", badRequest("url: %s", report.Plain(err.Error()))
+		}
+		if in.Secret != "" {
+			return "", badRequest("secret: a mail is not signed")
+		}
+		return to[strings.LastIndexByte(to, '@')+1:], nil
+	case in.Kind != "slack" && in.Kind != "json":
+		return "", badRequest("kind: want slack, json or mail")
+	case err != nil || u.Fragment != "" || len(in.URL) > 2000:
+		return "", badRequest("url: want https://HOST/PATH")
+	case watch.CheckHook(in.URL, s.private) != nil:
+		return "", badRequest("url: %s", report.Plain(watch.CheckHook(in.URL, s.private).Error()))
+	case in.Kind == "json" && (len(in.Secret) < 16 || len(in.Secret) > 200):
+		return "", badRequest("secret: want 16 to 200 bytes; they sign what is sent, so that the receiver knows it is from here")
+	}
+	return u.Host, nil
+}
+
+func (s *Server) deleteHook(w http.ResponseWriter, r *http.Request, p store.Project) error {
+	return s.remove(w, r, p, "id", "hook", (*store.Store).RemoveHook)
+}

@@ -1,0 +1,193 @@
+package server
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+
+	"github.com/goatnote-inc/pawl/client"
+	"github.com/goatnote-inc/pawl/internal/blob"
+	"github.com/goatnote-inc/pawl/internal/identity"
+	"github.com/goatnote-inc/pawl/internal/report"
+	"github.com/goatnote-inc/pawl/internal/store"
+	"github.com/goatnote-inc/pawl/internal/watch"
+)
+
+// Config is what a server is made of.
+type Config struct {
+	Store    *store.Store
+	Blobs    *blob.Bucket
+	Verifier *identity.Verifier // of CI jobs; nil where only keys may send
+	Login    *Login             // of people; nil where nobody can log in
+	URL      string             // how people reach it, https://HOST; http only on loopback
+	Log      *slog.Logger
+	Now      func() time.Time
+	Limits   Limits // zero values are those of DefaultLimits
+	Metrics  Metrics
+	// Proxies are believed when they say for whom they ask (X-Forwarded-For).
+	Proxies []netip.Prefix
+	// Secret signs what a browser carries while it logs in: 32 bytes, the same for all
+	// servers of one address. Empty makes one up, which is enough for one server.
+	Secret []byte
+	// Mail says to whom mail may go; nobody where it is zero.
+	Mail watch.Mail
+	// PrivateHooks lets hooks point to private addresses, and to http.
+	PrivateHooks bool
+}
+
+// Metrics are told what happens. Labels are bounded: a route is a pattern of the table,
+// a reason one of the words of problems.
+type Metrics interface {
+	Request(ctx context.Context, route, method string, status int, took time.Duration)
+	Ingested(points int, again bool)
+	Refused(reason string)
+}
+
+type noMetrics struct{}
+
+func (noMetrics) Request(context.Context, string, string, int, time.Duration) {}
+func (noMetrics) Ingested(int, bool)                                          {}
+func (noMetrics) Refused(string)                                              {}
+
+// Server answers requests. It keeps nothing but counters, and what runs that are under way
+// told it: any number of them may serve one database.
+type Server struct {
+	store    *store.Store
+	blobs    *blob.Bucket
+	verifier *identity.Verifier
+	login    *relyingParty
+	url      *url.URL
+	log      *slog.Logger
+	now      func() time.Time
+	limits   Limits
+	metrics  Metrics
+	proxies  []netip.Prefix
+	secret   []byte
+	mail     watch.Mail
+	private  bool // hooks may point to private addresses
+
+	buckets *buckets
+	ingests *shares             // reports that are being stored
+	bodies  *shares             // bytes of reports that are being read
+	uploads *shares             // blobs that are being read
+	records *semaphore.Weighted // requests that hold records
+	judged  *judged
+	lives   *lives
+	handler http.Handler
+
+	drain    sync.Once
+	draining chan struct{}
+}
+
+// New checks a configuration and makes a server of it. It asks nobody.
+func New(c Config) (*Server, error) {
+	if c.Store == nil || c.Blobs == nil {
+		return nil, errors.New("a server needs a store and a place for blobs")
+	}
+	where, err := parseURL(c.URL)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{
+		store: c.Store, blobs: c.Blobs, verifier: c.Verifier, url: where, log: c.Log, now: c.Now,
+		limits: c.Limits.orDefault(), metrics: c.Metrics, proxies: c.Proxies, secret: c.Secret, mail: c.Mail, private: c.PrivateHooks,
+	}
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	if s.now == nil {
+		s.now = time.Now
+	}
+	if s.metrics == nil {
+		s.metrics = noMetrics{}
+	}
+	if len(s.secret) == 0 {
+		s.secret = make([]byte, 32)
+		_, _ = rand.Read(s.secret) // never fails: crypto/rand ends the program instead
+	}
+	if len(s.secret) < 32 {
+		return nil, fmt.Errorf("the secret has %d bytes, want at least 32", len(s.secret))
+	}
+	if c.Login != nil {
+		if s.login, err = newRelyingParty(*c.Login, where, s.now); err != nil {
+			return nil, err
+		}
+	}
+	s.buckets = newBuckets(s.limits.Buckets, s.now)
+	s.ingests = newShares(int64(s.limits.Ingests), 1)
+	s.bodies = newShares(s.limits.IngestBytes, client.MaxReport)
+	s.uploads = newShares(int64(s.limits.Uploads), 1)
+	s.records = semaphore.NewWeighted(int64(s.limits.Records))
+	s.judged = newJudged()
+	s.lives, s.draining = newLives(s.now), make(chan struct{})
+	s.handler = s.wrap(s.mux())
+	return s, nil
+}
+
+// Handler answers everything on the public port but /livez and /readyz.
+func (s *Server) Handler() http.Handler { return s.handler }
+
+// mux has the API and the pages side by side: what is not there is a problem in the
+// one, and a page in the other.
+func (s *Server) mux() http.Handler {
+	api, pages := http.NewServeMux(), http.NewServeMux()
+	for _, r := range routes {
+		api.Handle(r.Method+" "+r.Path, s.handle(r))
+	}
+	api.HandleFunc("/v1/", func(w http.ResponseWriter, r *http.Request) {
+		s.refuse(w, r, problem(http.StatusNotFound, "no-route", "there is nothing to %s here: /v1/openapi.yaml says what there is", report.Plain(r.Method)))
+	})
+	s.loginRoutes(pages)
+	s.pages(pages)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/v1/") {
+			api.ServeHTTP(w, r)
+			return
+		}
+		ctx, cancel := context.WithTimeout(r.Context(), s.limits.Request)
+		defer cancel()
+		pages.ServeHTTP(w, r.WithContext(ctx))
+	})
+}
+
+// parseURL takes an address as a configuration says it. Cookies and tokens are for
+// https; plain http is for a look at a server on one's own machine.
+func parseURL(text string) (*url.URL, error) {
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" || u.User != nil || u.Path != "" && u.Path != "/" || u.RawQuery != "" || u.Fragment != "" || u.Scheme != "https" && (u.Scheme != "http" || !loopback(u.Hostname())) {
+		return nil, fmt.Errorf("the server's own address %q: want https://HOST, or http://127.0.0.1:PORT on this machine only", text)
+	}
+	return u, nil
+}
+
+func loopback(host string) bool {
+	if host == "localhost" {
+		return true
+	}
+	ip, err := netip.ParseAddr(host)
+	return err == nil && ip.IsLoopback()
+}
+
+type contextKey struct{}
+
+func visitOf(r *http.Request) *visit {
+	v, _ := r.Context().Value(contextKey{}).(*visit)
+	if v == nil { // a handler called without the middleware, as a test might
+		return &visit{id: "none"}
+	}
+	return v
+}
+
+func withVisit(ctx context.Context, v *visit) context.Context {
+	return context.WithValue(ctx, contextKey{}, v)
+}

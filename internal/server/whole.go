@@ -1,0 +1,80 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+
+	"github.com/goatnote-inc/pawl/internal/parquet"
+	"github.com/goatnote-inc/pawl/internal/report"
+	"github.com/goatnote-inc/pawl/internal/store"
+)
+
+// export writes everything of a project, as fast as the client reads. An answer that has
+// begun cannot become a problem: it is cut off, and its last line is missing.
+func (s *Server) export(w http.ResponseWriter, r *http.Request, p store.Project) error {
+	q := ask(r, "format")
+	format := cmp.Or(q.oneOf("format", "jsonl", "parquet"), "jsonl")
+	if q.err != nil {
+		return q.err
+	}
+	if err := s.audit(r, p, "project.export", map[string]string{"format": format}); err != nil {
+		return err
+	}
+	if format == "parquet" {
+		return s.exportPoints(w, r, p)
+	}
+	w.Header().Set("Content-Type", "application/jsonl")
+	w.Header().Set("Content-Disposition", fmt.Sprintf(`attachment; filename="%s.jsonl"`, p.Slug))
+	if err := s.store.Export(r.Context(), p.ID, s.patient(w)); err != nil {
+		s.cutOff(r, "an export", err)
+	}
+	_, _ = io.WriteString(w, store.ExportEnd)
+	return nil
+}
+
+// exportPoints writes the points of a project as one Parquet file. What is cut off has no
+// directory, and no reader takes it for whole.
+func (s *Server) exportPoints(w http.ResponseWriter, r *http.Request, p store.Project) error {
+	w.Header().Set("Content-Type", "application/vnd.apache.parquet")
+	w.Header().Set("Content-Disposition", fmt.Sprintf(`attachment; filename="%s.parquet"`, p.Slug))
+	out := parquet.NewWriter(s.patient(w), p.Slug)
+	err := s.store.EachPoint(r.Context(), p.ID, out.Write)
+	if err == nil {
+		err = out.Close()
+	}
+	if err != nil {
+		s.cutOff(r, "an export of points", err)
+	}
+	return nil
+}
+
+// gone says what a deletion took away.
+type gone struct {
+	Project string `json:"project"`
+	store.Gone
+}
+
+// deleteProject takes a project away, with all it has. It goes on when the client hangs
+// up. Nobody sees the project from its first moment on: where the server itself dies
+// meanwhile, its operator deletes the rest.
+func (s *Server) deleteProject(w http.ResponseWriter, r *http.Request, p store.Project) error {
+	q := ask(r, "confirm")
+	if q.err != nil {
+		return q.err
+	}
+	if q.text("confirm") != p.Slug {
+		return badRequest("deleting a project takes all it has: say ?confirm=%s", report.Plain(p.Slug))
+	}
+	if err := s.audit(r, p, "project.delete", map[string]string{"slug": p.Slug}); err != nil {
+		return err
+	}
+	went, err := s.store.DeleteProject(context.WithoutCancel(r.Context()), p.ID, s.blobs.Delete)
+	if err != nil {
+		return err
+	}
+	s.stillThere(w)
+	return answer(w, http.StatusOK, gone{p.Slug, went})
+}

@@ -1,0 +1,45 @@
+// Pages work without this. It adds light and dark by choice, keys, and their list.
+const root = document.documentElement;
+const byId = (id) => document.getElementById(id);
+
+const theme = byId("theme");
+const darkLiked = matchMedia("(prefers-color-scheme: dark)");
+const isDark = () => (root.dataset.theme ? root.dataset.theme === "dark" : darkLiked.matches);
+const showTheme = () => theme.setAttribute("aria-pressed", String(isDark()));
+const turn = () => {
+  root.dataset.theme = isDark() ? "light" : "dark";
+  const secure = location.protocol === "https:" ? "; secure" : "";
+  document.cookie = `pawl_theme=${root.dataset.theme}; path=/; max-age=31536000; samesite=lax${secure}`;
+  showTheme();
+  dispatchEvent(new Event("pawl-theme"));
+};
+theme.hidden = false;
+theme.addEventListener("click", turn);
+darkLiked.addEventListener("change", () => { showTheme(); dispatchEvent(new Event("pawl-theme")); });
+showTheme();
+
+const keys = byId("keys");
+byId("keys-open").hidden = false;
+byId("keys-open").addEventListener("click", () => keys.showModal());
+
+const tabs = [...document.querySelectorAll(".tabs a")];
+const ways = { o: "Overview", s: "Series", e: "Events", r: "Runs" };
+let going = 0;
+addEventListener("keydown", (e) => {
+  if (e.defaultPrevented || e.ctrlKey || e.metaKey || e.altKey) return;
+  if (e.target.closest("input, select, textarea") || keys.open) return;
+  if (e.key === "?") { keys.showModal(); e.preventDefault(); return; }
+  if (e.key === "/") { byId("find").focus(); e.preventDefault(); return; }
+  if (e.key === "t") { turn(); return; }
+  if (e.key === "g") { going = e.timeStamp; return; }
+  if (going && e.timeStamp - going < 1500 && ways[e.key]) {
+    const to = tabs.find((a) => a.textContent === ways[e.key]);
+    if (to) location.assign(to.href);
+  }
+  going = 0;
+});
+
+// A list of choices that is changed is what is wanted: no button has to be pressed.
+for (const form of document.querySelectorAll("form.choices[method=get]")) {
+  for (const field of form.querySelectorAll("select, input[type=checkbox]")) field.addEventListener("change", () => form.requestSubmit());
+}

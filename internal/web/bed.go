@@ -1,0 +1,186 @@
+package web
+
+import (
+	"fmt"
+	"html/template"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/goatnote-inc/pawl/client"
+	"github.com/goatnote-inc/pawl/internal/report"
+)
+
+// Reading is how a testbed was in one run.
+type Reading struct {
+	Report   int64
+	Measured time.Time
+	client.Health
+}
+
+// Bed is a testbed with what its last runs tell of it.
+type Bed struct {
+	client.Testbed
+	Readings []Reading // the oldest first
+}
+
+// Health is what is said of a machine.
+type Health struct {
+	Word     string // healthy, changed or unwell; unknown where there is too little
+	Class    string // of a badge
+	Sentence string
+}
+
+// recent is how many runs are held against those before them.
+const recent = 10
+
+// Health holds the last runs against those before: the time of pawl's own kernel, the
+// temperature, the clock and the noise.
+func (b Bed) Health() Health {
+	n := len(b.Readings)
+	if n < 3*recent {
+		return Health{"unknown", "", fmt.Sprintf("It has %s: too few to tell whether the machine is healthy; %d are enough.", report.Plural(n, "run"), 3*recent)}
+	}
+	before, now := b.Readings[:n-recent], b.Readings[n-recent:]
+	var worse []string
+	for _, sign := range []struct {
+		of   func(Reading) float64
+		bad  func(was, is float64) bool
+		text func(was, is float64) string
+	}{
+		{func(r Reading) float64 { return r.Calibration }, func(was, is float64) bool { return is > was*1.02 }, func(was, is float64) string {
+			return fmt.Sprintf("pawl's own kernel takes %s more", report.Percent(is/was-1))
+		}},
+		{func(r Reading) float64 { return r.SMClockMHz }, func(was, is float64) bool { return is < was*0.98 }, func(was, is float64) string {
+			return fmt.Sprintf("the clock fell from %.0f to %.0f MHz", was, is)
+		}},
+		{func(r Reading) float64 { return r.TemperatureC }, func(was, is float64) bool { return is > was+6 }, func(was, is float64) string {
+			return fmt.Sprintf("it is %.0f degrees warmer (%.0f °C)", is-was, is)
+		}},
+		{func(r Reading) float64 { return r.Noise }, func(was, is float64) bool { return is > was*1.5 && is > 0.005 }, func(was, is float64) string {
+			return fmt.Sprintf("rounds spread by %s instead of %s", report.Percent(is), report.Percent(was))
+		}},
+	} {
+		was, is := middle(before, sign.of), middle(now, sign.of)
+		if was > 0 && is > 0 && sign.bad(was, is) {
+			worse = append(worse, sign.text(was, is))
+		}
+	}
+	if len(worse) == 0 {
+		return Health{"healthy", "pass", fmt.Sprintf("The last %d runs are like those before: the same speed of pawl's own kernel, the same clock, temperature and noise.", recent)}
+	}
+	return Health{"look at it", "no-answer", fmt.Sprintf("In the last %d runs %s. Look at the machine before you look for a commit.", recent, listed(worse))}
+}
+
+func listed(parts []string) string {
+	last := len(parts) - 1
+	if last == 0 {
+		return parts[0]
+	}
+	return strings.Join(parts[:last], ", ") + " and " + parts[last]
+}
+
+// middle is the median of what was told; 0 where nothing was.
+func middle(list []Reading, of func(Reading) float64) float64 {
+	var values []float64
+	for _, r := range list {
+		if v := of(r); v > 0 && !math.IsInf(v, 0) {
+			values = append(values, v)
+		}
+	}
+	if len(values) == 0 {
+		return 0
+	}
+	slices.Sort(values)
+	return values[len(values)/2]
+}
+
+// Last is the latest reading; zero if there is none.
+func (b Bed) Last() Reading {
+	if len(b.Readings) == 0 {
+		return Reading{}
+	}
+	return b.Readings[len(b.Readings)-1]
+}
+
+// Spark is the time of pawl's own kernel, or the noise where there is none.
+func (b Bed) Spark() template.HTML {
+	of := func(r Reading) float64 { return r.Calibration }
+	if middle(b.Readings, of) == 0 {
+		of = func(r Reading) float64 { return r.Noise }
+	}
+	var points []client.Kept
+	for _, r := range b.Readings {
+		if v := float32(of(r)); v > 0 {
+			points = append(points, client.Kept{At: r.Measured, Report: r.Report, Value: v, Low: v, High: v})
+		}
+	}
+	return spark(points, nil)
+}
+
+// Testbed is the page of a machine: is it healthy?
+type Testbed struct {
+	Bed    Bed
+	Series int
+	Runs   []client.Run // the latest first
+	Moved  []client.Group
+}
+
+// Title is the heading.
+func (t Testbed) Title() string { return BedName(t.Bed.Facts) }
+func (Testbed) tab() string     { return "overview" }
+
+// Charts are what the machine was like over time.
+func (t Testbed) Charts() []Figure {
+	var list []Figure
+	for _, c := range []struct {
+		title, unit string
+		of          func(Reading) float64
+	}{
+		{"Time of pawl's own kernel, the same in every run", "ns", func(r Reading) float64 { return r.Calibration }},
+		{"Spread between rounds, median over cases", "%", func(r Reading) float64 { return 100 * r.Noise }},
+		{"Temperature, the highest of a run", "°C", func(r Reading) float64 { return r.TemperatureC }},
+		{"Clock, median of a run", "MHz", func(r Reading) float64 { return r.SMClockMHz }},
+		{"Power, median of a run", "W", func(r Reading) float64 { return r.PowerW }},
+		{"Load of the host", "", func(r Reading) float64 { return r.Load1 }},
+	} {
+		if f, ok := t.Bed.chart(c.title, c.unit, c.of); ok {
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+func (b Bed) chart(title, unit string, of func(Reading) float64) (Figure, bool) {
+	low, high := math.Inf(1), math.Inf(-1)
+	var points []client.Kept
+	for _, r := range b.Readings {
+		if v := of(r); v > 0 && !math.IsInf(v, 0) {
+			low, high = min(low, v), max(high, v)
+			points = append(points, client.Kept{At: r.Measured, Report: r.Report, Value: float32(v), Low: float32(v), High: float32(v)})
+		}
+	}
+	if len(points) < 2 {
+		return Figure{}, false
+	}
+	p := newPlot("chart small", 380, 160, points[0].At, points[len(points)-1].At, low, high, unit)
+	p.values(Thin(points, 110))
+	last := points[len(points)-1]
+	if low == high {
+		return Figure{p.html(), fmt.Sprintf("%s: always %s.", title, reading(low, unit))}, true
+	}
+	return Figure{p.html(), fmt.Sprintf("%s: %s lately, between %s and %s.", title,
+		reading(float64(last.Value), unit), reading(low, unit), reading(high, unit))}, true
+}
+
+// reading writes what a sensor said: it has no more than three digits.
+func reading(v float64, unit string) string {
+	if unit == "ns" {
+		return report.Quantity(v, unit)
+	}
+	if v >= 100 {
+		return strings.TrimSpace(fmt.Sprintf("%.0f %s", v, unit))
+	}
+	return strings.TrimSpace(fmt.Sprintf("%.3g %s", v, unit))
+}

@@ -1,0 +1,144 @@
+package web
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/goatnote-inc/pawl/client"
+	"github.com/goatnote-inc/pawl/internal/report"
+)
+
+// HeatColumn is one commit of a heat map.
+type HeatColumn struct {
+	Commit, Title string
+	At            time.Time
+}
+
+// HeatRow is one series of a heat map; a cell for each commit.
+type HeatRow struct {
+	Series client.Series
+	Cells  []HeatCell
+}
+
+// HeatCell is what a series was at a commit; Value 0 where it was not measured.
+type HeatCell struct {
+	Report int64
+	Value  float64
+	Change float64 // from the row's own level, above zero for worse
+}
+
+// Heat is the map of a suite: configs down, commits across.
+type Heat struct {
+	Suite   string
+	Suites  []string
+	Bed     int64
+	Beds    []client.Testbed
+	Numbers bool // write the numbers into the cells
+	Columns []HeatColumn
+	Rows    []HeatRow
+}
+
+// Title is the heading.
+func (h Heat) Title() string { return "Suite " + report.Plain(h.Suite) }
+func (Heat) tab() string     { return "suites" }
+
+// Level sets the changes of all cells: against the median of their row.
+func (h *Heat) Level() {
+	for r := range h.Rows {
+		row := &h.Rows[r]
+		var values []float64
+		for _, c := range row.Cells {
+			if c.Value > 0 {
+				values = append(values, c.Value)
+			}
+		}
+		if len(values) == 0 {
+			continue
+		}
+		slices.Sort(values)
+		level := values[len(values)/2]
+		for i := range row.Cells {
+			if c := &row.Cells[i]; c.Value > 0 {
+				c.Change = c.Value/level - 1
+				if row.Series.Better == "higher" {
+					c.Change = level/c.Value - 1
+				}
+			}
+		}
+	}
+}
+
+// Class is the colour of a cell: w1 to w4 for worse, b1 to b4 for better, w0 for the same.
+func (c HeatCell) Class() string {
+	if c.Value == 0 {
+		return "none"
+	}
+	step := 0
+	for _, limit := range []float64{0.015, 0.04, 0.08, 0.16} {
+		if math.Abs(c.Change) >= limit {
+			step++
+		}
+	}
+	if step == 0 {
+		return "w0"
+	}
+	if c.Change > 0 {
+		return fmt.Sprintf("w%d", step)
+	}
+	return fmt.Sprintf("b%d", step)
+}
+
+// Word says what the colour says.
+func (c HeatCell) Word() string {
+	switch {
+	case c.Value == 0:
+		return "not measured"
+	case c.Class() == "w0":
+		return "as usual"
+	case c.Change > 0:
+		return Change(c.Change) + ", worse"
+	default:
+		return Change(c.Change) + ", better"
+	}
+}
+
+// Sentence is the map for who cannot see it: the rows that stand out.
+func (h Heat) Sentence() string {
+	type odd struct {
+		name  string
+		worst float64
+	}
+	var list []odd
+	for _, r := range h.Rows {
+		worst := 0.0
+		for _, c := range r.Cells {
+			worst = max(worst, c.Change)
+		}
+		if worst >= 0.04 {
+			list = append(list, odd{report.Plain(r.Series.Name), worst})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b odd) int {
+		switch {
+		case a.worst > b.worst:
+			return -1
+		case a.worst < b.worst:
+			return 1
+		}
+		return 0
+	})
+	text := fmt.Sprintf("%s over %s.", report.Plural(len(h.Rows), "series"), report.Plural(len(h.Columns), "commit"))
+	if len(list) == 0 {
+		return text + " None was ever worse than its own level by 4 % or more."
+	}
+	text += " Furthest above their own level:"
+	for i, o := range list[:min(3, len(list))] {
+		if i > 0 {
+			text += ","
+		}
+		text += fmt.Sprintf(" %s (%s)", o.name, Change(o.worst))
+	}
+	return text + "."
+}

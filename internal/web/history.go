@@ -1,0 +1,173 @@
+package web
+
+import (
+	"fmt"
+	"html/template"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/goatnote-inc/pawl/client"
+	"github.com/goatnote-inc/pawl/internal/report"
+)
+
+// drawHistory draws a series: intervals as a band, values as a line, the steps of the
+// baseline, and a numbered mark at each event.
+func drawHistory(points []client.Kept, events []client.Event, unit string) template.HTML {
+	if len(points) == 0 {
+		return ""
+	}
+	var all template.HTML
+	for _, size := range sizes {
+		shown := Thin(points, size.buckets)
+		low, high := math.Inf(1), math.Inf(-1)
+		for _, p := range shown {
+			low, high = min(low, float64(p.Low), float64(p.Value)), max(high, float64(p.High), float64(p.Value))
+			if p.Baseline > 0 {
+				low, high = min(low, float64(p.Baseline)), max(high, float64(p.Baseline))
+			}
+		}
+		c := newPlot(size.class, size.width, size.height, shown[0].At, shown[len(shown)-1].At, low, high, unit)
+		c.band(shown)
+		c.baseline(shown)
+		c.values(shown)
+		for i, e := range events {
+			c.event(e, i+1)
+		}
+		all += c.html()
+	}
+	return all
+}
+
+func (p *plot) band(points []client.Kept) {
+	var t trace
+	for _, k := range points {
+		t.to(p.x(k.At), p.y(float64(k.High)))
+	}
+	for _, k := range slices.Backward(points) {
+		t.to(p.x(k.At), p.y(float64(k.Low)))
+	}
+	p.path("band", t.String()+"Z")
+}
+
+// baseline steps to where it was when each point was judged.
+func (p *plot) baseline(points []client.Kept) {
+	var t trace
+	before := 0.0
+	for _, k := range points {
+		v := float64(k.Baseline)
+		if k.Moved {
+			v = float64(k.Value)
+		}
+		if v <= 0 {
+			t.lift()
+			before = 0
+			continue
+		}
+		if before > 0 && v != before {
+			t.to(p.x(k.At), p.y(before))
+		}
+		if v != before || k.At.Equal(points[len(points)-1].At) {
+			t.to(p.x(k.At), p.y(v))
+		}
+		before = v
+	}
+	p.path("through", t.String())
+}
+
+// dotsDrawn is up to how many points each has a dot of its own.
+const dotsDrawn = 120
+
+func (p *plot) values(points []client.Kept) {
+	var t trace
+	for _, k := range points {
+		t.to(p.x(k.At), p.y(float64(k.Value)))
+	}
+	p.path("line m1", t.String())
+	if len(points) > dotsDrawn {
+		return
+	}
+	for _, k := range points {
+		p.dot("s1", p.x(k.At), p.y(float64(k.Value)), 2.2)
+	}
+}
+
+func (p *plot) event(e client.Event, number int) {
+	class, at := tone(e.Worse), e.At
+	if e.Kind == "drift" { // it has no place: what it took is shaded, and its number stands in the middle
+		at = e.Since.Add(e.At.Sub(e.Since) / 2)
+		if from, to := max(p.x(e.Since), p.left), min(p.x(e.At), p.width-p.right); to > from {
+			p.path("crept "+class, stretch(from, to, p.top, p.height-p.bottom))
+		}
+	}
+	if at.Before(p.from) || at.After(p.to) {
+		return
+	}
+	x := p.x(at)
+	if e.Kind != "drift" {
+		p.path("event "+class, move(x, p.top-4)+"V"+coord(p.height-p.bottom))
+	}
+	p.dot("flag "+class, x, 11, 8)
+	p.text(x, 15, "c flagged", strconv.Itoa(number))
+}
+
+// describeHistory says what the chart shows to who does not see it.
+func describeHistory(s client.Series, points []client.Kept, events []client.Event) string {
+	if len(points) == 0 {
+		return "No point in this range."
+	}
+	low, high := points[0], points[0]
+	for _, p := range points {
+		if p.Value < low.Value {
+			low = p
+		}
+		if p.Value > high.Value {
+			high = p
+		}
+	}
+	first, last := points[0], points[len(points)-1]
+	return fmt.Sprintf("From %s on %s to %s on %s; lowest %s on %s, highest %s on %s; %s. Shaded: the interval of each point. Dashed: the baseline.",
+		report.Quantity(float64(first.Value), s.Unit), day(first.At), report.Quantity(float64(last.Value), s.Unit), day(last.At),
+		report.Quantity(float64(low.Value), s.Unit), day(low.At), report.Quantity(float64(high.Value), s.Unit), day(high.At), counted(len(events), "change"))
+}
+
+func counted(n int, noun string) string {
+	if n == 0 {
+		return "no " + noun
+	}
+	return report.Plural(n, noun)
+}
+
+// spark draws a history so small that only its shape is seen, with the place of a change.
+func spark(points []client.Kept, e *client.Event) template.HTML {
+	const width, height = 240.0, 48.0
+	points = Thin(points, 60)
+	if len(points) < 2 {
+		return ""
+	}
+	low, high := math.Inf(1), math.Inf(-1)
+	for _, p := range points {
+		low, high = min(low, float64(p.Value)), max(high, float64(p.Value))
+	}
+	d := newDrawing("spark", width, height)
+	span := max(points[len(points)-1].At.Sub(points[0].At).Seconds(), 1)
+	x := func(p client.Kept) float64 { return 3 + p.At.Sub(points[0].At).Seconds()/span*(width-6) }
+	y := func(v float64) float64 { return 4 + (high-v)/max(high-low, math.Abs(high)*1e-6)*(height-8) }
+	if e != nil && !e.At.Before(points[0].At) {
+		at := func(t time.Time) float64 { return 3 + t.Sub(points[0].At).Seconds()/span*(width-6) }
+		if e.Kind == "drift" {
+			d.path("crept "+tone(e.Worse), stretch(max(3, at(e.Since)), at(e.At), 0, height))
+		} else {
+			d.path("event "+tone(e.Worse), move(at(e.At), 0)+"V"+coord(height))
+		}
+	}
+	var t trace
+	for _, p := range points {
+		t.to(x(p), y(float64(p.Value)))
+	}
+	d.path("line m1", t.String())
+	last := points[len(points)-1]
+	d.dot("s1", x(last), y(float64(last.Value)), 3)
+	return d.html()
+}

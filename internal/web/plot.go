@@ -1,0 +1,102 @@
+package web
+
+import (
+	"html/template"
+	"math"
+	"time"
+
+	"github.com/goatnote-inc/pawl/internal/report"
+)
+
+// plot is a chart of values over time, at one size. Text in it does not shrink with the
+// screen: there is one plot for wide screens and one for phones, and the style shows
+// the one that fits.
+type plot struct {
+	*drawing
+	from, to                 time.Time
+	low, high                float64
+	left, right, top, bottom float64
+}
+
+// sizes are what a chart is drawn at.
+var sizes = []struct {
+	class         string
+	width, height float64
+	buckets       int
+}{
+	{"chart wide", 960, 300, 300},
+	{"chart narrow", 360, 230, 90},
+}
+
+// newPlot makes room for values between low and high in a unit.
+func newPlot(class string, width, height float64, from, to time.Time, low, high float64, unit string) *plot {
+	if !(high > low) {
+		half := max(math.Abs(low)*0.005, 1e-9) // a line in the middle
+		low, high = low-half, low+half
+	}
+	pad := (high - low) * 0.06
+	p := &plot{drawing: newDrawing(class, width, height), from: from, to: to, low: low - pad, high: high + pad, left: 52, right: 12, top: 22, bottom: 24}
+	if !p.to.After(p.from) {
+		p.from, p.to = p.from.Add(-12*time.Hour), p.from.Add(12*time.Hour)
+	}
+	marks := report.Ticks(p.low, p.high, 4)
+	texts, shown := report.TickTexts(marks, unit)
+	for i, m := range marks {
+		p.path("grid", move(p.left, p.y(m))+"H"+coord(width-p.right))
+		p.text(p.left-6, p.y(m)+4, "e", texts[i])
+	}
+	p.text(p.left-6, 11, "e", shown)
+	for _, at := range days(p.from, p.to, int(width/110)) {
+		x := p.x(at.time)
+		p.path("axis", move(x, height-p.bottom)+"v4")
+		p.text(min(x, width-30), height-7, "c", at.text)
+	}
+	p.path("axis", move(p.left, height-p.bottom)+"H"+coord(width-p.right))
+	return p
+}
+
+func (p *plot) x(t time.Time) float64 {
+	return p.left + t.Sub(p.from).Seconds()/p.to.Sub(p.from).Seconds()*(p.width-p.left-p.right)
+}
+
+func (p *plot) y(v float64) float64 {
+	return p.top + (p.high-v)/(p.high-p.low)*(p.height-p.top-p.bottom)
+}
+
+type dayMark struct {
+	time time.Time
+	text string
+}
+
+// days are at most n round dates between two.
+func days(from, to time.Time, n int) []dayMark {
+	from, to = from.UTC(), to.UTC()
+	var marks []dayMark
+	span := to.Sub(from)
+	switch {
+	case span <= 48*time.Hour:
+		step := max(span/time.Duration(n), time.Hour).Round(time.Hour)
+		for t := from.Truncate(step).Add(step); t.Before(to); t = t.Add(step) {
+			marks = append(marks, dayMark{t, t.Format("02 15:04")})
+		}
+	case span <= time.Duration(n)*28*24*time.Hour:
+		step := max(1, int(math.Ceil(span.Hours()/24/float64(n))))
+		first := time.Date(from.Year(), from.Month(), from.Day(), 0, 0, 0, 0, time.UTC)
+		for t := first.AddDate(0, 0, 1); t.Before(to); t = t.AddDate(0, 0, step) {
+			marks = append(marks, dayMark{t, t.Format("2 Jan")})
+		}
+	default:
+		step := max(1, int(math.Ceil(span.Hours()/24/30.4/float64(n))))
+		for t := time.Date(from.Year(), from.Month()+1, 1, 0, 0, 0, 0, time.UTC); t.Before(to); t = t.AddDate(0, step, 0) {
+			text := t.Format("Jan 2006")
+			marks = append(marks, dayMark{t, text})
+		}
+	}
+	return marks
+}
+
+// Figure is a drawing with what it shows in words.
+type Figure struct {
+	Drawing template.HTML
+	Caption string
+}

@@ -1,0 +1,144 @@
+package web
+
+import (
+	"fmt"
+	"html/template"
+	"math"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/goatnote-inc/pawl/client"
+	"github.com/goatnote-inc/pawl/internal/report"
+	"github.com/goatnote-inc/pawl/measure"
+)
+
+// functions are what templates can say.
+var functions = template.FuncMap{
+	"asset": assetURL, "plain": report.Plain, "quantity": report.Quantity, "percent": report.Percent, "plural": report.Plural,
+	"day": day, "minute": minute, "stamp": stamp, "short": short, "change": Change, "commit": commitURL, "pull": pullURL, "q": url.QueryEscape, "path": url.PathEscape,
+	"bed": BedName, "lane": laneName, "dollars": report.Dollars, "span": span, "tone": tone, "add": func(a, b int) int { return a + b },
+	"chance": chance, "place": newPlace, "f64": func(v float32) float64 { return float64(v) },
+}
+
+func day(t time.Time) string {
+	if t.IsZero() {
+		return "never"
+	}
+	return t.UTC().Format("2006-01-02")
+}
+
+func minute(t time.Time) string {
+	if t.IsZero() {
+		return "never"
+	}
+	return t.UTC().Format("2006-01-02 15:04")
+}
+
+func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+func span(seconds float64) string { return report.Span(time.Duration(seconds * float64(time.Second))) }
+
+// short is a commit as people write it.
+func short(sha string) string {
+	const shown = 10
+	if len(sha) > shown && strings.IndexFunc(sha[:shown], notHex) < 0 {
+		return sha[:shown]
+	}
+	return report.Plain(sha)
+}
+
+func notHex(r rune) bool { return (r < '0' || r > '9') && (r < 'a' || r > 'f') }
+
+// Change says how far a value is from another: "+3.1 %". A sign and a word beside it,
+// never the colour alone, tell what it means.
+func Change(share float64) string {
+	switch {
+	case math.IsNaN(share) || math.IsInf(share, 0):
+		return "-"
+	case share >= 1:
+		return fmt.Sprintf("%.1fx", share+1)
+	case math.Abs(share) < 0.0005:
+		return "0.0 %"
+	default:
+		return strings.Replace(fmt.Sprintf("%+.1f %%", share*100), "-", "\u2212", 1)
+	}
+}
+
+// chance writes a probability as people say it; nobody can tell very small ones apart.
+func chance(p float64) string {
+	switch {
+	case p < 1e-9:
+		return "under 1 in a billion"
+	case p < 1e-6:
+		return fmt.Sprintf("1 in %d million", int(oneDigit(1/p)/1e6))
+	case p < 1e-3:
+		return fmt.Sprintf("1 in %d thousand", int(max(1, oneDigit(1/p)/1e3)))
+	case p < 0.1:
+		return fmt.Sprintf("1 in %.0f", oneDigit(1/p))
+	default:
+		return report.Percent(p)
+	}
+}
+
+// oneDigit rounds to one digit that is not zero.
+func oneDigit(v float64) float64 {
+	unit := math.Pow(10, math.Floor(math.Log10(v)))
+	return math.Round(v/unit) * unit
+}
+
+// tone is the class of a change: what it means, not its sign.
+func tone(worse bool) string {
+	if worse {
+		return "regression"
+	}
+	return "improvement"
+}
+
+// commitURL leads to a commit where the repository is, or nowhere. A repository is an
+// https address or none: it came from outside.
+func commitURL(p *client.Project, sha string) string {
+	return forgeURL(p, "/commit/"+url.PathEscape(sha), sha != "")
+}
+
+// betweenURL leads to what lies between two commits.
+func betweenURL(p *client.Project, from, to string) string {
+	return forgeURL(p, "/compare/"+url.PathEscape(from)+"..."+url.PathEscape(to), from != "" && to != "")
+}
+
+func pullURL(p *client.Project, number int) string {
+	return forgeURL(p, fmt.Sprintf("/pull/%d", number), number > 0)
+}
+
+func forgeURL(p *client.Project, rest string, there bool) string {
+	if p == nil || !there {
+		return ""
+	}
+	u, err := url.Parse(p.Repository)
+	if err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil {
+		return ""
+	}
+	return strings.TrimSuffix(u.String(), "/") + rest
+}
+
+// BedName is what people call a testbed: the device, and what sets it apart.
+func BedName(t measure.Testbed) string {
+	name := report.Plain(t.Device)
+	if name == "" {
+		name = "unnamed device"
+	}
+	return name
+}
+
+func laneName(l client.Lane) string {
+	switch l {
+	case client.Main:
+		return "default branch"
+	case client.Branch:
+		return "pull requests"
+	case client.Fork:
+		return "forks"
+	default:
+		return report.Plain(string(l))
+	}
+}
