@@ -107,6 +107,7 @@ func TestSetupBringsTheSDK(t *testing.T) {
 # pawl validate checks this file, pawl schema suite lists all keys.
 version: 1
 name: s
+# definition: [bench/harness.py] # where no kernel is in it: changes are measured with the base's
 harness:
   command: python3 bench/harness.py
 measure:

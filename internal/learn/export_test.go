@@ -1,0 +1,5 @@
+package learn
+
+import "github.com/goatnote-inc/pawl/internal/report"
+
+var reportStyle = report.Style{Width: 120}

@@ -1,0 +1,61 @@
+package journal
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+)
+
+// patience is how long to wait for the lock of a journal. Who holds it writes one line: a
+// holder that takes longer is stopped, and a command must not wait for it.
+const patience = 10 * time.Second
+
+// flock takes the lock of a file. It goes with the process, however that ends.
+func flock(f *os.File) error {
+	var waited time.Duration
+	for wait := time.Millisecond; ; wait = min(2*wait, 20*time.Millisecond) {
+		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		switch {
+		case err == nil:
+			return nil
+		case errors.Is(err, syscall.EINTR):
+			continue
+		case !errors.Is(err, syscall.EWOULDBLOCK):
+			return &fs.PathError{Op: "flock", Path: f.Name(), Err: err}
+		case waited >= patience:
+			return fmt.Errorf("%s: another process holds the lock for %s", f.Name(), patience)
+		}
+		time.Sleep(wait)
+		waited += wait
+	}
+}
+
+// WriteWhole writes a file that is there whole or not at all, whatever happens meanwhile.
+func WriteWhole(path string, text []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".new-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name()) // fails once it has its name
+	_, err = f.Write(text)
+	if err = errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(f.Name(), path); err != nil {
+		return err
+	}
+	return syncFolder(filepath.Dir(path))
+}
+
+// syncFolder makes names survive a power cut.
+func syncFolder(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}

@@ -1,0 +1,114 @@
+package journal
+
+import (
+	"math"
+	"regexp"
+	"strings"
+)
+
+// hidden stands where a secret was.
+const hidden = "[secret]"
+
+// forms are secrets that can be told by their look alone.
+var forms = regexp.MustCompile(strings.Join([]string{
+	`gh[pousr]_[A-Za-z0-9]{16,}`,
+	`github_pat_[A-Za-z0-9_]{16,}`,
+	`glpat-[A-Za-z0-9_-]{16,}`,
+	`pawl_[A-Za-z0-9_-]{16,}`,
+	`\b(?:AKIA|ASIA)[A-Z0-9]{12,}`,
+	`\bsk-[A-Za-z0-9_-]{16,}`,
+	`\bsk_(?:live|test)_[A-Za-z0-9]{10,}`,
+	`\bhf_[A-Za-z0-9]{16,}`,
+	`\bnvapi-[A-Za-z0-9_-]{16,}`,
+	`\bAIza[A-Za-z0-9_-]{30,}`,
+	`\bya29\.[A-Za-z0-9_-]{16,}`,
+	`\bnpm_[A-Za-z0-9]{20,}`,
+	`\bpypi-[A-Za-z0-9_-]{16,}`,
+	`\bdop_v1_[a-f0-9]{32,}`,
+	`\bxox[a-z]-[A-Za-z0-9-]{8,}`,
+	`\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{4,}\.[A-Za-z0-9_-]*`,
+	`(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\z)`,
+}, "|"))
+
+var (
+	// login is the name and password of an address.
+	login = regexp.MustCompile(`([A-Za-z][A-Za-z0-9+.-]*://)[^/\s:@"']*:[^/\s@"']+@`)
+	// header is what stands after Authorization, Cookie and the like, and a scheme's token.
+	header = regexp.MustCompile(`(?i)\b((?:proxy-)?authorization|(?:set-)?cookie|x-api-key|x-auth-token)(["']?\s*[:=]\s*["']?)[^\r\n"']+`)
+	bearer = regexp.MustCompile(`(?i)\b(bearer|basic)(\s+)[A-Za-z0-9._~+/=-]{8,}`)
+	// named is a value after a name that says what it is; weak is one after a name that may
+	// mean something harmless, of which only what looks like chance is hidden.
+	//nolint:gosec // a pattern of names, and no secret
+	secretName = `[A-Za-z0-9_.-]*(?:token|password|passwd|passphrase|secret|api[_-]?key|access[_-]?key|private[_-]?key|credential)[A-Za-z0-9_.-]*`
+	named      = regexp.MustCompile(`(?i)(` + secretName + `["']?\s*(?:=|:)\s*)("[^"]*"|'[^']*'|[^\s"',;&)}\]]+)`)
+	weak       = regexp.MustCompile(`(?i)([A-Za-z0-9_.-]*(?:key|auth|pass|pwd|pw|sig|signature|session|cert)["']?\s*[=:]\s*["']?)([A-Za-z0-9+/_=-]{16,})`)
+	// flag is an option whose value is the next word.
+	flag = regexp.MustCompile(`(?i)^--?(?:` + secretName + `|auth|pass|pwd)$`)
+	word = regexp.MustCompile(`(?i)(--?` + secretName + `\s+)([^\s-]\S*)`)
+)
+
+// Redact hides what looks like a secret. It rather hides too much: a journal is read by a
+// whole team and kept for ever.
+func Redact(s string) string {
+	s = forms.ReplaceAllString(s, hidden)
+	s = login.ReplaceAllString(s, "${1}"+hidden+"@")
+	s = header.ReplaceAllString(s, "${1}${2}"+hidden)
+	s = bearer.ReplaceAllString(s, "${1}${2}"+hidden)
+	s = named.ReplaceAllStringFunc(s, func(m string) string {
+		p := named.FindStringSubmatch(m)
+		if harmless(strings.Trim(p[2], `"'`)) {
+			return m
+		}
+		return p[1] + hidden
+	})
+	s = word.ReplaceAllString(s, "${1}"+hidden)
+	return weak.ReplaceAllStringFunc(s, func(m string) string {
+		if p := weak.FindStringSubmatch(m); byChance(p[2]) {
+			return p[1] + hidden
+		}
+		return m
+	})
+}
+
+// harmless are values that say that there is none, or where it is, or that are code:
+// tokens=4096 and key: 12 are what kernels are about.
+func harmless(value string) bool {
+	number := value != ""
+	for _, r := range value {
+		number = number && (r >= '0' && r <= '9' || r == '.')
+	}
+	return number && len(value) < 9 || value == hidden || strings.HasPrefix(value, "$") ||
+		strings.EqualFold(value, "true") || strings.EqualFold(value, "false") || strings.EqualFold(value, "none") || value == ""
+}
+
+// byChance tells words that nobody would write: of many different letters and digits.
+func byChance(s string) bool {
+	var count [256]int
+	digits, letters := 0, 0
+	for i := range len(s) {
+		count[s[i]]++
+		switch c := s[i]; {
+		case c >= '0' && c <= '9':
+			digits++
+		case c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z':
+			letters++
+		}
+	}
+	bits := 0.0
+	for _, n := range count {
+		if n > 0 {
+			p := float64(n) / float64(len(s))
+			bits -= p * math.Log2(p)
+		}
+	}
+	return bits >= 3 && digits > 0 && letters > 0
+}
+
+// hideFlagValues hides the words after flags that take a secret: --token X.
+func hideFlagValues(args []string) {
+	for i := 1; i < len(args); i++ {
+		if flag.MatchString(args[i-1]) && !strings.HasPrefix(args[i], "-") {
+			args[i] = hidden
+		}
+	}
+}

@@ -1,0 +1,61 @@
+package journal
+
+import (
+	"cmp"
+	"strings"
+)
+
+// agents are the variables by which coding agents mark the shells they start, as far as
+// their makers say so; without a name, the value is it. One that is missing here is told by
+// PAWL_ACTOR=agent:NAME.
+var agents = []struct{ variable, name string }{
+	{"CLAUDECODE", "claude-code"},
+	{"CURSOR_AGENT", "cursor"},
+	{"CODEX_SANDBOX", "codex"},
+	{"CODEX_SANDBOX_NETWORK_DISABLED", "codex"},
+	{"CODEX_THREAD_ID", "codex"},
+	{"GEMINI_CLI", "gemini-cli"},
+	{"OPENCODE", "opencode"},
+	{"AUGMENT_AGENT", "augment"},
+	{"CLINE_ACTIVE", "cline"},
+	{"GOOSE_TERMINAL", "goose"},
+	{"AMP_CURRENT_THREAD_ID", "amp"},
+	{"COPILOT_CLI", "copilot"},
+	{"COPILOT_AGENT_SESSION_ID", "copilot"},
+	{"AIDER_VERSION", "aider"},
+	{"AI_AGENT", ""},
+	{"AGENT", ""},
+}
+
+// Who says who runs a command, by the environment it was given; gitUser is asked only for a
+// person. Nobody can be made a person by a variable: it is what remains.
+func Who(getenv func(string) string, gitUser func() string) Actor {
+	if name, ok := strings.CutPrefix(getenv("PAWL_ACTOR"), "agent:"); ok {
+		return Actor{Agent, actorName(cmp.Or(name, "unknown"))}
+	}
+	for _, a := range agents {
+		switch v := getenv(a.variable); v {
+		case "", "0", "false":
+		case "1", "true":
+			return Actor{Agent, cmp.Or(a.name, "unknown")}
+		default:
+			return Actor{Agent, actorName(cmp.Or(a.name, v))}
+		}
+	}
+	if getenv("GITHUB_ACTIONS") != "" {
+		return Actor{CI, actorName(cmp.Or(getenv("GITHUB_ACTOR"), "github"))}
+	}
+	if ci := getenv("CI"); ci != "" && ci != "0" && ci != "false" {
+		return Actor{Kind: CI}
+	}
+	return Actor{Person, actorName(gitUser())}
+}
+
+// actorName is a name on one line, of a length that a list can show.
+func actorName(s string) string {
+	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r < ' ' || r == ' ' || r == 0x7f }), " ")
+	if r := []rune(s); len(r) > 80 {
+		s = string(r[:80])
+	}
+	return s
+}
