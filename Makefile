@@ -2,13 +2,17 @@
 GO ?= go
 BIN ?= $(CURDIR)/bin
 
-.PHONY: help build test race lint fuzz e2e lab lab-live release ci clean
+.PHONY: help build demo test race lint fuzz e2e lab lab-live release ci clean
 
 help: ## show this
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-build: ## bin/pawl
+build: ## bin/pawl and bin/pawld
 	CGO_ENABLED=1 $(GO) build -trimpath -o $(BIN)/pawl ./cmd/pawl
+	CGO_ENABLED=0 $(GO) build -trimpath -o $(BIN)/pawld ./cmd/pawld
+
+demo: build ## the server with a year of made-up history
+	$(BIN)/pawld demo
 
 test: ## the tests, quickly
 	$(GO) test -short ./...

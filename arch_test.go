@@ -23,11 +23,12 @@ var levels = []struct {
 	packages []string
 	reason   string
 }{
-	0: {[]string{"stats", "gpu", "sdk"}, "the words everything else is said in"},
+	0: {[]string{"stats", "gpu", "sdk", "internal/version"}, "the words everything else is said in"},
 	1: {[]string{"measure", "internal/tensor"}, "what was measured, and what kernels are given; neither knows how it is read"},
 	2: {[]string{
 		"internal/suite/spell", "internal/suite/expr", "internal/suite", "internal/shell", "internal/integrity",
 		"internal/forge", "internal/forge/github", "internal/identity", "internal/parcel", "internal/workflow",
+		"internal/blob", "internal/pgtemp", "internal/samples", "internal/failpoint", "internal/codechange",
 	}, "what the user asks for, how a command line of theirs is run, what of a record can be believed; a forge, its machines and what they send, which know nothing of measuring"},
 	3: {[]string{
 		"internal/device/host", "internal/device/nvml", "internal/device/smi", "internal/device",
@@ -35,14 +36,14 @@ var levels = []struct {
 	}, "the things outside, devices, harnesses and what profilers saw, hosts that sleep; and the judge, the set of points a tuner chooses from and what touches a suite, which need none of them"},
 	4: {[]string{
 		"internal/build", "internal/build/cuda", "internal/build/codeid", "internal/scout", "internal/loop", "internal/claim", "internal/account",
-		"internal/oracle", "internal/launch", "internal/profile/tool", "internal/diagnose", "internal/tune/search", "internal/trend",
+		"internal/oracle", "internal/launch", "internal/profile/tool", "internal/diagnose", "internal/tune/search", "internal/trend", "client", "internal/tile",
 	}, "sources and repositories; what is right; why it is slow; what a run and a tuner do next; what remains of a stranger's record"},
-	5:  {[]string{"internal/trial", "internal/report", "internal/ledger", "internal/preflight", "internal/tune/replay"}, "rounds on one device, and what is known before them; saying and keeping what they gave"},
-	6:  {[]string{"internal/sweep", "internal/sweep/artifact", "internal/tune", "internal/notice"}, "many implementations compared, and what is published of it; what came of trying out points; what a pull request is told"},
-	7:  {[]string{"internal/bench"}, "a whole run on this machine"},
-	8:  {[]string{"internal/setup", "internal/doctor", "internal/lab"}, "what the machine lacks; judge it by running on it, and the judge by data of which the truth is known"},
-	9:  {[]string{"internal/cli"}, "wires and prints"},
-	10: {[]string{"cmd/pawl"}, "twenty lines"},
+	5:  {[]string{"internal/trial", "internal/report", "internal/ledger", "internal/preflight", "internal/tune/replay", "internal/demo", "internal/parquet", "internal/learn/journal", "internal/learn/model"}, "rounds on one device, and what is known before them; saying and keeping what they gave, or might have"},
+	6:  {[]string{"internal/sweep", "internal/sweep/artifact", "internal/tune", "internal/notice", "internal/watch", "internal/web", "internal/learn/gates", "internal/learn/lesson", "internal/learn/simulate"}, "many implementations compared, and what is published of it; what came of trying out points; what a pull request is told, and how a history looks"},
+	7:  {[]string{"internal/bench", "internal/store", "internal/store/db", "internal/learn"}, "a whole run on this machine; and what is kept of all of them"},
+	8:  {[]string{"internal/setup", "internal/doctor", "internal/lab", "internal/server", "internal/queue", "internal/mcp", "internal/learn/page"}, "what the machine lacks; judge it by running on it, and the judge by data of which the truth is known"},
+	9:  {[]string{"internal/cli", "internal/daemon"}, "wires and prints"},
+	10: {[]string{"cmd/pawl", "cmd/pawld"}, "twenty lines"},
 }
 
 // forbidden are edges that the levels would allow and the architecture does not.
@@ -80,12 +81,18 @@ var siblings = map[string][]string{
 
 	"internal/forge/github": {"internal/forge"},
 
+	"internal/blob": {"internal/failpoint"}, // where a crash is tried out
+
+	"internal/store": {"internal/store/db"}, // what sqlc makes of its queries
+
+	"internal/learn/lesson": {"internal/learn/gates"}, // symptoms ask for what gates learn of a session
+
 	"internal/doctor": {"internal/setup"}, // it tells of what is missing in the same words
 }
 
 // testHelpers are packages for tests of other packages; production code must
 // not import them, and they may import what they test.
-var testHelpers = []string{"internal/device/devicetest", "internal/forge/githubtest", "internal/identity/identitytest", "internal/claim/claimtest", "internal/hammer", "sdk/conformance", "e2e", "e2e/redteam", "e2e/poison", "e2e/github"}
+var testHelpers = []string{"internal/device/devicetest", "internal/forge/githubtest", "internal/identity/identitytest", "internal/claim/claimtest", "client/clienttest", "internal/hammer", "internal/store/storetest", "internal/tile/tiletest", "sdk/conformance", "e2e", "e2e/redteam", "e2e/poison", "e2e/github", "e2e/mcp", "e2e/server"}
 
 func TestImports(t *testing.T) {
 	level := map[string]int{}
@@ -142,16 +149,29 @@ func TestPureCore(t *testing.T) {
 }
 
 // What a binary links is what it can be attacked through: pawl runs strangers'
-// kernels and must hold no database driver, and no binary links the testing package.
+// kernels and must hold no database driver, pawld holds the database and must start
+// nothing of a stranger's, and no binary links the testing package.
 func TestLinked(t *testing.T) {
-	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "./cmd/pawl").Output()
-	if err != nil {
-		t.Fatalf("go list: %v", err)
+	never := map[string][]string{
+		"pawl": {"testing", "database/sql", "github.com/jackc/pgx", "github.com/riverqueue/river", "github.com/invopop/jsonschema", "gocloud.dev", module + "/internal/store", module + "/internal/queue"},
+		"pawld": {
+			"testing", "github.com/invopop/jsonschema", "github.com/NVIDIA/go-nvml", module + "/internal/harness", module + "/internal/build", module + "/internal/device",
+			module + "/internal/oracle", module + "/internal/trial", module + "/internal/profile/tool", module + "/internal/bench",
+		},
 	}
-	for dep := range strings.FieldsSeq(string(out)) {
-		for _, no := range []string{"testing", "database/sql", "github.com/jackc/pgx", "github.com/riverqueue/river", "github.com/invopop/jsonschema"} {
-			if dep == no || strings.Contains(no, ".") && strings.HasPrefix(dep, no+"/") {
-				t.Errorf("cmd/pawl links %s", dep)
+	for binary, no := range never {
+		if _, err := os.Stat(filepath.Join("cmd", binary)); err != nil {
+			continue
+		}
+		out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "./cmd/"+binary).Output()
+		if err != nil {
+			t.Fatalf("go list: %v", err)
+		}
+		for dep := range strings.FieldsSeq(string(out)) {
+			for _, n := range no {
+				if dep == n || strings.Contains(n, ".") && strings.HasPrefix(dep, n+"/") {
+					t.Errorf("cmd/%s links %s", binary, dep)
+				}
 			}
 		}
 	}

@@ -64,18 +64,25 @@ var (
 	longFlag    = regexp.MustCompile(`^--[a-z-]+`)
 )
 
-// Every command of pawl that a page names is there, with its flags, or the line says
-// that it comes later.
+// Every command of pawl and pawld that a page names is there, with its flags, or the line
+// says that it comes later.
 func TestDocsCommands(t *testing.T) {
+	for _, binary := range []string{"pawl", "pawld"} {
+		t.Run(binary, func(t *testing.T) { testDocsCommands(t, binary) })
+	}
+}
+
+func testDocsCommands(t *testing.T, binary string) {
+	t.Helper()
 	helps := map[string]string{}
 	help := func(command []string) string {
 		name := strings.Join(command, " ")
 		if helps[name] == "" {
-			helps[name] = output(t, "pawl", append(slices.Clone(command), "--help")...)
+			helps[name] = output(t, binary, append(slices.Clone(command), "--help")...)
 		}
 		return helps[name]
 	}
-	for _, m := range mentions(t, "pawl") {
+	for _, m := range mentions(t, binary) {
 		var command []string
 		rest := m.words[1:]
 		for len(rest) > 0 && commandName.MatchString(rest[0]) && strings.Contains(help(command), "\n  "+rest[0]+"  ") {
@@ -89,7 +96,7 @@ func TestDocsCommands(t *testing.T) {
 		}
 		for _, word := range rest {
 			if flag := longFlag.FindString(word); flag != "" && !strings.Contains(help(command), flag+" ") {
-				t.Errorf("%s:%d: pawl %s has no flag %s", m.page, m.number, strings.Join(command, " "), flag)
+				t.Errorf("%s:%d: %s %s has no flag %s", m.page, m.number, binary, strings.Join(command, " "), flag)
 			}
 		}
 	}

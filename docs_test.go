@@ -35,7 +35,7 @@ func pages(t *testing.T) []page {
 			return err
 		}
 		if d.IsDir() {
-			if base := d.Name(); name != "." && (base[0] == '.' || base == "testdata" || base == "results") {
+			if base := d.Name(); name != "." && (base[0] == '.' || base == "testdata" || base == "results" || base == "starter") { // the starter set of lessons is data
 				return filepath.SkipDir
 			}
 			return nil

@@ -9,10 +9,12 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -26,7 +28,8 @@ type releaseBuild struct {
 	GOARCH  []string `yaml:"goarch"`
 }
 
-func releaseBuilds(t *testing.T) releaseBuild {
+// releaseBuilds are those of pawl and of pawld.
+func releaseBuilds(t *testing.T) []releaseBuild {
 	t.Helper()
 	text, err := os.ReadFile(".goreleaser.yaml")
 	if err != nil {
@@ -35,10 +38,10 @@ func releaseBuilds(t *testing.T) releaseBuild {
 	var config struct {
 		Builds []releaseBuild `yaml:"builds"`
 	}
-	if err := yaml.Unmarshal(text, &config); err != nil || len(config.Builds) != 1 {
+	if err := yaml.Unmarshal(text, &config); err != nil || len(config.Builds) != 2 {
 		t.Fatalf("%d builds in .goreleaser.yaml: %v", len(config.Builds), err)
 	}
-	return config.Builds[0]
+	return config.Builds
 }
 
 // needsSources skips where the repository is no clone, or there is no time.
@@ -56,7 +59,25 @@ func needsSources(t *testing.T) {
 // with another history, give the same bytes. Only sources, flags and version count.
 func TestReleaseIsReproducible(t *testing.T) {
 	needsSources(t)
-	b := releaseBuilds(t)
+	builds := releaseBuilds(t)
+	for _, b := range builds {
+		t.Run(path.Base(b.Main), func(t *testing.T) {
+			main := b.Main
+			b.Main = builds[0].Main
+			if diff := cmp.Diff(builds[0], b); diff != "" {
+				t.Errorf("it is not built as the first:\n%s", diff)
+			}
+			b.Main = main
+			if main != builds[0].Main && os.Getenv("PAWL_RELEASE") == "" {
+				t.Skip("the same flags: only a release (PAWL_RELEASE=1) waits for both")
+			}
+			testReproducible(t, b)
+		})
+	}
+}
+
+func testReproducible(t *testing.T, b releaseBuild) {
+	t.Helper()
 	var sums []string
 	from := "." // the second is a copy of the first: somebody may commit in between
 	for n := range 2 {
@@ -66,7 +87,7 @@ func TestReleaseIsReproducible(t *testing.T) {
 		if n == 1 {
 			run(t, dir, nil, "git", "-c", "user.name=A", "-c", "user.email=a@example.com", "commit", "--quiet", "--allow-empty", "-m", "another commit")
 		}
-		out := filepath.Join(dir, "bin", "pawl")
+		out := filepath.Join(dir, "bin", path.Base(b.Main))
 		args := append([]string{"build", "-o", out}, b.Flags...)
 		args = append(args, "-ldflags="+strings.ReplaceAll(strings.Join(b.Ldflags, " "), "{{ .Version }}", "9.8.7"), b.Main)
 		run(t, dir, append(b.Env, "GOOS=linux", "GOARCH=amd64"), "go", args...)
@@ -93,7 +114,7 @@ func checkReleased(t *testing.T, pawl string) {
 		}
 	}
 	info := run(t, ".", nil, "go", "version", "-m", pawl)
-	if got := strings.TrimSpace(run(t, ".", nil, pawl, "--version")); got != "pawl 9.8.7" {
+	if got := strings.TrimSpace(run(t, ".", nil, pawl, "--version")); got != filepath.Base(pawl)+" 9.8.7" {
 		t.Errorf("it calls itself %q", got)
 	}
 	if out := run(t, ".", nil, "file", "-b", pawl); out != "" && !strings.Contains(out, "statically linked") {

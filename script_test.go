@@ -3,27 +3,45 @@ package pawl_test
 import (
 	"context"
 	"errors"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/goatnote-inc/pawl/client"
+	"github.com/goatnote-inc/pawl/client/clienttest"
 	"github.com/goatnote-inc/pawl/internal/cli"
+	"github.com/goatnote-inc/pawl/internal/daemon"
 )
 
 // TestMain lets scripts run pawl: the test binary becomes the command when it is
 // called by that name.
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
+		"pawld": func() {
+			os.Exit(daemon.Main(context.Background(), os.Args[1:], &daemon.IO{Out: os.Stdout, Err: os.Stderr, Environ: os.Environ()}))
+		},
 		"pawl": func() {
 			os.Exit(cli.Main(context.Background(), os.Args[1:], &cli.IO{
-				In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv,
+				In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv, Now: clock(),
 			}))
 		},
 	})
+}
+
+// clock is the real one, ahead by PAWL_TEST_CLOCK: a script has no time to lose in a build.
+func clock() func() time.Time {
+	ahead, err := time.ParseDuration(os.Getenv("PAWL_TEST_CLOCK"))
+	if err != nil {
+		return nil
+	}
+	return func() time.Time { return time.Now().Add(ahead) }
 }
 
 // The scripts are the commands as a user sees them. $EXAMPLES is the folder of the
@@ -37,13 +55,14 @@ func TestScripts(t *testing.T) {
 		Dir:                 filepath.Join("testdata", "script"),
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
-		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"exits": exits},
+		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "receiver": receiver},
 		Setup: func(e *testscript.Env) error {
 			locks := filepath.Join(e.WorkDir, ".locks")
 			e.Vars = append(
 				e.Vars,
 				"PAWL_LOCK_DIR="+locks,
 				"PAWL_CACHE="+filepath.Join(e.WorkDir, ".cache"),
+				"PAWL_SPOOL="+filepath.Join(e.WorkDir, ".spool"),
 				"EXAMPLES="+examples,
 				"GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null",
 				"GIT_AUTHOR_NAME=A", "GIT_AUTHOR_EMAIL=a@example.com",
@@ -52,6 +71,28 @@ func TestScripts(t *testing.T) {
 			return os.Mkdir(locks, 0o700)
 		},
 	})
+}
+
+// receiver starts a stand-in for a pawl server, and says where by PAWL_SERVER:
+// receiver PROJECT TOKEN [STATUS], where STATUS is the answer to every report.
+func receiver(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 || len(args) > 3 {
+		ts.Fatalf("usage: receiver PROJECT TOKEN [STATUS]")
+	}
+	s := clienttest.New(args[0], args[1])
+	ts.Defer(s.Close)
+	if len(args) == 3 {
+		status, err := strconv.Atoi(args[2])
+		ts.Check(err)
+		s.Before(func(w http.ResponseWriter, r *http.Request) bool {
+			if !strings.HasSuffix(r.URL.Path, "/reports") {
+				return false
+			}
+			clienttest.Refuse(w, status, client.ProblemError{Detail: "\x1b[31mbecause\x1b[0m"})
+			return true
+		})
+	}
+	ts.Setenv("PAWL_SERVER", s.URL)
 }
 
 // exits runs a command and wants this exit code of it: exits 4 pawl init.

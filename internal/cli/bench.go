@@ -40,6 +40,7 @@ type benchFlags struct {
 	noCache bool
 	trust   string
 	accept  string
+	live    bool
 }
 
 func newBench(g *globals) *cobra.Command {
@@ -60,6 +61,7 @@ in the same rounds, in a balanced random order.`,
 	}
 	fl := cmd.Flags()
 	f.shared(fl)
+	f.liveFlag(fl)
 	fl.StringVar(&f.cases, "case", "", "measure only cases whose name, or benchmark, matches this `glob`")
 	fl.StringVar(&f.base, "base", "", "measure this `commit` beside the working tree")
 	fl.IntVar(&f.rounds, "rounds", 0, "exactly this many `rounds` a side (default: the suite's first look, 4)")
@@ -83,7 +85,7 @@ func (f *benchFlags) shared(fl *pflag.FlagSet) {
 }
 
 func (f *benchFlags) run(ctx context.Context) error {
-	if err := f.checkNumbers(); err != nil {
+	if err := errors.Join(f.checkNumbers(), f.checkLive()); err != nil {
 		return usageError{err}
 	}
 	s, path, err := loadSuite(f.suite)
@@ -143,8 +145,13 @@ func (f *benchFlags) measure(ctx context.Context, s *suite.Suite, path string) e
 // short; nil where there is nothing.
 func (f *benchFlags) record(ctx context.Context, o bench.Options) (*measure.Run, bench.Result, error) {
 	progress := newProgress(f.globals, f.json)
-	o.Emit = progress.event
+	live := f.tellLive(ctx, o)
+	o.Emit = func(e bench.Event) {
+		live.event(e)
+		progress.event(e)
+	}
 	res, err := bench.Run(ctx, o)
+	live.end(verdictDocument{}, err)
 	progress.close()
 	if err = ended(ctx, res, err); res.Path == "" {
 		return nil, res, err

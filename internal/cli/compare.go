@@ -88,6 +88,7 @@ func (f *compareFlags) run(ctx context.Context, args []string) error {
 	}
 	result := ratchet.Judge(policy, evidence)
 	in.Result = &result
+	f.seen.compared(candidate, result)
 	return f.show(report.NewDocument(in), result)
 }
 

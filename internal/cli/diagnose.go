@@ -89,6 +89,7 @@ func (f *diagnoseFlags) run(ctx context.Context, files []string) error {
 	if err != nil {
 		return codeError{exitNoAnswer, fmt.Errorf("compare %s with %s: %w", files[0], files[1], err)}
 	}
+	f.seen.diagnosed("", after, d)
 	answer := newAnswer(d, after)
 	answer.Difference = difference
 	if before != nil && before.Launch.Kernel != after.Launch.Kernel {

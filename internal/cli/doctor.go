@@ -94,6 +94,7 @@ func (f *doctorFlags) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	f.seen.examined(found)
 	if !f.json {
 		if err := writeFindings(f.Out, f.style(), found); err != nil {
 			return err

@@ -97,6 +97,7 @@ func (f *fuzzFlags) run(ctx context.Context) error {
 		return f.printFuzzPlan(progress.planned)
 	}
 	answer := f.answer(reports, o.Seed, progress)
+	f.seen.checked(answer, s.Benchmarks)
 	tested := answer.Passed+answer.Failed > 0
 	if err = f.fuzzEnded(ctx, answer, err); err != nil && !tested {
 		return err

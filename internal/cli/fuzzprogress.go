@@ -26,7 +26,7 @@ type fuzzProgress struct {
 
 func newFuzzProgress(g *globals, asJSON bool, now func() time.Time) *fuzzProgress {
 	return &fuzzProgress{
-		progress: &progress{IO: g.IO, style: g.errStyle(), json: asJSON}, now: now, shrunk: map[string][]float64{},
+		progress: &progress{IO: g.IO, style: g.errStyle(), json: asJSON, seen: g.seen}, now: now, shrunk: map[string][]float64{},
 	}
 }
 
@@ -50,6 +50,7 @@ func (p *fuzzProgress) event(e bench.Event) {
 			p.say("plan", map[string]any{"benchmark": e.Benchmark, "points": e.Points, "replayed": e.Replayed, "seconds": e.Seconds}, "trying "+describePlan(e))
 		}
 	case bench.Fuzzing:
+		p.seen.event(e)
 		p.fuzzing(e)
 	default:
 		p.wipe()

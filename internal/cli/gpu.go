@@ -36,6 +36,7 @@ knows. No GPU is needed.`,
 			if err != nil {
 				return err
 			}
+			g.seen.hardware(found)
 			if asJSON {
 				e := json.NewEncoder(g.Out)
 				e.SetIndent("", "  ")

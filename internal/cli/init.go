@@ -22,6 +22,7 @@ type initFlags struct {
 	*globals
 	force  bool
 	json   bool
+	agents bool
 	github githubFlags
 }
 
@@ -42,17 +43,27 @@ fill in. Nothing else is touched.
 With --github it writes what a gate in pull requests needs: five workflows, pinned and
 without secrets, a section for the template of pull requests, and rulesets to import. It
 adds baseline: and gate: {mode: advise} to the suite where they are missing, and says what
-is left to do by hand. Without a suite it makes one first.`,
+is left to do by hand. Without a suite it makes one first.
+
+With --agents it writes what AI agents need: AGENTS.md with the loop and its rules, and for
+each client where it finds pawl mcp. Files that are there are kept, and what to add is said.`,
 		Example: `  pawl init
   pawl init bench/softmax.cu    # where there are several harnesses
   pawl init --force             # write pawl.yaml anew
   pawl init --github            # the gate in pull requests
-  pawl init --github --upgrade  # bring its workflows up to date`,
+  pawl init --github --upgrade  # bring its workflows up to date
+  pawl init --agents            # AGENTS.md, and where clients find pawl mcp`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			source := append(args, "")[0]
 			if err := f.github.check(cmd.Flags()); err != nil {
 				return usageError{err}
+			}
+			if f.agents && (f.github.on || source != "") {
+				return usageError{errors.New("--agents stands alone: it writes no suite and no workflows")}
+			}
+			if f.agents {
+				return f.runAgents(cmd.Context())
 			}
 			if f.github.on {
 				return f.runGitHub(cmd.Context(), source)
@@ -60,7 +71,8 @@ is left to do by hand. Without a suite it makes one first.`,
 			return f.run(cmd.Context(), source)
 		},
 	}
-	cmd.Flags().BoolVar(&f.force, "force", false, "write over a pawl.yaml that is there; with --github: over workflows that somebody edited")
+	cmd.Flags().BoolVar(&f.force, "force", false, "write over a pawl.yaml that is there; with --github: over workflows that somebody edited; with --agents: over what agents read")
+	cmd.Flags().BoolVar(&f.agents, "agents", false, "write AGENTS.md, and where clients of agents find pawl mcp")
 	f.github.add(cmd.Flags())
 	cmd.Flags().BoolVar(&f.json, "json", false, "what was seen and written as JSON on stdout")
 	return cmd

@@ -59,20 +59,26 @@ func Main(ctx context.Context, args []string, io *IO) int {
 	signal.Ignore(syscall.SIGPIPE) // a reader that went away is a failed write, not the end of a run
 	ctx, stop := interruptible(ctx, io)
 	defer stop()
-	g := &globals{IO: io}
+	g := &globals{IO: io, args: args}
 	root := newRoot(g)
 	root.SetArgs(spreadFiles(args))
 	root.SetIn(io.In)
 	root.SetOut(io.Out)
 	root.SetErr(io.Err)
 	err := root.ExecuteContext(ctx)
-	if err != nil && !errors.Is(err, errSaid) {
+	if err != nil && !errors.Is(err, errSaid) && !readerLeft(err) {
 		fmt.Fprintln(io.Err, g.errStyle().Bad("pawl: ")+err.Error())
 		if page := docsFor(err); page != "" {
 			fmt.Fprintln(io.Err, g.errStyle().Faint("  docs: "+page))
 		}
 	}
 	return exitCode(ctx, err)
+}
+
+// readerLeft tells of a head or a pager that has seen enough, who wants to hear nothing of it.
+func readerLeft(err error) bool {
+	f, ok := errors.AsType[*fs.PathError](err)
+	return ok && f.Path == os.Stdout.Name() && errors.Is(f.Err, syscall.EPIPE)
 }
 
 // interruptible ends the context at the first SIGINT, SIGTERM or SIGHUP, with time
@@ -145,6 +151,7 @@ measures it against the merge base.`,
 			root.AddCommand(c)
 		}
 	}
+	journalAll(g, root)
 	root.SetHelpCommandGroupID("other")
 	root.SetCompletionCommandGroupID("other")
 	return root
@@ -178,7 +185,8 @@ var commandGroups = []struct {
 	{"decide", "Decide:", []func(*globals) *cobra.Command{newRun, newTouched, newCompare, newBaseline}},
 	{"explain", "Explain:", []func(*globals) *cobra.Command{newProfile, newDiagnose, newGPU, newOccupancy, newRoofline}},
 	{"improve", "Improve:", []func(*globals) *cobra.Command{newTune}},
-	{"share", "Share:", []func(*globals) *cobra.Command{newComment, newCost, newWake}},
+	{"learn", "Learn:", []func(*globals) *cobra.Command{newSession, newNext, newGates, newLesson, newLearn, newGuide, newChecklist, newMCP}},
+	{"share", "Share:", []func(*globals) *cobra.Command{newComment, newPush, newCost, newWake}},
 	{"other", "Other:", []func(*globals) *cobra.Command{newSDK, newVersion, newLab}},
 }
 
@@ -187,6 +195,8 @@ type globals struct {
 	*IO
 	dir     string
 	noColor bool
+	args    []string // the command line
+	seen    *witness // what the journal will have of the command; nil where no session is open
 }
 
 // enter goes to the folder of -C, so that every path is meant from there.

@@ -68,6 +68,7 @@ func (f *occupancyFlags) run(ctx context.Context) error {
 	if err != nil {
 		return usageError{err}
 	}
+	f.seen.occupied(arch, o)
 	if f.json {
 		e := json.NewEncoder(f.Out)
 		e.SetIndent("", "  ")

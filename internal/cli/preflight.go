@@ -90,6 +90,7 @@ func (f *preflightFlags) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	f.seen.preflighted(report)
 	return f.show(report)
 }
 

@@ -149,6 +149,7 @@ func (f *profileFlags) showWhys(whys []bench.Why) error {
 			a.Notes = append(a.Notes, w.Err.Error())
 		}
 		answers = append(answers, a)
+		f.seen.diagnosed(w.Case, *w.After, *w.Diagnosis)
 	}
 	if f.json {
 		switch len(answers) {

@@ -18,12 +18,13 @@ type progress struct {
 	*IO
 	style report.Style
 	json  bool
-	live  *live // nil where nothing can be drawn
+	live  *live    // nil where nothing can be drawn
+	seen  *witness // nil where no session is open
 	mu    sync.Mutex
 }
 
 func newProgress(g *globals, asJSON bool) *progress {
-	p := &progress{IO: g.IO, style: g.errStyle(), json: asJSON}
+	p := &progress{IO: g.IO, style: g.errStyle(), json: asJSON, seen: g.seen}
 	if g.ErrScreen != nil && !g.dumb() && !asJSON {
 		p.live = newLive(g.Err, g.ErrScreen, time.Now)
 	}
@@ -54,6 +55,7 @@ func (p *progress) note(text string) {
 }
 
 func (p *progress) event(e bench.Event) {
+	p.seen.event(e)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {

@@ -64,6 +64,7 @@ missing case; 2 no answer, or the base does not work.`,
 	}
 	fl := cmd.Flags()
 	f.shared(fl)
+	f.liveFlag(fl)
 	fl.StringVar(&f.cases, "case", "", "judge only cases whose name, or benchmark, matches this `glob`")
 	fl.StringVar(&f.base, "base", "", "`commit` to judge against (default: the merge base with the main branch)")
 	fl.StringVarP(&f.dir, "out", "o", "", "`folder` for everything that is written (default results)")
@@ -79,7 +80,7 @@ missing case; 2 no answer, or the base does not work.`,
 }
 
 func (f *runFlags) run(ctx context.Context) error {
-	if err := f.checkNumbers(); err != nil {
+	if err := errors.Join(f.checkNumbers(), f.checkLive()); err != nil {
 		return usageError{err}
 	}
 	s, path, err := loadSuite(f.suite)
@@ -107,9 +108,10 @@ func (f *runFlags) run(ctx context.Context) error {
 		return f.printPlan(plan)
 	}
 	progress := newProgress(f.globals, f.json)
-	accountant := newAccountant(time.Now)
+	accountant, live := newAccountant(time.Now), f.tellLive(ctx, o)
 	gate.Emit = func(e bench.Event) {
 		accountant.event(e)
+		live.event(e)
 		progress.event(e)
 	}
 	var shown error
@@ -119,6 +121,7 @@ func (f *runFlags) run(ctx context.Context) error {
 		return nil // what cannot be written takes nothing from the verdict
 	}
 	out, err := bench.RunGate(ctx, gate)
+	live.end(newVerdict(out), err)
 	progress.close()
 	shown = errors.Join(shown, f.account(ctx, accountant, s, out, err))
 	if err = ended(ctx, out.Result, err); err != nil {

@@ -85,6 +85,7 @@ func (t *tuneSession) run(ctx context.Context) error {
 	}
 	progress.close()
 	err = t.explain(ctx, found, err)
+	t.seen.tuned(r)
 	if shown := t.show(r); shown != nil || err != nil {
 		return errors.Join(err, shown)
 	}

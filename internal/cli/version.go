@@ -22,40 +22,13 @@ import (
 	"github.com/goatnote-inc/pawl/internal/report"
 	"github.com/goatnote-inc/pawl/internal/sweep"
 	"github.com/goatnote-inc/pawl/internal/tune"
+	own "github.com/goatnote-inc/pawl/internal/version"
 	"github.com/goatnote-inc/pawl/measure"
 	"github.com/goatnote-inc/pawl/ratchet"
 )
 
-// releaseVersion is set by the linker in releases (.goreleaser.yaml).
-var releaseVersion string
-
-// nextVersion is what is being worked on: a build that is no release comes before it.
-const nextVersion = "0.1.0"
-
-// Version is what this binary is: 0.1.0 for a release and for go install of its tag,
-// 0.1.0-dev+COMMIT for what somebody built.
-func Version() string {
-	info, _ := debug.ReadBuildInfo()
-	return versionOf(releaseVersion, info)
-}
-
-func versionOf(released string, info *debug.BuildInfo) string {
-	if released != "" {
-		return released
-	}
-	if info == nil {
-		return nextVersion + "-dev"
-	}
-	if v := strings.TrimPrefix(info.Main.Version, "v"); release.MatchString(v) {
-		return v
-	}
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" {
-			return nextVersion + "-dev+" + s.Value[:min(12, len(s.Value))]
-		}
-	}
-	return nextVersion + "-dev"
-}
+// Version is what this binary calls itself.
+func Version() string { return own.Version() }
 
 // versionDocument is what pawl version --json prints.
 type versionDocument struct {
@@ -143,14 +116,11 @@ the workflows were written by a newer pawl than this one.`,
 
 func thisVersion() versionDocument {
 	d := versionDocument{
-		Schema: "pawl.version/v1", Version: Version(), Go: runtime.Version(), System: runtime.GOOS + "/" + runtime.GOARCH, Formats: versionFormats(),
+		Schema: "pawl.version/v1", Version: Version(), Commit: own.Commit(), Go: runtime.Version(), System: runtime.GOOS + "/" + runtime.GOARCH, Formats: versionFormats(),
 	}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, s := range info.Settings {
-			switch s.Key {
-			case "vcs.revision":
-				d.Commit = s.Value
-			case "CGO_ENABLED":
+			if s.Key == "CGO_ENABLED" {
 				d.NVML = s.Value == "1" && runtime.GOOS == "linux"
 			}
 		}

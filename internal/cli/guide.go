@@ -1,0 +1,140 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/diagnose"
+	"github.com/goatnote-inc/pawl/internal/learn/gates"
+	"github.com/goatnote-inc/pawl/internal/learn/journal"
+	"github.com/goatnote-inc/pawl/internal/learn/page"
+)
+
+// guideFlags are the flags of pawl guide.
+type guideFlags struct {
+	*globals
+	format   string
+	html     string
+	gpu      string
+	tree     string
+	symptoms string
+}
+
+func newGuide(g *globals) *cobra.Command {
+	f := guideFlags{globals: g}
+	cmd := &cobra.Command{
+		Use:   "guide",
+		Short: "Rules, gates, commands and limits on one page",
+		Long: `Shows on one page what one needs at the bench: what to do now, the gates as they stand
+in the open session, the rules, the commands, the thresholds, and the limits of the
+device. Without a session it is the plain list.
+
+--html writes a page that prints on one sheet. --tree and --symptoms draw the trees of
+decisions: from gate to gate, and from a symptom to what to try.`,
+		Example: `  pawl guide
+  pawl guide --gpu L4
+  pawl guide --html guide.html          # print it
+  pawl guide --format md > GUIDE.md
+  pawl guide --tree gates.svg --symptoms symptoms.svg`,
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context()) },
+	}
+	fl := cmd.Flags()
+	fl.StringVar(&f.format, "format", "text", "`text` or md")
+	fl.StringVar(&f.html, "html", "", "write a page to this `file`")
+	fl.StringVar(&f.gpu, "gpu", "", "the `card` whose limits are shown: L4 (default: that of the session, or the one here)")
+	fl.StringVar(&f.tree, "tree", "", "draw phases and gates to this `file`, an SVG")
+	fl.StringVar(&f.symptoms, "symptoms", "", "draw symptoms and fixes to this `file`, an SVG")
+	return cmd
+}
+
+func (f *guideFlags) run(ctx context.Context) error {
+	if f.format != "text" && f.format != "md" {
+		return usageError{fmt.Errorf("--format %.20q: there are text and md; --html FILE writes a page", f.format)}
+	}
+	if f.tree != "" || f.symptoms != "" {
+		return f.pictures()
+	}
+	state, err := f.work(ctx)
+	if err != nil {
+		return err
+	}
+	guide := page.Guide{State: state}
+	if guide.Device, err = f.device(ctx, state.Session); err != nil {
+		return err
+	}
+	switch {
+	case f.html != "":
+		return writeFile(f.html, guide.HTML)
+	case f.format == "md":
+		return guide.Markdown(f.Out)
+	default:
+		return guide.Terminal(f.Out, f.style())
+	}
+}
+
+// pictures draws what was asked for. The trees show the gates and rules that there are, not
+// a session.
+func (f *guideFlags) pictures() error {
+	for _, p := range []struct {
+		file string
+		draw func() string
+	}{
+		{f.tree, func() string { return page.Tree(gates.All()) }},
+		{f.symptoms, func() string { return page.Symptoms(diagnose.Rules()) }},
+	} {
+		if p.file == "" {
+			continue
+		}
+		if !strings.HasSuffix(p.file, ".svg") {
+			return usageError{fmt.Errorf("%s: the picture is an SVG: call it %s.svg", p.file, p.file)}
+		}
+		if err := writeFile(p.file, func(w io.Writer) error { _, err := io.WriteString(w, p.draw()); return err }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// device is the card whose limits are shown: the one that was named, that of the session,
+// or the one here; nil where there is none.
+func (f *guideFlags) device(ctx context.Context, s *journal.Session) (*page.Device, error) {
+	switch {
+	case f.gpu != "":
+		found, err := lookUp(f.gpu)
+		if err != nil {
+			return nil, err
+		}
+		if len(found.cards) > 1 {
+			return nil, usageError{fmt.Errorf("--gpu %s: there are %s: name one", f.gpu, names(found.cards))}
+		}
+		return deviceOf(found), nil
+	case s != nil && (s.Device != "" || s.GPU != ""):
+		for _, name := range []string{s.Device, s.GPU} {
+			if found, err := lookUp(name); err == nil && name != "" && len(found.cards) <= 1 {
+				return deviceOf(found), nil
+			}
+		}
+		return nil, nil //nolint:nilnil // a CPU has no limits that pawl knows
+	}
+	found, err := gpuAsked(ctx, nil)
+	if err != nil || found.here.identity == nil {
+		return nil, nil //nolint:nilerr,nilnil // the guide is of use without
+	}
+	return deviceOf(found), nil
+}
+
+func deviceOf(h hardware) *page.Device {
+	arch := h.archs[0]
+	name := arch.Name
+	var card *gpu.Card
+	if len(h.cards) > 0 {
+		card = &h.cards[0]
+		name = card.Name
+	}
+	return page.NewDevice(name, card, arch)
+}

@@ -1,0 +1,167 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/goatnote-inc/pawl/internal/build"
+	"github.com/goatnote-inc/pawl/internal/scout"
+)
+
+// agentsText is AGENTS.md: the loop, the rules, what is refused.
+//
+//go:embed agents.md.tmpl
+var agentsText string
+
+// agentFile is a file that agents or their clients read.
+type agentFile struct {
+	Path string `json:"path"`
+	Deed string `json:"deed"`          // written, there, kept
+	Add  string `json:"add,omitempty"` // what to add by hand to a file that is kept
+	text string
+}
+
+// runAgents writes what agents need at the top of the repository: AGENTS.md, and how each
+// client finds pawl mcp. A file that is there is somebody's: it is kept, and what to add to
+// it is said.
+func (f *initFlags) runAgents(ctx context.Context) error {
+	repo, err := build.Open(ctx, ".")
+	if err != nil {
+		return codeError{exitCannot, fmt.Errorf("what agents read stands at the top of a git repository: %w\n  git init", err)}
+	}
+	folder, err := suiteFolder(repo.Root)
+	if err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(repo.Root)
+	if err != nil {
+		return fmt.Errorf("look into %s: %w", repo.Root, err)
+	}
+	defer root.Close()
+	files := agentFiles(folder)
+	var kept []string
+	for i := range files {
+		if err := files[i].write(root, f.force); err != nil {
+			return err
+		}
+		if files[i].Deed == "kept" {
+			kept = append(kept, files[i].Path)
+		}
+	}
+	if err := f.printAgents(files); err != nil {
+		return err
+	}
+	if kept != nil {
+		return usageError{fmt.Errorf("%s there already and left as it is: add by hand what is shown above\n  pawl init --agents --force writes over it", isAre(kept))}
+	}
+	return nil
+}
+
+func isAre(names []string) string {
+	if len(names) == 1 {
+		return names[0] + " is"
+	}
+	return strings.Join(names, ", ") + " are"
+}
+
+// suiteFolder is where the suite is, from the top of the repository.
+func suiteFolder(top string) (string, error) {
+	if !exists(scout.SuiteFile) {
+		return "", usageError{fmt.Errorf("there is no %s here\n  pawl init writes one; or name its folder with -C", scout.SuiteFile)}
+	}
+	here, err := filepath.Abs(".")
+	if err == nil {
+		here, err = filepath.EvalSymlinks(here)
+	}
+	if err != nil {
+		return "", fmt.Errorf("look where we are: %w", err)
+	}
+	if top, err = filepath.EvalSymlinks(top); err != nil {
+		return "", fmt.Errorf("look for the repository: %w", err)
+	}
+	rel, err := filepath.Rel(top, here)
+	if err != nil {
+		return "", fmt.Errorf("look for the suite in the repository: %w", err)
+	}
+	return filepath.ToSlash(rel), nil
+}
+
+// agentFiles are the files for a suite in this folder.
+func agentFiles(folder string) []agentFile {
+	args := []string{"mcp"}
+	where := "the top folder"
+	if folder != "." {
+		args = []string{"-C", folder, "mcp"}
+		where = "`" + folder + "`"
+	}
+	server := map[string]any{"type": "stdio", "command": "pawl", "args": args}
+	config := func(key string) string {
+		var b bytes.Buffer
+		e := json.NewEncoder(&b)
+		e.SetEscapeHTML(false)
+		e.SetIndent("", "  ")
+		_ = e.Encode(map[string]any{key: map[string]any{"pawl": server}}) //nolint:errchkjson // words and lists of words
+		return b.String()
+	}
+	words, _ := json.Marshal(args) //nolint:errchkjson // strings; the strings of JSON are those of TOML
+	return []agentFile{
+		{Path: "AGENTS.md", text: strings.ReplaceAll(agentsText, "{{folder}}", where)},
+		{Path: ".mcp.json", text: config("mcpServers")},
+		{Path: ".cursor/mcp.json", text: config("mcpServers")},
+		{Path: ".vscode/mcp.json", text: config("servers")},
+		{Path: ".codex/config.toml", text: fmt.Sprintf("[mcp_servers.pawl]\ncommand = \"pawl\"\nargs = %s\n", words)},
+	}
+}
+
+// write puts a file where it belongs, unless another one is there.
+func (a *agentFile) write(root *os.Root, force bool) error {
+	is, err := root.ReadFile(filepath.FromSlash(a.Path))
+	switch {
+	case err == nil && string(is) == a.text:
+		a.Deed = "there"
+		return nil
+	case err == nil && !force:
+		a.Deed, a.Add = "kept", a.text
+		return nil
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("read %s: %w", a.Path, err)
+	}
+	if dir := path.Dir(a.Path); dir != "." {
+		if err := root.MkdirAll(filepath.FromSlash(dir), 0o755); err != nil {
+			return fmt.Errorf("make %s: %w", dir, err)
+		}
+	}
+	if err := root.WriteFile(filepath.FromSlash(a.Path), []byte(a.text), 0o644); err != nil {
+		return fmt.Errorf("write %s: %w", a.Path, err)
+	}
+	a.Deed = "written"
+	return nil
+}
+
+func (f *initFlags) printAgents(files []agentFile) error {
+	if f.json {
+		e := json.NewEncoder(f.Out)
+		e.SetEscapeHTML(false)
+		e.SetIndent("", "  ")
+		return e.Encode(map[string]any{"files": files})
+	}
+	var b strings.Builder
+	for _, a := range files {
+		fmt.Fprintf(&b, "%-8s  %s\n", a.Deed, a.Path)
+		for line := range strings.Lines(a.Add) {
+			b.WriteString("    " + line)
+		}
+	}
+	b.WriteString("An agent that edits kernels executes code here: let it work in a sandbox.\n")
+	_, err := f.Out.Write([]byte(b.String()))
+	return err
+}

@@ -1,0 +1,91 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+
+	"github.com/goatnote-inc/pawl/internal/build"
+	"github.com/goatnote-inc/pawl/internal/learn/journal"
+	"github.com/goatnote-inc/pawl/internal/suite"
+	"github.com/goatnote-inc/pawl/internal/trial"
+)
+
+// building are the commands that build the candidate.
+var building = []string{"build", "bench", "run", "fuzz", "preflight", "profile", "tune"}
+
+// builtBy is what came of building the candidate, by how a command ended; nil where it did
+// not come to that, or where something else was built.
+func builtBy(command string, built bool, err error) *journal.Built {
+	if !slices.Contains(building, command) {
+		return nil
+	}
+	if side, ok := errors.AsType[*trial.SideError](err); ok && side.Side != suite.Candidate {
+		return builtOK(built) // the base's fault, or a reference's
+	}
+	if missing, ok := errors.AsType[*build.MissingError](err); ok {
+		return &journal.Built{Class: journal.Toolchain, Text: missing.Error()}
+	}
+	failed, ok := errors.AsType[*build.Error](err)
+	if !ok {
+		if class := loadClass(err); class != "" { // it was built, and does not load
+			return &journal.Built{Class: class, Text: firstLines(err.Error(), 3)}
+		}
+		return builtOK(built)
+	}
+	b := &journal.Built{Class: journal.OtherMistake, Text: firstLines(failed.Reason, 1)}
+	if d := failed.First; d != nil {
+		b.Text = d.Message
+		if d.File != "" {
+			b.Where = fmt.Sprintf("%s:%d", d.File, d.Line)
+		}
+	}
+	b.Class = classOf(b.Text, failed.Output)
+	return b
+}
+
+func builtOK(built bool) *journal.Built {
+	if !built {
+		return nil
+	}
+	return &journal.Built{OK: true}
+}
+
+// mistakes are classes of what stops a build, by what tools print; the first that fits.
+var mistakes = []struct {
+	class   string
+	pattern *regexp.Regexp
+}{
+	{journal.ABI, regexp.MustCompile(`(?i)GLIBCXX_|CXXABI_|GLIBC_[0-9]|_GLIBCXX_USE_CXX11_ABI|cxx11 ?abi|\bABI\b|version .* not found \(required by|incompatible (?:library|target|ELF)|undefined symbol: _ZN(?:K?)(?:2at|3c10|5torch)|libtorch|libcudart\.so[.0-9]*: cannot open`)},
+	{journal.Instantiation, regexp.MustCompile(`(?i)explicit instantiation|instantiat|undefined (?:reference to|symbol:?)[^\n]*(?:<|IL[ijb]|I[A-Z0-9][^\n]*E[vRP])`)},
+	{journal.UndefinedSymbol, regexp.MustCompile(`(?i)undefined (?:reference|symbol)|unresolved (?:external|extern)|multiple definition|cannot find -l|unable to find library`)},
+	{journal.MissingFile, regexp.MustCompile(`(?i)no such file or directory|cannot open (?:source|include) file|file not found|No rule to make target|cannot find source file|does not exist`)},
+	{journal.Toolchain, regexp.MustCompile(`(?i)command not found|unsupported (?:gpu architecture|GNU version|Microsoft|clang version)|not found in PATH|is not a supported|nvcc fatal|no cuda toolset|could not find (?:cuda|compiler)|No CMAKE_|internal compiler error`)},
+}
+
+// classOf is the class of a mistake, by its first message and by all that was printed.
+func classOf(texts ...string) string {
+	for _, text := range texts {
+		for _, m := range mistakes {
+			if m.pattern.MatchString(text) {
+				return m.class
+			}
+		}
+	}
+	return journal.OtherMistake
+}
+
+var notLoaded = regexp.MustCompile(`(?i)error while loading shared libraries|undefined symbol:|symbol lookup error|ImportError|cannot open shared object|version .* not found \(required by|no kernel image is available`)
+
+// loadClass is the class of something that was built and cannot be loaded; empty for
+// anything else.
+func loadClass(err error) string {
+	if err == nil || !notLoaded.MatchString(err.Error()) {
+		return ""
+	}
+	if class := classOf(err.Error()); class == journal.Instantiation || class == journal.UndefinedSymbol {
+		return class
+	}
+	return journal.ABI
+}

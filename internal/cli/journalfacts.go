@@ -1,0 +1,242 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/diagnose"
+	"github.com/goatnote-inc/pawl/internal/doctor"
+	"github.com/goatnote-inc/pawl/internal/learn/journal"
+	"github.com/goatnote-inc/pawl/internal/oracle"
+	"github.com/goatnote-inc/pawl/internal/preflight"
+	"github.com/goatnote-inc/pawl/internal/suite"
+	"github.com/goatnote-inc/pawl/internal/tune"
+	"github.com/goatnote-inc/pawl/measure"
+	"github.com/goatnote-inc/pawl/ratchet"
+)
+
+// examined keeps what doctor found.
+func (s *witness) examined(r doctor.Report) {
+	e := &journal.Environment{OK: r.Usable()}
+	for _, f := range r.Findings {
+		if f.State == doctor.Missing {
+			e.Problems = append(e.Problems, fmt.Sprintf("%s: %s", f.Name, f.Message))
+		}
+	}
+	s.add(func(d *journal.Did) { d.Environment = e })
+}
+
+// preflighted keeps what the kernel asks for and what the device allows.
+func (s *witness) preflighted(r preflight.Report) {
+	l := &journal.Limits{Device: cmp.Or(r.Target.Card, r.Target.Arch), Fits: true}
+	for _, g := range r.Gates {
+		switch g.Name { //nolint:exhaustive // the others have no limit of their own
+		case preflight.SharedMemory:
+			if g.Number >= l.SharedMemory {
+				l.SharedMemory, l.SharedLimit = g.Number, cmp.Or(g.Limit, l.SharedLimit)
+			}
+		case preflight.Duration:
+			if ns := g.Number * 1e3; strings.Contains(g.Text, "by its work") && (l.Minimum == 0 || ns < l.Minimum) {
+				l.Minimum = ns
+			}
+		}
+		if g.State == preflight.Stop {
+			l.Problems = append(l.Problems, fmt.Sprintf("%s: %s", g.Name, g.Text))
+			l.Fits = l.Fits && g.Name != preflight.SharedMemory && g.Name != preflight.Block && g.Name != preflight.Occupancy
+		}
+	}
+	s.add(func(d *journal.Did) { d.Limits = l })
+}
+
+// hardware keeps the limits of a device that was looked up; several say nothing.
+func (s *witness) hardware(h hardware) {
+	if len(h.archs) != 1 || h.here == nil && len(h.cards) > 1 {
+		return
+	}
+	l := &journal.Limits{Device: h.archs[0].Name, SharedLimit: float64(h.archs[0].SharedPerBlock.Value), Fits: true}
+	if len(h.cards) == 1 {
+		l.Device = h.cards[0].Name
+	}
+	s.add(func(d *journal.Did) { d.Limits = l })
+}
+
+// occupied keeps whether a block fits.
+func (s *witness) occupied(a gpu.Arch, o gpu.Occupancy) {
+	s.add(func(d *journal.Did) {
+		d.Limits = &journal.Limits{
+			Device: a.Name, SharedMemory: float64(o.Launch.DynamicShared + o.Launch.StaticShared), SharedLimit: float64(a.SharedPerBlock.Value),
+			Fits: o.BlocksPerSM > 0, Problems: o.Refused,
+		}
+	})
+}
+
+// checked keeps what looking for wrong results found.
+func (s *witness) checked(a fuzzAnswer, benchmarks []suite.Benchmark) {
+	c := &journal.Checked{Points: a.Passed + a.Failed, Failed: a.Failed}
+	smallest, bad := math.Inf(1), math.Inf(1)
+	for _, b := range a.Benchmarks {
+		for _, r := range b.Results {
+			if r.Status == oracle.Skipped {
+				continue
+			}
+			size := sizeOf(r.Params)
+			wrong := r.Status == oracle.Failed
+			if size < smallest {
+				smallest, c.Smallest, c.SmallestOK = size, b.Benchmark+"/"+suite.ConfigName(r.Params), true
+			}
+			if size == smallest && wrong {
+				c.SmallestOK = false
+			}
+			seeResult(c, r)
+			if wrong && size < bad {
+				bad, c.FirstBad = size, b.Benchmark+"/"+suite.ConfigName(r.Params)
+				c.Tiles = tilesOf(r.Params, edgesOf(benchmarks, b.Benchmark))
+			}
+		}
+		for _, f := range b.Found { // made as small as can be
+			if size := sizeOf(f.Smallest.Params); size < bad {
+				bad, c.FirstBad = size, b.Benchmark+"/"+suite.ConfigName(f.Smallest.Params)
+				c.Tiles = tilesOf(f.Smallest.Params, edgesOf(benchmarks, b.Benchmark))
+			}
+		}
+		if len(b.Failures) > 0 && c.Replay == "" {
+			c.Replay = strings.Join(b.Failures[0].Command, " ")
+		}
+	}
+	if c.Points > 0 {
+		s.add(func(d *journal.Did) { d.Checked = c })
+	}
+}
+
+// seeResult keeps how far a result is off.
+func seeResult(c *journal.Checked, r oracle.Result) {
+	for _, x := range r.Comparisons {
+		c.Worst = max(c.Worst, x.MaxAbs)
+		c.NotFinite = c.NotFinite || !x.OK && (x.Failed == oracle.RuleNaN || x.Failed == oracle.RuleInfinity)
+	}
+}
+
+// sizeOf orders configs by the product of their numbers.
+func sizeOf(p suite.Params) float64 {
+	size := 1.0
+	for _, x := range p {
+		if v, ok := number(x.Value); ok && v > 0 {
+			size *= v
+		}
+	}
+	return size
+}
+
+func number(v any) (float64, bool) {
+	switch x := v.(type) {
+	case float64:
+		return x, true
+	case int:
+		return float64(x), true
+	case int64:
+		return float64(x), true
+	default:
+		return 0, false
+	}
+}
+
+// edgesOf are the tiles that the suite names, by parameter.
+func edgesOf(benchmarks []suite.Benchmark, name string) map[string]int {
+	for _, b := range benchmarks {
+		if b.Name == name && b.Check != nil {
+			return b.Check.Fuzz.Edges
+		}
+	}
+	return nil
+}
+
+// tilesOf is the size of a config in tiles, along the parameter that has most; 0 where the
+// suite names no tiles.
+func tilesOf(p suite.Params, edges map[string]int) float64 {
+	most := 0.0
+	for name, edge := range edges {
+		if v, ok := p.Get(name); ok && edge > 0 {
+			if x, ok := number(v); ok {
+				most = max(most, x/float64(edge))
+			}
+		}
+	}
+	return most
+}
+
+// diagnosed keeps what a profile shows.
+func (s *witness) diagnosed(name string, seen diagnose.Seen, d diagnose.Diagnosis) {
+	p := &journal.Profiled{
+		Case: cmp.Or(name, seen.Profile.Subject.Case), Tool: seen.Profile.Tool.Name, Kernel: d.Kernel, Bottleneck: string(d.Bottleneck),
+		Facts: map[string]float64{},
+	}
+	for k, v := range seen.Facts {
+		if !math.IsNaN(v) && !math.IsInf(v, 0) {
+			p.Facts[k] = v
+		}
+	}
+	for _, f := range d.Findings {
+		if f.Intended {
+			continue
+		}
+		found := journal.Found{Rule: f.Rule, Class: string(f.Class)}
+		if f.Share != nil {
+			found.Share = *f.Share
+		}
+		for _, fix := range f.Fixes {
+			found.Fixes = append(found.Fixes, journal.Fix{ID: journal.FixID(f.Rule, fix.Number), Gain: fix.Gain})
+		}
+		p.Findings = append(p.Findings, found)
+	}
+	s.add(func(d *journal.Did) {
+		if d.Profiled == nil { // of several cases the first, which is the worst
+			d.Profiled = p
+		}
+	})
+}
+
+// tuned keeps what a search came to.
+func (s *witness) tuned(r *tune.Report) {
+	t := &journal.Tuned{Case: r.Header.Case, Evaluations: len(r.Evaluations)}
+	t.Point = pointValues(r.Best.Point)
+	if p := r.Proof; p != nil && p.Winner >= 0 && p.Winner < len(p.Finalists) {
+		t.Point = pointValues(p.Finalists[p.Winner].Point)
+		for _, c := range p.Finalists[p.Winner].Cases {
+			if c.Case == r.Header.Case && p.Answer == tune.Faster {
+				t.Speedup = c.Speedup
+			}
+		}
+		if run, err := measure.Load(p.Record); err == nil {
+			t.Run = run.ID
+		}
+	}
+	s.add(func(d *journal.Did) { d.Tuned = t })
+}
+
+func pointValues(point map[string]any) map[string]string {
+	out := map[string]string{}
+	for k, v := range point {
+		out[k] = fmt.Sprint(v)
+	}
+	return out
+}
+
+// compared keeps the verdicts of records that were measured some time: it is no measurement,
+// and has no times.
+func (s *witness) compared(runs []*measure.Run, judged ratchet.Result) {
+	m := &journal.Measured{Verdict: string(judged.Verdict)}
+	if n := len(runs); n > 0 {
+		m.Run, m.Digest, m.Trust = runs[n-1].ID, runs[n-1].Digest, string(runs[n-1].Trust)
+	}
+	for _, j := range judged.Cases {
+		if !slices.ContainsFunc(m.Cases, func(c journal.MeasuredCase) bool { return c.Case == j.Name }) {
+			m.Cases = append(m.Cases, journal.MeasuredCase{Case: j.Name})
+		}
+	}
+	judge(m, judged)
+	s.add(func(d *journal.Did) { d.Measured = m })
+}

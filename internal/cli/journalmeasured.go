@@ -1,0 +1,210 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/goatnote-inc/pawl/internal/bench"
+	"github.com/goatnote-inc/pawl/internal/learn/journal"
+	"github.com/goatnote-inc/pawl/internal/suite"
+	"github.com/goatnote-inc/pawl/internal/trial"
+	"github.com/goatnote-inc/pawl/measure"
+	"github.com/goatnote-inc/pawl/ratchet"
+	"github.com/goatnote-inc/pawl/stats"
+)
+
+// measuredBy is what a record says, as a journal keeps it: times, and what was found wrong
+// while they were taken.
+func measuredBy(ctx context.Context, file string, e *entry) (*journal.Measured, *journal.Checked, error) {
+	run, err := measure.Load(file)
+	if err != nil {
+		return nil, nil, err
+	}
+	session := e.writer.Session()
+	m := &journal.Measured{Run: run.ID, Path: fromTop(e.root, file), Digest: run.Digest, Trust: string(run.Trust)}
+	m.Cases = measuredCases(run, cmp.Or(session.Reference, firstReference(run)))
+	if !slices.ContainsFunc(run.Implementations, func(i measure.Implementation) bool { return i.Name == measure.Base }) {
+		return m, wrongCases(run, m.Cases), nil
+	}
+	policy := ratchet.Default()
+	if s := e.source.suite; s != nil {
+		policy = bench.Policy(s)
+	}
+	one := []*measure.Run{run}
+	judged := ratchet.Judge(policy.WithLooks(run.Plan.Growth), ratchet.Gather(one, one, measure.Base, measure.Candidate))
+	m.Verdict = string(judged.Verdict)
+	judge(m, judged)
+	m.BaseBefore = baseIsKept(ctx, run, e)
+	return m, wrongCases(run, m.Cases), nil
+}
+
+// fromTop is a path from the top of the repository, or as it is.
+func fromTop(root, file string) string {
+	abs, err := filepath.Abs(file)
+	if err != nil {
+		return file
+	}
+	rel, err := filepath.Rel(topOf(root), abs)
+	if err != nil || strings.HasPrefix(rel, "..") {
+		return file
+	}
+	return filepath.ToSlash(rel)
+}
+
+// firstReference is the first implementation that is neither candidate nor base.
+func firstReference(run *measure.Run) string {
+	for _, i := range run.Implementations {
+		if i.Name != measure.Candidate && i.Name != measure.Base {
+			return i.Name
+		}
+	}
+	return ""
+}
+
+// measuredCases are the times of all cases, the smallest work first.
+func measuredCases(run *measure.Run, reference string) []journal.MeasuredCase {
+	var list []journal.MeasuredCase
+	for i := range run.Cases {
+		c := &run.Cases[i]
+		if c.Unit != "ns" || c.Metric != "" && c.Metric != measure.MetricTime {
+			continue
+		}
+		at := slices.IndexFunc(list, func(m journal.MeasuredCase) bool { return m.Case == c.Name() })
+		if at < 0 {
+			at = len(list)
+			list = append(list, journal.MeasuredCase{Case: c.Name(), Work: cmp.Or(c.Flops, c.Bytes)})
+		}
+		if isWrong(c) {
+			continue // what is wrong has no speed, though not every round is compared
+		}
+		median, spread := timesOf(run, c)
+		switch c.Implementation {
+		case measure.Candidate:
+			list[at].Candidate, list[at].Spread = median, spread
+		case measure.Base:
+			list[at].Base = median
+		case reference:
+			list[at].Reference = median
+		}
+	}
+	slices.SortStableFunc(list, func(a, b journal.MeasuredCase) int { return cmp.Compare(a.Work, b.Work) })
+	return list
+}
+
+// isWrong tells whether a result was compared, and was wrong.
+func isWrong(c *measure.Case) bool {
+	return slices.ContainsFunc(c.Rounds, func(r measure.CaseRound) bool { return strings.HasPrefix(r.Error, trial.WrongResult) })
+}
+
+// wrongCases is what comparing results of the candidate in timed runs found, with cases from
+// the smallest to the largest; nil where nothing is wrong: one result of a config says little
+// of the others.
+func wrongCases(run *measure.Run, order []journal.MeasuredCase) *journal.Checked {
+	wrong := map[string]bool{}
+	for i := range run.Cases {
+		if c := &run.Cases[i]; c.Implementation == measure.Candidate && isWrong(c) {
+			wrong[c.Name()] = true
+		}
+	}
+	if len(wrong) == 0 {
+		return nil
+	}
+	checked := &journal.Checked{Points: len(order), Failed: len(wrong)}
+	for i, c := range order {
+		if i == 0 {
+			checked.Smallest, checked.SmallestOK = c.Case, !wrong[c.Case]
+		}
+		if wrong[c.Case] && checked.FirstBad == "" {
+			checked.FirstBad = c.Case
+		}
+	}
+	return checked
+}
+
+// timesOf is the median of the rounds' medians, and the standard error of its logarithm by
+// how rounds differ; 0 of either where it is not known.
+func timesOf(run *measure.Run, c *measure.Case) (median, spread float64) {
+	var medians []float64
+	for _, r := range c.Rounds {
+		if r.Error == "" && len(r.Samples) > 0 && !dropped(run, r.Round) {
+			if m := stats.Median(r.Samples); m > 0 {
+				medians = append(medians, m)
+			}
+		}
+	}
+	if len(medians) == 0 {
+		if c.Summary != nil {
+			return c.Summary.Median, 0
+		}
+		return 0, 0
+	}
+	median = stats.Median(medians)
+	var sum float64
+	for _, m := range medians {
+		d := math.Log(m / median)
+		sum += d * d
+	}
+	if n := float64(len(medians)); n > 1 {
+		spread = math.Sqrt(sum / (n - 1) / n)
+	}
+	return median, spread
+}
+
+// dropped tells rounds that do not count.
+func dropped(run *measure.Run, index int) bool {
+	return slices.ContainsFunc(run.Rounds, func(r measure.Round) bool { return r.Index == index && r.Dropped != "" })
+}
+
+// judge adds verdicts and gains to cases.
+func judge(m *journal.Measured, judged ratchet.Result) {
+	for _, j := range judged.Cases {
+		at := slices.IndexFunc(m.Cases, func(c journal.MeasuredCase) bool { return c.Case == j.Name })
+		if at < 0 {
+			continue
+		}
+		c := &m.Cases[at]
+		c.Verdict = string(j.Verdict)
+		if f := j.Facts; f != nil && f.Change > -1 {
+			gain := -math.Log1p(f.Change)
+			c.Gain = &gain
+			if i := f.Interval; i != nil && i.Low > -1 && i.High > i.Low {
+				c.Error = (math.Log1p(i.High) - math.Log1p(i.Low)) / (2 * 1.96)
+			}
+		}
+	}
+}
+
+// baseIsKept tells whether the base of a run is the source that was measured before: then
+// its gain is that of the change alone.
+func baseIsKept(ctx context.Context, run *measure.Run, e *entry) bool {
+	kept, ok := e.writer.Kept()
+	if !ok || len(kept.Files) == 0 {
+		return false
+	}
+	i := slices.IndexFunc(run.Implementations, func(i measure.Implementation) bool { return i.Name == measure.Base })
+	if i < 0 || run.Implementations[i].Commit == "" {
+		return false
+	}
+	top := topOf(e.root)
+	for path, f := range kept.Files {
+		text, err := gitOutput(ctx, top, "show", run.Implementations[i].Commit+":"+path)
+		if err != nil || journal.TextSource(text).Digest != f.Digest {
+			return false
+		}
+	}
+	was, err := gitOutput(ctx, e.root, "show", run.Implementations[i].Commit+":./"+filepath.Base(e.writer.Session().Suite))
+	if err != nil {
+		return false
+	}
+	s, err := suite.Parse("pawl.yaml", []byte(was))
+	return err == nil && sameSettings(kept, journal.Snapshot{Parameters: parametersOf(s), Flags: flagsOf(s)})
+}
+
+// sameSettings tells whether parameters and flags are equal.
+func sameSettings(a, b journal.Snapshot) bool {
+	return len(journal.Changed(journal.Snapshot{Parameters: a.Parameters, Flags: a.Flags}, b)) == 0
+}

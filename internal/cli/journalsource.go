@@ -1,0 +1,270 @@
+package cli
+
+import (
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/goatnote-inc/pawl/internal/build"
+	"github.com/goatnote-inc/pawl/internal/learn/journal"
+	"github.com/goatnote-inc/pawl/internal/scout"
+	"github.com/goatnote-inc/pawl/internal/suite"
+	"github.com/goatnote-inc/pawl/internal/touch"
+)
+
+// sessionOf is the session that a command belongs to, and the folder it is of: that of the
+// suite the command names, or else the nearest above this one that has a session.
+func (g *globals) sessionOf(cmd *cobra.Command) (*journal.Writer, string, error) {
+	at := "."
+	if f := cmd.Flag("suite"); f != nil && f.Value.String() != "" {
+		at = filepath.Dir(f.Value.String())
+	}
+	root, ok := sessionRoot(at)
+	if !ok {
+		return nil, "", journal.ErrNoSession
+	}
+	w, err := journal.Folder{Root: root, Now: g.now}.Open()
+	return w, root, err
+}
+
+// sessionRoot is the nearest folder with journals of open sessions, up to the top of the
+// repository.
+func sessionRoot(at string) (string, bool) {
+	for range 40 {
+		if names, err := os.ReadDir(filepath.Join(at, filepath.FromSlash(journal.Dir), "open")); err == nil {
+			if slices.ContainsFunc(names, func(e fs.DirEntry) bool { return strings.HasSuffix(e.Name(), ".jsonl") }) {
+				return at, true
+			}
+		}
+		if exists(filepath.Join(at, ".git")) {
+			return "", false
+		}
+		above := filepath.Join(at, "..")
+		if one, err := os.Stat(at); err == nil {
+			if other, err := os.Stat(above); err != nil || os.SameFile(one, other) {
+				return "", false
+			}
+		}
+		at = above
+	}
+	return "", false
+}
+
+// sourceState is the kernel and what it is measured with, as they lie there.
+type sourceState struct {
+	now        journal.Snapshot
+	definition string
+	changes    []journal.Change // since the last measurement
+	suite      *suite.Suite     // nil where it cannot be read
+	trouble    error
+}
+
+func (s sourceState) did() journal.Did {
+	return journal.Did{Source: s.now.Digest(), Definition: s.definition, Changes: s.changes}
+}
+
+// lookAtSource is the state of the source in the folder of a suite.
+func lookAtSource(w *journal.Writer, root string, now time.Time) sourceState {
+	var st sourceState
+	session := w.Session()
+	file := filepath.Join(root, path.Base(filepath.ToSlash(session.Suite)))
+	s, err := suite.Load(file)
+	if err != nil { // it may be what is being worked on
+		text, _ := os.ReadFile(file)
+		st.definition = journal.TextSource(string(text)).Digest
+		s = &suite.Suite{}
+	} else {
+		st.suite = s
+		st.definition = definitionOf(s, root, session.Benchmark)
+	}
+	top := topOf(root)
+	kept, measured := w.Kept()
+	st.now, st.trouble = journal.Take(top, kernelFiles(s, top, root), kept, now)
+	st.now.Parameters, st.now.Flags = parametersOf(s), flagsOf(s)
+	if measured && st.trouble == nil {
+		st.changes = w.Changes(kept, st.now)
+	}
+	return st
+}
+
+// definitionOf is the digest of what the kernel is measured with.
+func definitionOf(s *suite.Suite, root, benchmark string) string {
+	lines := []string{s.Terms(benchmark)}
+	digests, err := build.Digests(root, s.Definition)
+	if err != nil {
+		lines[0] += err.Error()
+	}
+	for _, d := range digests {
+		lines = append(lines, d.Path+" "+d.Digest)
+	}
+	return journal.TextSource(strings.Join(lines, "\n")).Digest
+}
+
+// topOf is the top of the repository that a folder is in, or the folder itself.
+func topOf(root string) string {
+	at, err := filepath.Abs(root)
+	if err != nil {
+		return root
+	}
+	for top := at; ; top = filepath.Dir(top) {
+		if exists(filepath.Join(top, ".git")) {
+			return top
+		}
+		if top == filepath.Dir(top) {
+			return at
+		}
+	}
+}
+
+// What is looked at for sources, at most: a folder of a suite is small, or says in
+// build.inputs what matters.
+const (
+	mostKernelFiles = 2000
+	mostLookedAt    = 20_000
+)
+
+// kernelFiles are the files that a kernel is made from, by path from the top: sources in
+// the folder of the suite and what its build names, without what defines the measurement
+// and what the build makes.
+func kernelFiles(s *suite.Suite, top, root string) []string {
+	at, err := filepath.Abs(root)
+	if err != nil {
+		return nil
+	}
+	k := kernelWalk{top: top, found: map[string]bool{}}
+	inside, err := filepath.Rel(top, at)
+	if err != nil {
+		return nil
+	}
+	inside = filepath.ToSlash(inside)
+	for _, glob := range slices.Concat(s.Definition, ownFiles(s)) {
+		k.not = append(k.not, path.Join(inside, glob))
+	}
+	var named []string
+	for _, i := range s.Implementations {
+		for _, out := range i.Build.Outputs {
+			k.not = append(k.not, path.Join(inside, out))
+		}
+		if i.Name == suite.Candidate {
+			named = slices.Concat(i.Build.Sources, i.Build.Inputs)
+		}
+	}
+	k.walk(at)
+	for _, glob := range named {
+		matches, _ := filepath.Glob(filepath.Join(at, filepath.FromSlash(glob)))
+		for _, m := range matches {
+			k.walk(m)
+		}
+	}
+	return slices.Sorted(maps.Keys(k.found))
+}
+
+// ownFiles are the names of the suite's own files; the usual one where it cannot be read.
+func ownFiles(s *suite.Suite) []string {
+	list := []string{scout.SuiteFile}
+	for _, f := range s.Files {
+		if !path.IsAbs(f) {
+			list = append(list, path.Base(f))
+		}
+	}
+	return list
+}
+
+type kernelWalk struct {
+	top   string
+	not   []string // globs
+	found map[string]bool
+	seen  int
+}
+
+// walk adds the sources below a folder, or a file.
+func (k *kernelWalk) walk(from string) {
+	_ = filepath.WalkDir(from, func(name string, d fs.DirEntry, err error) error {
+		k.seen++
+		switch {
+		case k.seen > mostLookedAt || len(k.found) >= mostKernelFiles:
+			return fs.SkipAll
+		case err != nil:
+			return nil //nolint:nilerr // what cannot be looked at cannot be built from either
+		case d.IsDir() && name != from && notSources(d.Name()):
+			return fs.SkipDir
+		case d.IsDir() || !isSource(d.Name()):
+			return nil
+		}
+		rel, err := filepath.Rel(k.top, name)
+		if err != nil || strings.HasPrefix(rel, "..") {
+			return nil //nolint:nilerr // outside of the repository
+		}
+		rel = filepath.ToSlash(rel)
+		if !slices.ContainsFunc(k.not, func(glob string) bool { return touch.Match(glob, rel) }) {
+			k.found[rel] = true
+		}
+		return nil
+	})
+}
+
+// notSources are folders of what was made and not written.
+func notSources(name string) bool {
+	return strings.HasPrefix(name, ".") || strings.HasPrefix(name, "build") || strings.HasPrefix(name, "cmake-build") ||
+		slices.Contains([]string{"results", "tuning", "node_modules", "__pycache__", "CMakeFiles", "venv", "dist"}, name)
+}
+
+var sourceEndings = []string{
+	".c", ".h", ".cc", ".cpp", ".cxx", ".hh", ".hpp", ".hxx", ".inl", ".ipp", ".cu", ".cuh", ".cl", ".hip", ".py", ".pyx",
+	".ptx", ".mk", ".cmake", ".s", ".asm", ".metal", ".mm",
+}
+
+func isSource(name string) bool {
+	lower := strings.ToLower(name)
+	return slices.Contains(sourceEndings, path.Ext(lower)) || strings.HasPrefix(lower, "makefile") || lower == "cmakelists.txt" || lower == "setup.cfg"
+}
+
+// parametersOf are the defaults of what can be tuned.
+func parametersOf(s *suite.Suite) map[string]string {
+	values := map[string]string{}
+	for _, b := range s.Benchmarks {
+		if b.Tune == nil {
+			continue
+		}
+		for name, v := range b.Tune.Defaults() {
+			if len(s.Benchmarks) > 1 {
+				name = b.Name + "/" + name
+			}
+			values[name] = fmt.Sprint(v)
+		}
+	}
+	return values
+}
+
+// flagsOf is how the candidate is built, as far as the suite says it.
+func flagsOf(s *suite.Suite) map[string]string {
+	flags := map[string]string{}
+	i, ok := s.Implementation(suite.Candidate)
+	if !ok {
+		return flags
+	}
+	for name, value := range map[string]string{
+		"flags": i.Build.Flags, "link": i.Build.Link, "target": i.Build.Target, "command": i.Build.Command, "arch": strings.Join(i.Build.Arch, " "),
+	} {
+		if value != "" {
+			flags[name] = value
+		}
+	}
+	for name, value := range i.Build.Env {
+		flags["env"] = strings.TrimSpace(flags["env"] + " " + name + "=" + value)
+	}
+	if flags["env"] != "" {
+		words := strings.Fields(flags["env"])
+		slices.Sort(words)
+		flags["env"] = strings.Join(words, " ")
+	}
+	return flags
+}

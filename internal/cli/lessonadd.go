@@ -1,0 +1,183 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/goatnote-inc/pawl/internal/learn/journal"
+	"github.com/goatnote-inc/pawl/internal/learn/lesson"
+	"github.com/goatnote-inc/pawl/internal/report"
+)
+
+// lessonAdd is what pawl lesson add is given.
+type lessonAdd struct {
+	lesson.Lesson
+	claim float64
+	edit  bool
+}
+
+// subcommand makes one of pawl lesson.
+type subcommand = func(use, short, long, example string, args cobra.PositionalArgs, run func(context.Context, []string) error) *cobra.Command
+
+func newLessonAdd(f *lessonFlags, sub subcommand) {
+	c := sub("add [FILE]", "Write down what was learned", `Writes a lesson to .pawl/lessons, for git: from flags, from a file in the form of
+docs/reference/lessons.md, or from your editor with --edit. It is proposed, whoever writes
+it; a person confirms it with pawl lesson review, or what comes of it does.`,
+		`  pawl lesson add --edit
+  pawl lesson add --title 'Rows of 64 halves conflict' --class memory --symptom 'bank_conflict_pct > 20' \
+    --cause 'a row is 128 bytes' --fix 'pad each row by 16 bytes' --source 'run 01JD0'
+  pawl lesson add lesson.md`, cobra.MaximumNArgs(1),
+		func(ctx context.Context, args []string) error { return f.addLesson(ctx, args) })
+	fl, a := c.Flags(), &f.add
+	fl.StringVar(&a.Title, "title", "", "what it says, in a `sentence`")
+	fl.StringVar(&a.Symptom, "symptom", "", "`condition` over facts; pawl lesson facts lists them")
+	fl.StringVar(&a.Class, "class", "", "what it is about: `memory`, compute, latency, launch, occupancy, build, correctness, ...")
+	fl.StringVar(&a.Cause, "cause", "", "why that is so")
+	fl.StringVar(&a.Fix, "fix", "", "what to do")
+	fl.StringVar(&a.FixID, "fix-id", "", "the fix of a rule, where it is one: bank-conflicts/1")
+	fl.StringArrayVar(&a.GPUs, "gpu", nil, "only on this `architecture`: sm_89, sm_9*, cpu; may be given again")
+	fl.StringArrayVar(&a.Kernels, "kernel", nil, "only for this `family`: attention, matmul, ...; may be given again")
+	fl.StringArrayVar(&a.Source, "source", nil, "a run, a session or a document that shows it; may be given again")
+	fl.Float64Var(&a.claim, "claim", 0, "`share` of the time that it saves: 0.2 is a fifth")
+	fl.BoolVar(&a.edit, "edit", false, "write it in your editor ($VISUAL, $EDITOR)")
+}
+
+func (f *lessonFlags) addLesson(ctx context.Context, args []string) error {
+	_, root, err := f.openJournal()
+	if err != nil && !errors.Is(err, journal.ErrNoSession) {
+		return err
+	}
+	l, err := f.newLesson(ctx, args)
+	if err != nil {
+		return err
+	}
+	l.State = lesson.Proposed
+	if l.Author == "" {
+		l.Author = whoWords(f.actor(ctx, root))
+	}
+	if l.Written.IsZero() {
+		l.Written = f.now().UTC().Truncate(time.Second)
+	}
+	path, err := lesson.Folder{Root: root}.Add(l)
+	if err != nil {
+		return usageError{err}
+	}
+	if f.json {
+		return writeJSON(f.Out, map[string]string{"name": l.Name, "path": path})
+	}
+	_, err = fmt.Fprintf(f.Out, "%s\n  proposed as %s; commit it, and pawl session note --lesson %s when you follow it\n", path, l.Name, l.Name)
+	return err
+}
+
+// newLesson is the lesson as it is given: a file, flags, or what is written in the editor.
+func (f *lessonFlags) newLesson(ctx context.Context, args []string) (*lesson.Lesson, error) {
+	a := &f.add
+	if a.claim != 0 {
+		a.Claim = &a.claim
+	}
+	switch {
+	case len(args) == 1 && a.Title != "":
+		return nil, usageError{errors.New("a lesson is added from a file or from flags, not from both")}
+	case len(args) == 1 && a.edit:
+		return nil, usageError{errors.New("--edit begins with an empty lesson: edit the file, then add it")}
+	case len(args) == 1:
+		return lessonFile(args[0])
+	case a.edit:
+		return f.editLesson(ctx)
+	}
+	var missing []string
+	for _, n := range [][2]string{{"title", a.Title}, {"symptom", a.Symptom}, {"class", a.Class}, {"cause", a.Cause}, {"fix", a.Fix}, {"source", strings.Join(a.Source, "")}} {
+		if strings.TrimSpace(n[1]) == "" {
+			missing = append(missing, "--"+n[0])
+		}
+	}
+	if len(missing) > 0 {
+		return nil, usageError{fmt.Errorf("a lesson needs %s too\n  --edit opens your editor with a template", strings.Join(missing, ", "))}
+	}
+	l := a.Lesson
+	if err := l.Compile(); err != nil {
+		return nil, usageError{fmt.Errorf("--symptom: %w", err)}
+	}
+	return &l, nil
+}
+
+func lessonFile(path string) (*lesson.Lesson, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, usageError{fmt.Errorf("read a lesson: %w", err)}
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, lesson.MaxFile+1))
+	if err != nil {
+		return nil, usageError{fmt.Errorf("read a lesson: %w", err)}
+	}
+	l, err := lesson.Parse(path, text)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	return l, nil
+}
+
+const lessonTemplate = `---
+title:
+symptom:        # a condition: bank_conflict_pct > 20; pawl lesson facts lists what it may ask for
+class:          # memory, compute, latency, launch, occupancy, build, correctness, environment, measurement, method
+cause: >-
+
+fix: >-
+
+source: []      # runs, sessions or documents that show it
+# fix_id: bank-conflicts/1
+# gpus: [sm_89]
+# kernels: [attention]
+# claim: 0.2    # share of the time that it saves
+# tests:        # examples
+#   - {name: a column of a tile, want: speaks, facts: {bank_conflict_pct: 88}}
+---
+`
+
+// editLesson lets a person write the lesson. What cannot be read is kept.
+func (f *lessonFlags) editLesson(ctx context.Context) (*lesson.Lesson, error) {
+	editor := strings.Fields(f.Getenv("VISUAL"))
+	if len(editor) == 0 {
+		editor = strings.Fields(f.Getenv("EDITOR"))
+	}
+	if len(editor) == 0 {
+		return nil, usageError{errors.New("--edit: neither $VISUAL nor $EDITOR names an editor")}
+	}
+	dir, err := os.MkdirTemp("", "pawl-lesson-")
+	if err != nil {
+		return nil, fmt.Errorf("make a file for the editor: %w", err)
+	}
+	path := filepath.Join(dir, "lesson.md")
+	if err := os.WriteFile(path, []byte(lessonTemplate), 0o600); err != nil {
+		return nil, fmt.Errorf("make a file for the editor: %w", err)
+	}
+	cmd := exec.CommandContext(ctx, editor[0], append(editor[1:], path)...) // the user's own editor
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = f.In, f.Err, f.Err
+	if err := cmd.Run(); err != nil {
+		return nil, fmt.Errorf("run the editor %s on %s: %w", editor[0], path, err)
+	}
+	l, err := lessonFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("%w\n  what you wrote is kept: mend it and run pawl lesson add %s", err, path)
+	}
+	return l, os.RemoveAll(dir)
+}
+
+// whoWords is an actor as the author of something.
+func whoWords(a journal.Actor) string {
+	if a.Kind == journal.Person {
+		return report.Plain(a.Name)
+	}
+	return report.Plain(strings.TrimSpace(string(a.Kind) + " " + a.Name))
+}

@@ -1,0 +1,195 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/diagnose"
+	"github.com/goatnote-inc/pawl/internal/learn/gates"
+	"github.com/goatnote-inc/pawl/internal/learn/journal"
+	"github.com/goatnote-inc/pawl/internal/learn/lesson"
+	"github.com/goatnote-inc/pawl/internal/report"
+	"github.com/goatnote-inc/pawl/internal/suite/spell"
+	"github.com/goatnote-inc/pawl/measure"
+)
+
+// lessonFacts is where the facts that lessons are matched with come from.
+type lessonFacts struct {
+	profile, record string
+	session         bool
+	given           []string
+
+	writer *journal.Writer // of the open session; nil for none
+}
+
+func (l *lessonFacts) register(fl *pflag.FlagSet) {
+	fl.StringVar(&l.profile, "for", "", "match with this `profile`, in any form that pawl diagnose reads")
+	fl.StringVar(&l.record, "run", "", "match with this `record` of a run")
+	fl.BoolVar(&l.session, "session", false, "match with the open session; without --for, --run and --fact that is done anyway")
+	fl.StringArrayVar(&l.given, "fact", nil, "match with this fact, `name=number`; may be given again")
+}
+
+// gather puts together what is known, and says where from. What is given later counts: the
+// session, then a record, then a profile, then single facts.
+func (l *lessonFacts) gather(ctx context.Context, g *globals, root string) (lesson.Facts, []string, error) {
+	facts, from := lesson.Facts{Numbers: map[string]float64{}}, []string{}
+	named := l.profile != "" || l.record != "" || len(l.given) > 0
+	if l.session && l.writer == nil {
+		return facts, nil, usageError{journal.ErrNoSession}
+	}
+	if l.writer != nil && (l.session || !named) {
+		l.ofSession(ctx, g, root, &facts)
+		from = append(from, "the open session")
+	}
+	if l.record != "" {
+		run, err := measure.Load(l.record)
+		if err != nil {
+			return facts, nil, usageError{fmt.Errorf("--run: %w", err)}
+		}
+		l.ofRun(run, &facts)
+		from = append(from, l.record)
+	}
+	if l.profile != "" {
+		p, err := anyProfile(ctx, l.profile)
+		if err != nil {
+			return facts, nil, err
+		}
+		seen, err := diagnose.Look(p, nil)
+		if err != nil {
+			return facts, nil, usageError{fmt.Errorf("--for %s: %w", l.profile, err)}
+		}
+		maps.Copy(facts.Numbers, seen.All())
+		facts.Kernel += " " + p.Subject.Case + " " + seen.Launch.Kernel
+		facts.GPU = cmp.Or(archOf(seen), facts.GPU)
+		from = append(from, l.profile)
+	}
+	for _, pair := range l.given {
+		name, x, err := parseFact(pair)
+		if err != nil {
+			return facts, nil, usageError{err}
+		}
+		facts.Numbers[name] = x
+	}
+	if len(l.given) > 0 {
+		from = append(from, strings.Join(l.given, ", "))
+	}
+	facts.Kernel = strings.TrimSpace(facts.Kernel)
+	// What has no end, as a budget that nobody set, is no number to tell or to compare with.
+	maps.DeleteFunc(facts.Numbers, func(_ string, x float64) bool { return math.IsInf(x, 0) || math.IsNaN(x) })
+	return facts, from, nil
+}
+
+// archOf is the architecture that a launch ran on; empty where the profile does not tell.
+func archOf(seen diagnose.Seen) string {
+	if _, host := seen.Facts["host_instructions"]; host {
+		return string(gpu.CPU)
+	}
+	name := seen.Launch.CC
+	if name == "" && seen.Card != nil {
+		name = seen.Card.Arch
+	}
+	arch, err := gpu.FindArch(name)
+	if err != nil {
+		return ""
+	}
+	return arch.Name
+}
+
+// largestRecord is the size up to which a record is read for its facts by the way.
+const largestRecord = 16 << 20
+
+// ofSession takes what the gates know of the session, its last profile and its last record.
+func (l *lessonFacts) ofSession(ctx context.Context, g *globals, root string, facts *lesson.Facts) {
+	s := l.writer.Session()
+	facts.GPU, facts.Kernel = s.GPU, s.Benchmark
+	var profiled *journal.Profiled
+	record := ""
+	for _, e := range s.Entries {
+		if e.Did != nil && e.Did.Profiled != nil {
+			profiled = e.Did.Profiled
+		}
+		if e.Did != nil && e.Did.Measured != nil && e.Did.Measured.Path != "" {
+			record = e.Did.Measured.Path
+		}
+	}
+	if record != "" && filepath.IsLocal(record) {
+		path := filepath.Join(root, record)
+		if info, err := os.Stat(path); err == nil && info.Size() <= largestRecord {
+			if run, err := measure.Load(path); err == nil {
+				l.ofRun(run, facts)
+			}
+		}
+	}
+	if profiled != nil {
+		maps.Copy(facts.Numbers, profiled.Facts)
+		facts.Kernel += " " + profiled.Kernel
+	}
+	now := gates.Now{Time: g.now(), Did: g.present(ctx, l.writer, root), Configs: configsOf(root, s.Benchmark)}
+	maps.Copy(facts.Numbers, gates.LearnNow(s, now).Numbers)
+}
+
+func (l *lessonFacts) ofRun(run *measure.Run, facts *lesson.Facts) {
+	maps.Copy(facts.Numbers, lesson.OfRun(run))
+	if arch := lesson.GPUOf(run.Device); arch != "" {
+		facts.GPU = arch
+	}
+	for _, c := range run.Cases {
+		if !strings.Contains(facts.Kernel, c.Benchmark) {
+			facts.Kernel += " " + c.Benchmark
+		}
+	}
+}
+
+func parseFact(pair string) (string, float64, error) {
+	name, text, _ := strings.Cut(pair, "=")
+	all := lesson.Known()
+	if !slices.ContainsFunc(all, func(f lesson.Fact) bool { return f.Name == name }) {
+		var names []string
+		for _, f := range all {
+			names = append(names, f.Name)
+		}
+		hint := "pawl lesson facts lists them"
+		if near := spell.Nearest(name, names); near != "" {
+			hint = fmt.Sprintf("did you mean %q?", near)
+		}
+		return "", 0, fmt.Errorf("--fact %q: there is no fact of that name: %s", pair, hint)
+	}
+	x, err := strconv.ParseFloat(text, 64)
+	if err != nil || math.IsNaN(x) || math.IsInf(x, 0) {
+		return "", 0, fmt.Errorf("--fact %q: want name=number", pair)
+	}
+	return name, x, nil
+}
+
+// listFacts shows what a symptom may ask for.
+func (f *lessonFlags) listFacts() error {
+	if f.json {
+		type fact struct {
+			Name  string      `json:"name"`
+			Unit  string      `json:"unit,omitempty"`
+			About string      `json:"about"`
+			From  lesson.From `json:"from"`
+		}
+		list := []fact{}
+		for _, k := range lesson.Known() {
+			list = append(list, fact(k))
+		}
+		return writeJSON(f.Out, map[string]any{"facts": list})
+	}
+	rows := [][]string{{"fact", "unit", "from", "what it is"}}
+	for _, k := range lesson.Known() {
+		rows = append(rows, []string{k.Name, k.Unit, string(k.From), k.About})
+	}
+	return report.Table(f.Out, f.style(), []bool{false, false, false, false}, rows)
+}

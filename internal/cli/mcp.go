@@ -1,0 +1,152 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/spf13/cobra"
+
+	"github.com/goatnote-inc/pawl/internal/mcp"
+)
+
+// mcpFlags are the flags of pawl mcp.
+type mcpFlags struct {
+	*globals
+	http      string
+	anyway    bool
+	tokenFile string
+	hosts     []string
+}
+
+func newMCP(g *globals) *cobra.Command {
+	f := mcpFlags{globals: g}
+	cmd := &cobra.Command{
+		Use:   "mcp",
+		Short: "Offer pawl to AI agents over the Model Context Protocol",
+		Long: `Serves pawl's commands as tools, what it knows as resources, and how to go about it as
+prompts: on stdin and stdout, or over HTTP with a token.
+
+Tools start pawl's own commands. None takes a shell command, none goes past a gate or
+moves a baseline, and device time is counted against a budget. Building and measuring a
+kernel executes code of the repository: an agent that edits it belongs in a sandbox.`,
+		Example: `  pawl mcp                         # a client starts this and speaks on stdin and stdout
+  pawl mcp --http 127.0.0.1:7717   # over HTTP, on this machine; the token is printed once
+  pawl init --agents               # writes AGENTS.md and what clients need to find it`,
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context()) },
+	}
+	fl := cmd.Flags()
+	fl.StringVar(&f.http, "http", "", "serve HTTP on this `address` instead, such as 127.0.0.1:7717")
+	fl.BoolVar(&f.anyway, "listen-anyway", false, "with --http: also on an address that other machines reach; needs --token-file")
+	fl.StringVar(&f.tokenFile, "token-file", "", "with --http: take the token from this `file` (default: a new one, printed once)")
+	fl.StringSliceVar(&f.hosts, "host", nil, "with --http: `names` besides localhost by which clients may address the server")
+	return cmd
+}
+
+func (f *mcpFlags) run(ctx context.Context) error {
+	if err := f.check(); err != nil {
+		return usageError{err}
+	}
+	o, err := f.options()
+	if err != nil {
+		return err
+	}
+	s, err := mcp.New(o)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	if f.http != "" {
+		return f.serveHTTP(ctx, s)
+	}
+	return s.Serve(ctx, &sdk.IOTransport{Reader: io.NopCloser(f.In), Writer: noClose{f.Out}, MaxLineLength: 1 << 20})
+}
+
+func (f *mcpFlags) check() error {
+	if f.http == "" {
+		if f.anyway || f.tokenFile != "" || len(f.hosts) > 0 {
+			return errors.New("--listen-anyway, --token-file and --host are for --http")
+		}
+		return nil
+	}
+	near, err := mcp.Loopback(f.http)
+	if err != nil {
+		return fmt.Errorf("--http: %w", err)
+	}
+	if !near && (!f.anyway || f.tokenFile == "") {
+		return fmt.Errorf("--http %s can be reached from other machines: whoever has the token can execute code here\n  take 127.0.0.1:PORT, or say --listen-anyway with --token-file", f.http)
+	}
+	return nil
+}
+
+// options are what the server is told. The program that is started for a tool is this one,
+// by the kernel's name for it: a pawl that is put in its place is not.
+func (f *mcpFlags) options() (mcp.Options, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return mcp.Options{}, fmt.Errorf("look where we are: %w", err)
+	}
+	top := repositoryTop(dir)
+	return mcp.Options{
+		Dir: dir, Top: top, Pawl: "/proc/self/exe", Version: Version(), Environ: mcp.CleanEnviron(os.Environ(), top),
+		State: stateFolder(f.Getenv), Now: f.Now,
+	}, nil
+}
+
+// repositoryTop is the folder above that git keeps its things in. Git itself is not asked:
+// until the top is known, the git on the path may be one that lies in the repository.
+func repositoryTop(dir string) string {
+	for at := dir; ; at = filepath.Dir(at) {
+		if exists(filepath.Join(at, ".git")) {
+			return at
+		}
+		if at == filepath.Dir(at) {
+			return dir
+		}
+	}
+}
+
+// stateFolder is where a program keeps what outlives it and belongs to no repository; empty
+// where there is no such place.
+func stateFolder(getenv func(string) string) string {
+	if dir := getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "pawl")
+	}
+	if home := getenv("HOME"); filepath.IsAbs(home) {
+		return filepath.Join(home, ".local", "state", "pawl")
+	}
+	return ""
+}
+
+func (f *mcpFlags) serveHTTP(ctx context.Context, s *mcp.Server) error {
+	o := mcp.HTTPOptions{Hosts: f.hosts}
+	var err error
+	if f.tokenFile != "" {
+		if o.Token, err = mcp.ReadToken(f.tokenFile); err != nil {
+			return usageError{err}
+		}
+	}
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", f.http)
+	if err != nil {
+		return codeError{exitCannot, fmt.Errorf("listen on %s: %w", f.http, err)}
+	}
+	fmt.Fprintf(f.Err, "serving http://%s\n", l.Addr())
+	if o.Token == "" {
+		o.Token = mcp.NewToken()
+		fmt.Fprintf(f.Err, "token, shown once: %s\n", o.Token)
+	}
+	if err := s.ServeHTTP(ctx, l, o); err != nil {
+		return fmt.Errorf("serve http://%s: %w", l.Addr(), err)
+	}
+	return nil
+}
+
+// noClose keeps stdout open for whoever writes to it afterwards.
+type noClose struct{ io.Writer }
+
+func (noClose) Close() error { return nil }

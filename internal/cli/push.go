@@ -1,0 +1,208 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/goatnote-inc/pawl/client"
+	"github.com/goatnote-inc/pawl/internal/identity"
+	"github.com/goatnote-inc/pawl/internal/report"
+)
+
+// pushFlags are the flags of pawl push.
+type pushFlags struct {
+	*globals
+	server, project string
+	resume          bool
+	wait            time.Duration
+	dryRun          bool
+	json            bool
+}
+
+func newPush(g *globals) *cobra.Command {
+	f := pushFlags{globals: g}
+	cmd := &cobra.Command{
+		Use:   "push [RESULTS]",
+		Short: "Send a run to a server that keeps every result",
+		Long: `Makes a report of a run and sends it to a pawl server: what every case took, how the
+device was, which commit it was and what came before it; before that the record with
+every sample, the verdict, and profiles. RESULTS is the folder that pawl run or pawl bench
+wrote (default results), or a record.
+
+The report is written to a spool on this machine first (PAWL_SPOOL, or pawl/spool in the
+user's state folder) and goes with the same key however often it is sent: the server
+keeps it once. What could not be sent waits there for --resume.
+
+The server is that of --server and --project, or of PAWL_SERVER and PAWL_PROJECT. PAWL_TOKEN
+has a key of the project. Without it, a job of GitHub Actions shows who it is (it
+needs id-token: write).
+
+Exit code: 0 when the server has it, or when pawl run found nothing to measure because both
+sides were the same to the byte; 1 when the server will never take it; 2 when there is
+nothing to report; 3 when it could not be sent, and waits; 5 when interrupted, and waits.`,
+		Example: `  pawl push --server https://pawl.example.com --project kernels
+  pawl push --dry-run          # what would be sent, and how much
+  pawl push --resume           # what waits from before`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), args) },
+	}
+	fl := cmd.Flags()
+	fl.StringVar(&f.server, "server", "", "`address` of the server (default: $PAWL_SERVER)")
+	fl.StringVar(&f.project, "project", "", "`name` of the project there (default: $PAWL_PROJECT)")
+	fl.BoolVar(&f.resume, "resume", false, "send what waits in the spool for this server and project")
+	fl.DurationVar(&f.wait, "wait", 5*time.Minute, "how long a server is tried that cannot be reached, a `time`")
+	fl.BoolVar(&f.dryRun, "dry-run", false, "say what would be sent, and send nothing; with --json the report itself")
+	fl.BoolVar(&f.json, "json", false, "the receipts as JSON on stdout")
+	return cmd
+}
+
+func (f *pushFlags) run(ctx context.Context, args []string) error {
+	f.server, f.project = cmp.Or(f.server, f.Getenv("PAWL_SERVER")), cmp.Or(f.project, f.Getenv("PAWL_PROJECT"))
+	switch {
+	case f.resume && len(args) > 0:
+		return usageError{errors.New("--resume sends what waits in the spool: it takes no results")}
+	case f.resume && f.dryRun:
+		return usageError{errors.New("--resume and --dry-run: choose one")}
+	case f.dryRun:
+		return f.preview(ctx, args)
+	case f.server == "" || f.project == "":
+		return usageError{errors.New("where to? --server URL and --project NAME, or PAWL_SERVER and PAWL_PROJECT, name a pawl server")}
+	}
+	if err := f.destination().Check(); err != nil {
+		return usageError{err}
+	}
+	spool, err := f.spool()
+	if err != nil {
+		return err
+	}
+	if f.resume {
+		return f.sendAll(ctx, spool, f.waiting(spool))
+	}
+	p, err := f.add(ctx, spool, args)
+	if errors.Is(err, client.ErrIdentical) {
+		f.say(err.Error())
+		return f.sendAll(ctx, spool, nil)
+	}
+	if err != nil {
+		return err
+	}
+	return f.sendAll(ctx, spool, []*client.Spooled{p})
+}
+
+// spool is where reports wait: the user's own folder.
+func (f *pushFlags) spool() (client.Spool, error) {
+	dir := f.Getenv("PAWL_SPOOL")
+	if dir == "" {
+		state := f.Getenv("XDG_STATE_HOME")
+		if !filepath.IsAbs(state) {
+			home, err := os.UserHomeDir()
+			if err != nil {
+				return client.Spool{}, fmt.Errorf("find a place for the spool: %w: PAWL_SPOOL names one", err)
+			}
+			state = filepath.Join(home, ".local", "state")
+		}
+		dir = filepath.Join(state, "pawl", "spool")
+	}
+	return client.Spool{Dir: dir, Now: f.now()}, nil
+}
+
+func (f *pushFlags) now() func() time.Time {
+	if f.Now != nil {
+		return f.Now
+	}
+	return time.Now
+}
+
+func (f *pushFlags) destination() client.Destination {
+	return client.Destination{Server: f.server, Project: f.project}
+}
+
+// add makes the report and puts it where it survives, before anything is sent.
+func (f *pushFlags) add(ctx context.Context, spool client.Spool, args []string) (*client.Spooled, error) {
+	r, files, err := f.report(ctx, args)
+	if err != nil {
+		return nil, err
+	}
+	f.describe(r, files)
+	p, err := spool.Add(f.destination(), r, files)
+	if err != nil {
+		return nil, err
+	}
+	if others, err := spool.Pending(); err == nil && len(others) > 1 {
+		f.say(fmt.Sprintf("also in the spool: %s; pawl push --resume sends what waits", report.Plural(len(others)-1, "report")))
+	}
+	return p, nil
+}
+
+// waiting are the reports for this server and project. What is for others needs
+// another token, and is only counted.
+func (f *pushFlags) waiting(spool client.Spool) []*client.Spooled {
+	all, damaged := spool.Pending()
+	if damaged != nil {
+		f.say(report.Plain(damaged.Error()))
+	}
+	var list []*client.Spooled
+	for _, p := range all {
+		if p.To == f.destination() {
+			list = append(list, p)
+		}
+	}
+	if n := len(all) - len(list); n > 0 {
+		f.say(fmt.Sprintf("also in the spool: %s for other servers or projects", report.Plural(n, "report")))
+	}
+	if len(list) == 0 && damaged == nil {
+		f.say(fmt.Sprintf("nothing waits in %s for %s at %s", spool.Dir, report.Plain(f.project), report.Plain(f.server)))
+	}
+	return list
+}
+
+// client talks to the server as whoever the environment says.
+func (f *pushFlags) client() *client.Client {
+	c := &client.Client{URL: f.server, Project: f.project, Agent: "pawl/" + Version(), Now: f.now(), Sleep: f.Sleep, Patience: max(f.wait, time.Nanosecond), Say: func(s string) { f.say("  " + report.Plain(s)) }}
+	if c.Sleep == nil {
+		c.Sleep = sleep
+	}
+	key := identity.NewToken(f.Getenv("PAWL_TOKEN"))
+	switch {
+	case !key.IsZero():
+		c.Token = func(context.Context, string) (string, error) { return key.Reveal(), nil }
+	case f.Getenv("GITHUB_ACTIONS") == "true":
+		c.Token = f.jobToken
+	}
+	return c
+}
+
+// jobToken asks GitHub who this job is, for one upload.
+func (f *pushFlags) jobToken(ctx context.Context, digest string) (string, error) {
+	d, err := parseDigest(digest)
+	if err != nil {
+		return "", err
+	}
+	audience, err := identity.Audience(f.server, f.project, d)
+	if err != nil {
+		return "", usageError{err}
+	}
+	env := identity.Env{Getenv: f.Getenv, HTTP: http.DefaultClient, Sleep: f.Sleep}
+	if env.Sleep == nil {
+		env.Sleep = sleep
+	}
+	token, err := identity.Request(ctx, env, audience)
+	return token.Reveal(), err
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

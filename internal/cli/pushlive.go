@@ -1,0 +1,179 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/goatnote-inc/pawl/client"
+	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/bench"
+	"github.com/goatnote-inc/pawl/internal/report"
+	"github.com/goatnote-inc/pawl/internal/trial"
+	"github.com/goatnote-inc/pawl/measure"
+	"github.com/goatnote-inc/pawl/stats"
+)
+
+// How often a server is told of a run, at most. A job of CI asks for a token each time.
+const (
+	liveEvery    = time.Second
+	liveEveryJob = 10 * time.Second
+)
+
+func (f *benchFlags) liveFlag(fl *pflag.FlagSet) {
+	fl.BoolVar(&f.live, "live", false, "tell the server of PAWL_SERVER and PAWL_PROJECT how the run goes, while it goes (also: PAWL_LIVE=1)")
+}
+
+// checkLive finds a wish to tell that nobody could fulfil. One from the environment is no
+// reason to refuse a run.
+func (f *benchFlags) checkLive() error {
+	if !f.live {
+		return nil
+	}
+	push := f.livePush()
+	if push.server == "" || push.project == "" {
+		return errors.New("--live: PAWL_SERVER and PAWL_PROJECT name a pawl server to tell, and PAWL_TOKEN has a key")
+	}
+	return push.destination().Check()
+}
+
+func (f *benchFlags) livePush() *pushFlags {
+	return &pushFlags{globals: f.globals, server: f.Getenv("PAWL_SERVER"), project: f.Getenv("PAWL_PROJECT")}
+}
+
+// liveTeller makes short messages of what a run does. Nil tells nobody.
+type liveTeller struct {
+	*client.Live
+	mu    sync.Mutex
+	about client.LiveEvent
+	cases map[string]measure.Case // by name
+	sides map[liveKey][]float64   // medians of the rounds that count
+	fresh map[liveKey]float64     // of the round under way
+}
+
+type liveKey struct{ name, side string }
+
+// tellLive begins to tell a server of a run, where that is wanted. Nothing that goes wrong
+// with it is of interest to the run.
+func (f *benchFlags) tellLive(ctx context.Context, o bench.Options) *liveTeller {
+	push := f.livePush()
+	switch {
+	case !f.live && f.Getenv("PAWL_LIVE") != "1":
+		return nil
+	case push.destination().Check() != nil:
+		f.say("PAWL_LIVE: PAWL_SERVER and PAWL_PROJECT name no server, so none is told of this run")
+		return nil
+	}
+	c, every := push.client(), liveEvery
+	c.Say = f.say
+	if f.Getenv("PAWL_TOKEN") == "" && f.Getenv("GITHUB_ACTIONS") == "true" {
+		every = liveEveryJob
+	}
+	t := &liveTeller{
+		Live:  c.Live(ctx, bench.NewID(push.now()()), every),
+		about: client.LiveEvent{Suite: o.Suite.Name, Branch: cmp.Or(f.Getenv("GITHUB_HEAD_REF"), f.Getenv("GITHUB_REF_NAME")), Pawl: Version()},
+		cases: map[string]measure.Case{}, sides: map[liveKey][]float64{}, fresh: map[liveKey]float64{},
+	}
+	t.step("getting ready")
+	return t
+}
+
+func (t *liveTeller) step(format string, args ...any) {
+	t.Tell(client.LiveEvent{Kind: client.LiveStep, Text: fmt.Sprintf(format, args...)})
+}
+
+// event tells of what people would want to see.
+func (t *liveTeller) event(e bench.Event) {
+	if t == nil {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch e := e.(type) {
+	case bench.Building:
+		t.step("building %s", e.Side)
+	case bench.Waiting:
+		t.step("waiting for %s", e.What)
+	case bench.FuzzPlanned:
+		t.step("looking for wrong results of %s", e.Benchmark)
+	case bench.Profiling:
+		t.step("profiling %s of %s", e.Side, e.Case)
+	case bench.Confirming:
+		t.step("confirming the gain of %s", report.Plural(len(e.Cases), "case"))
+	case bench.Listed:
+		for _, c := range e.Cases {
+			t.cases[c.Name()] = c
+		}
+	case bench.Ready:
+		started := t.about
+		started.Kind, started.Run, started.Commit, started.Device, started.Now = client.LiveStarted, e.Run, e.Commit, e.Device.Name, liveState(e.State)
+		started.Sides, started.Cases, started.Planned = e.Sides, e.Cases, e.Rounds
+		clear(t.sides)
+		clear(t.fresh)
+		t.Tell(started)
+	case bench.Measuring:
+		t.measuring(e.Event)
+	}
+}
+
+func (t *liveTeller) measuring(e trial.Event) {
+	switch e := e.(type) {
+	case trial.RoundStarted:
+		clear(t.fresh)
+	case trial.SideStarted:
+		t.Tell(client.LiveEvent{Kind: client.LiveSide, Side: e.Side, Round: e.Round + 1, Now: liveState(e.State)})
+	case trial.CaseMeasured:
+		name := e.Result.Case.Name()
+		told := client.LiveEvent{Kind: client.LiveCase, Side: e.Side, Case: name, Unit: t.cases[name].Unit, Better: t.cases[name].Better, Text: e.Result.Round.Error}
+		key := liveKey{told.Case, e.Side}
+		told.Round = len(t.sides[key]) + 1
+		if told.Text == "" && len(e.Result.Round.Samples) > 0 {
+			told.Median = stats.Median(e.Result.Round.Samples)
+			told.Value = stats.Median(append(slices.Clip(t.sides[key]), told.Median))
+			t.fresh[key] = told.Median
+		}
+		t.Tell(told)
+	case trial.RoundDone:
+		if e.Round.Dropped == "" {
+			for key, median := range t.fresh {
+				t.sides[key] = append(t.sides[key], median)
+			}
+		}
+		t.Tell(client.LiveEvent{Kind: client.LiveRound, Round: e.Number, Of: e.Of, Text: e.Round.Dropped})
+	case trial.Looked:
+		t.Tell(client.LiveEvent{Kind: client.LiveLooked, Round: e.Rounds, Undecided: len(e.Undecided)})
+	}
+}
+
+// end tells what came out, and lets go of the server.
+func (t *liveTeller) end(v verdictDocument, err error) {
+	if t == nil {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if v.Verdict != "" && err == nil {
+		t.Tell(client.LiveEvent{Kind: client.LiveVerdict, Verdict: v.Verdict, Text: v.Sentence})
+	}
+	ended := client.LiveEvent{Kind: client.LiveEnded, State: string(measure.Complete)}
+	switch {
+	case errors.Is(err, context.Canceled) || errors.Is(err, errInterrupted):
+		ended.State = string(measure.Interrupted)
+	case err != nil:
+		ended.State = string(measure.Failed)
+		ended.Text, _, _ = strings.Cut(err.Error(), "\n")
+	}
+	t.Tell(ended)
+	t.Close()
+}
+
+func liveState(s gpu.State) client.LiveDevice {
+	return client.LiveDevice{TemperatureC: s.TemperatureC, SMClockMHz: s.SMClockMHz, PowerW: s.PowerW, Reasons: s.Reasons.Names()}
+}

@@ -1,0 +1,125 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/goatnote-inc/pawl/client"
+	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/bench"
+	"github.com/goatnote-inc/pawl/internal/suite"
+	"github.com/goatnote-inc/pawl/internal/trial"
+	"github.com/goatnote-inc/pawl/measure"
+	"github.com/goatnote-inc/pawl/ratchet"
+)
+
+// liveServer collects what a server hears of a run.
+func liveServer(t *testing.T) (address string, told func() []client.LiveEvent) {
+	t.Helper()
+	var mu sync.Mutex
+	var list []client.LiveEvent
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		events, err := client.DecodeLive(body, pushNow)
+		if err != nil || r.Header.Get("Authorization") != "Bearer secret" || !strings.HasPrefix(r.URL.Path, "/v1/projects/kernels/live/") {
+			t.Errorf("%s %v: %v", r.URL.Path, r.Header, err)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		list = append(list, events...)
+		_, _ = io.WriteString(w, `{}`)
+	}))
+	t.Cleanup(s.Close)
+	return s.URL, func() []client.LiveEvent {
+		mu.Lock()
+		defer mu.Unlock()
+		return list
+	}
+}
+
+func liveFlags(env map[string]string) (*benchFlags, *bytes.Buffer) {
+	said := &bytes.Buffer{}
+	return &benchFlags{globals: &globals{IO: &IO{
+		Err: said, Getenv: func(name string) string { return env[name] },
+		Now: func() time.Time { return pushNow }, Sleep: func(ctx context.Context, _ time.Duration) error { return ctx.Err() },
+	}}}, said
+}
+
+func TestARunTellsHowItGoes(t *testing.T) {
+	address, told := liveServer(t)
+	f, _ := liveFlags(map[string]string{"PAWL_SERVER": address, "PAWL_PROJECT": "kernels", "PAWL_TOKEN": "secret", "PAWL_LIVE": "1", "GITHUB_HEAD_REF": "faster"})
+	live := f.tellLive(t.Context(), bench.Options{Suite: &suite.Suite{Name: "attention"}})
+	key := measure.CaseKey{Benchmark: "b", Config: "N1", Implementation: measure.Candidate}
+	measured := func(round int, samples ...float64) {
+		live.event(bench.Measuring{Event: trial.RoundStarted{Number: round}})
+		live.event(bench.Measuring{Event: trial.CaseMeasured{Side: measure.Candidate, Result: measure.Result{Case: key, Round: measure.CaseRound{Samples: samples}}}})
+	}
+	done := func(n int, dropped string) {
+		live.event(bench.Measuring{Event: trial.RoundDone{Number: n, Of: 4, Round: measure.Round{Dropped: dropped}}})
+	}
+	live.event(bench.Listed{Cases: []measure.Case{{CaseKey: key, Unit: "ns"}}})
+	live.event(bench.Ready{Run: "01JC0000000000000000000001", Commit: "ab", Device: gpu.Identity{Name: "NVIDIA L4"}, Sides: []string{measure.Candidate}, Cases: 1, Rounds: []int{4}})
+	measured(1, 100, 102, 104)
+	done(1, "")
+	measured(2, 900) // of a round that does not count
+	done(2, "the clock fell")
+	measured(2, 110)
+	live.end(verdictDocument{Result: ratchet.Result{Verdict: ratchet.Maintained, Sentence: "Maintained."}}, nil)
+
+	var values []float64
+	var kinds []string
+	for _, e := range told() {
+		kinds = append(kinds, string(e.Kind))
+		if e.Kind == client.LiveCase {
+			values = append(values, e.Value)
+			if e.Unit != "ns" || e.Case != "b/N1" {
+				t.Errorf("%+v", e)
+			}
+		}
+	}
+	if got := strings.Join(kinds, " "); got != "step started case round case round case verdict ended" {
+		t.Errorf("told %s", got)
+	}
+	if len(values) != 3 || values[0] != 102 || values[1] != 501 || values[2] != 106 {
+		t.Errorf("medians of the rounds that count: %v", values)
+	}
+	if s := told()[1]; s.Suite != "attention" || s.Branch != "faster" || s.Run == "" || s.Device != "NVIDIA L4" {
+		t.Errorf("%+v", s)
+	}
+}
+
+// Telling is off unless it is asked for, and a server that is not there costs nothing.
+func TestARunTellsNobody(t *testing.T) {
+	f, _ := liveFlags(map[string]string{"PAWL_SERVER": "http://127.0.0.1:1", "PAWL_PROJECT": "kernels"})
+	if live := f.tellLive(t.Context(), bench.Options{Suite: &suite.Suite{}}); live != nil {
+		t.Error("a server is told that nobody asked to be")
+	}
+	f.live = true
+	if err := f.checkLive(); err != nil {
+		t.Error(err)
+	}
+	live := f.tellLive(t.Context(), bench.Options{Suite: &suite.Suite{}})
+	for range 10_000 {
+		live.event(bench.Building{Side: "candidate"})
+	}
+	live.end(verdictDocument{}, context.Canceled)
+	var nobody *liveTeller
+	nobody.event(bench.Building{})
+	nobody.end(verdictDocument{}, nil)
+
+	f, said := liveFlags(map[string]string{"PAWL_LIVE": "1"})
+	if f.tellLive(t.Context(), bench.Options{Suite: &suite.Suite{}}) != nil || !strings.Contains(said.String(), "name no server") {
+		t.Errorf("said %q", said)
+	}
+	f.live = true
+	if err := f.checkLive(); err == nil {
+		t.Error("--live without a server is no mistake")
+	}
+}

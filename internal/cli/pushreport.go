@@ -1,0 +1,136 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/goatnote-inc/pawl/client"
+	"github.com/goatnote-inc/pawl/internal/build"
+	"github.com/goatnote-inc/pawl/internal/suite"
+	"github.com/goatnote-inc/pawl/measure"
+)
+
+// preview shows what would be sent.
+func (f *pushFlags) preview(ctx context.Context, args []string) error {
+	r, files, err := f.report(ctx, args)
+	if errors.Is(err, client.ErrIdentical) {
+		f.say(err.Error())
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	f.describe(r, files)
+	if f.json {
+		return writeJSON(f.Out, r)
+	}
+	return nil
+}
+
+// report makes the report of the results that are named.
+func (f *pushFlags) report(ctx context.Context, args []string) (*client.Report, []client.File, error) {
+	results := "results"
+	if len(args) > 0 {
+		results = args[0]
+	}
+	in := client.Input{Results: results, Now: f.now()()}
+	in.Branch = cmp.Or(f.Getenv("GITHUB_HEAD_REF"), f.Getenv("GITHUB_REF_NAME"))
+	var err error
+	if in.Pull, err = f.pull(); err != nil {
+		return nil, nil, err
+	}
+	if repo, err := build.Open(ctx, "."); err == nil {
+		in.Repository = repo.Root
+		in.Path = kernelPaths(repo.Root)
+	}
+	r, files, err := client.NewReport(ctx, in)
+	switch {
+	case errors.Is(err, client.ErrNothing):
+		return nil, nil, codeError{exitNoAnswer, err}
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil, usageError{errors.Join(err, errors.New("  pawl run or pawl bench writes results; pawl push FOLDER names others"))}
+	}
+	if _, ok := errors.AsType[*client.InvalidError](err); ok {
+		return nil, nil, usageError{err}
+	}
+	return r, files, err
+}
+
+var pullRef = regexp.MustCompile(`^refs/pull/([1-9][0-9]{0,8})/`)
+
+// pull is the number of the pull request that a job runs for; 0 for none.
+func (f *pushFlags) pull() (int, error) {
+	e, err := readEvent(f.Getenv("GITHUB_EVENT_NAME"), f.Getenv("GITHUB_EVENT_PATH"))
+	if err != nil {
+		return 0, err
+	}
+	if e.PullRequest != nil {
+		return e.PullRequest.Number, nil
+	}
+	if m := pullRef.FindStringSubmatch(f.Getenv("GITHUB_REF")); m != nil {
+		return strconv.Atoi(m[1])
+	}
+	return 0, nil
+}
+
+// kernelPaths finds the file of a benchmark's kernel: of the sources that the suite
+// names, the one that is called like it, else the first; without any, the suite itself.
+// Whoever owns that is told when the kernel gets slower. A record names its suite from
+// where pawl ran, which is taken to be here.
+func kernelPaths(root string) func(measure.SuiteRef, string) string {
+	known := map[string][]string{}
+	return func(ref measure.SuiteRef, benchmark string) string {
+		if ref.Path == "" {
+			return ""
+		}
+		files, ok := known[ref.Path]
+		if !ok {
+			files = suiteFiles(root, ref.Path)
+			known[ref.Path] = files
+		}
+		for _, s := range files {
+			if strings.Contains(strings.ToLower(path.Base(s)), strings.ToLower(benchmark)) {
+				return s
+			}
+		}
+		return cmp.Or(files...)
+	}
+}
+
+// suiteFiles are the files that a suite's candidate is built from, then the suite, as
+// git names them.
+func suiteFiles(root, name string) []string {
+	file, err := filepath.Abs(name)
+	if err != nil {
+		return nil
+	}
+	if resolved, err := filepath.EvalSymlinks(file); err == nil {
+		file = resolved // as git spells the top of the working tree
+	}
+	globs := []string{}
+	if s, err := suite.Load(file); err == nil && len(s.Implementations) > 0 {
+		globs = slices.Concat(s.Implementations[0].Build.Sources, s.Implementations[0].Harness.Files)
+	}
+	var list []string
+	add := func(file string) {
+		if rel, err := filepath.Rel(root, file); err == nil && filepath.IsLocal(rel) {
+			list = append(list, filepath.ToSlash(rel))
+		}
+	}
+	for _, glob := range globs {
+		found, _ := filepath.Glob(filepath.Join(filepath.Dir(file), filepath.FromSlash(glob))) // a bad one finds nothing
+		for _, f := range found {
+			add(f)
+		}
+	}
+	add(file)
+	return list
+}

@@ -1,0 +1,189 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/goatnote-inc/pawl/client"
+	"github.com/goatnote-inc/pawl/internal/identity"
+	"github.com/goatnote-inc/pawl/internal/report"
+)
+
+// pushDocument is what pawl push --json prints.
+type pushDocument struct {
+	Schema   string           `json:"schema"` // pawl.push/v1
+	Server   string           `json:"server"`
+	Project  string           `json:"project"`
+	Receipts []client.Receipt `json:"receipts"`
+	Refused  []pushFailure    `json:"refused,omitempty"` // the server will never take them
+	Waiting  []pushFailure    `json:"waiting,omitempty"` // they are in the spool
+}
+
+type pushFailure struct {
+	Run   string `json:"run"`
+	Error string `json:"error"`
+	Where string `json:"where,omitempty"`
+}
+
+// sendAll sends reports one after the other, the oldest first. A server that cannot be
+// reached for one is not tried for the next.
+func (f *pushFlags) sendAll(ctx context.Context, spool client.Spool, list []*client.Spooled) error {
+	c := f.client()
+	doc := pushDocument{Schema: "pawl.push/v1", Server: f.server, Project: f.project, Receipts: []client.Receipt{}}
+	var stopped error
+	for _, p := range list {
+		if stopped != nil {
+			doc.Waiting = append(doc.Waiting, pushFailure{Run: p.Run, Error: "not tried"})
+			continue
+		}
+		receipt, err := c.Push(ctx, p)
+		switch {
+		case err == nil:
+			if err := spool.Done(p); err != nil {
+				return err
+			}
+			doc.Receipts = append(doc.Receipts, receipt)
+			f.showReceipt(receipt)
+		case final(err):
+			where, aside := spool.Refuse(p, err.Error())
+			if aside != nil {
+				return errors.Join(err, aside)
+			}
+			doc.Refused = append(doc.Refused, pushFailure{Run: p.Run, Error: err.Error(), Where: where})
+		default:
+			stopped = err
+			doc.Waiting = append(doc.Waiting, pushFailure{Run: p.Run, Error: err.Error(), Where: spool.Dir})
+		}
+	}
+	if f.json {
+		if err := writeJSON(f.Out, doc); err != nil {
+			return err
+		}
+	}
+	return f.outcome(doc, stopped)
+}
+
+// final tells whether a server will say the same however often it is asked. Who may not
+// send may be let in later.
+func final(err error) bool {
+	problem, ok := errors.AsType[*client.ProblemError](err)
+	if !ok || errors.Is(err, client.ErrLater) {
+		return false
+	}
+	switch problem.Status {
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound:
+		return false
+	default:
+		return true
+	}
+}
+
+// outcome is the answer of the whole: no before not yet.
+func (f *pushFlags) outcome(doc pushDocument, stopped error) error {
+	var text []string
+	for _, r := range doc.Refused {
+		text = append(text, report.Plain(r.Error)+"\n  it is set aside in "+r.Where)
+	}
+	if stopped != nil {
+		text = append(text, report.Plain(stopped.Error())+f.advice(stopped)+
+			fmt.Sprintf("\n  %s in %s; pawl push --resume sends what waits", waits(len(doc.Waiting)), doc.Waiting[0].Where))
+	}
+	if len(text) == 0 {
+		return nil
+	}
+	err := errors.New(strings.Join(text, "\n"))
+	switch {
+	case len(doc.Refused) > 0:
+		return codeError{exitNo, err}
+	case errors.Is(stopped, context.Canceled):
+		return err // exitCode knows of the interrupt
+	default:
+		if e, ok := errors.AsType[usageError](stopped); ok {
+			return usageError{errors.Join(e.error, err)}
+		}
+		return codeError{exitCannot, err}
+	}
+}
+
+func waits(n int) string {
+	if n == 1 {
+		return "it waits"
+	}
+	return fmt.Sprintf("%d reports wait", n)
+}
+
+// advice is what to do about an answer, where that is known.
+func (f *pushFlags) advice(err error) string {
+	problem, ok := errors.AsType[*client.ProblemError](err)
+	if !ok {
+		return ""
+	}
+	switch problem.Status {
+	case http.StatusUnauthorized:
+		if f.Getenv("PAWL_TOKEN") == "" && f.Getenv("GITHUB_ACTIONS") != "true" {
+			return "\n  PAWL_TOKEN is not set: it has a key of the project"
+		}
+		return "\n  the key or the job's token is not one that the project takes"
+	case http.StatusForbidden:
+		return "\n  the key may not send reports: it needs the scope report, or report:main for the default branch"
+	case http.StatusNotFound:
+		return fmt.Sprintf("\n  there is no project %s on that server, or the key is of another", report.Plain(f.project))
+	default:
+		return ""
+	}
+}
+
+func (f *pushFlags) showReceipt(r client.Receipt) {
+	if f.json {
+		return
+	}
+	verb := "kept"
+	if r.Again {
+		verb = "kept already"
+	}
+	fmt.Fprintf(f.Out, "%s: run %s, %s, lane %s\n", verb, report.Plain(r.Run), report.Plural(r.Points, "point"), report.Plain(string(r.Lane)))
+	if r.URL != "" {
+		fmt.Fprintln(f.Out, report.Plain(r.URL))
+	}
+}
+
+// describe says what will be sent and how much, before it is.
+func (f *pushFlags) describe(r *client.Report, files []client.File) {
+	at := cmp.Or(report.Plain(r.Branch), "no branch")
+	if r.Pull > 0 {
+		at = fmt.Sprintf("pull request %d", r.Pull)
+	}
+	if r.Dirty {
+		at += ", with uncommitted changes"
+	}
+	f.say(fmt.Sprintf("run %s of %s: %s at %.12s (%s), %s before it", r.Run, report.Plain(r.Suite), report.Plural(len(r.Points), "point"), r.Commit.SHA, at, report.Plural(len(r.History), "commit")))
+	total := int64(0)
+	for _, file := range files {
+		f.say(fmt.Sprintf("  %-8s %9s  %s", file.Kind, bytesText(file.Size), report.Plain(file.Name)))
+		total += file.Size
+	}
+	if body, err := client.Encode(r); err == nil {
+		f.say(fmt.Sprintf("  %-8s %9s", "report", bytesText(int64(len(body)))))
+		total += int64(len(body))
+	}
+	where := "nowhere: --server and --project name a pawl server"
+	if f.server != "" && f.project != "" {
+		where = fmt.Sprintf("%s at %s, without what is there", report.Plain(f.project), report.Plain(f.server))
+	}
+	f.say(fmt.Sprintf("%s in all, to %s", bytesText(total), where))
+}
+
+func parseDigest(text string) (identity.Digest, error) {
+	var d identity.Digest
+	b, err := hex.DecodeString(text)
+	if err != nil || len(b) != len(d) {
+		return d, fmt.Errorf("%.80q is no digest", text)
+	}
+	copy(d[:], b)
+	return d, nil
+}

@@ -1,0 +1,237 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/device"
+	"github.com/goatnote-inc/pawl/internal/learn/journal"
+	"github.com/goatnote-inc/pawl/internal/learn/model"
+	"github.com/goatnote-inc/pawl/internal/report"
+	"github.com/goatnote-inc/pawl/internal/suite"
+	"github.com/goatnote-inc/pawl/internal/suite/spell"
+)
+
+type sessionStart struct {
+	*globals
+	given           *pflag.FlagSet
+	suite           string
+	goal, benchmark string
+	reference       string
+	target          float64
+	plan            time.Duration
+	seconds         float64
+	dollars         float64
+	json            bool
+}
+
+func newSessionStart(g *globals) *cobra.Command {
+	f := sessionStart{globals: g}
+	cmd := &cobra.Command{
+		Use:   "start",
+		Short: "Begin a session on a kernel",
+		Long: `Opens a journal. From now on every command of pawl in this folder leaves an entry, pawl
+next says what to do, and a gate that says no stops what should not be done yet.
+
+There is one open session at a time in a working tree.`,
+		Example: `  pawl session start
+  pawl session start --goal "1.2 times as fast as sdpa" --benchmark attention --target 1.2
+  pawl session start --plan 4h --budget-seconds 1200 --budget-dollars 2`,
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context()) },
+	}
+	fl := cmd.Flags()
+	f.given = fl
+	fl.StringVarP(&f.suite, "suite", "f", "", "suite `file` (default pawl.yaml)")
+	fl.StringVar(&f.goal, "goal", "", "what you want, in your own `words`")
+	fl.StringVar(&f.benchmark, "benchmark", "", "the `name` of the benchmark that is worked on (default: the only one, or all)")
+	fl.StringVar(&f.reference, "reference", "", "`name` of the implementation to be compared with (default: the first that is not the candidate)")
+	fl.Float64Var(&f.target, "target", 0, "speed-up against the reference that is wanted, such as 1.2")
+	fl.DurationVar(&f.plan, "plan", 0, "how long you think it takes, such as 4h")
+	fl.Float64Var(&f.seconds, "budget-seconds", 0, "most `seconds` on the device")
+	fl.Float64Var(&f.dollars, "budget-dollars", 0, "most `dollars` for the device")
+	fl.BoolVar(&f.json, "json", false, "the entry as JSON")
+	return cmd
+}
+
+func (f *sessionStart) run(ctx context.Context) error {
+	if err := f.check(); err != nil {
+		return usageError{err}
+	}
+	s, path, err := loadSuite(f.suite)
+	if err != nil {
+		return err
+	}
+	started, err := f.started(ctx, s, path)
+	if err != nil {
+		return err
+	}
+	root := filepath.Dir(path)
+	folder := journal.Folder{Root: root, Now: f.now}
+	started.Forecast = f.forecast(folder)
+	w, err := folder.Start(started, f.actor(ctx, root))
+	if _, open := errors.AsType[*journal.OpenError](err); open {
+		return usageError{err}
+	}
+	if err != nil {
+		return brokenAnswer(err)
+	}
+	return f.show(w.Session())
+}
+
+// check finds numbers that mean nothing.
+func (f *sessionStart) check() error {
+	for _, n := range []struct {
+		flag  string
+		value float64
+	}{{"target", f.target}, {"plan", f.plan.Minutes()}, {"budget-seconds", f.seconds}, {"budget-dollars", f.dollars}} {
+		if f.given.Changed(n.flag) && !(n.value > 0 && n.value < 1e9) {
+			return fmt.Errorf("--%s %s: take more than 0", n.flag, f.given.Lookup(n.flag).Value)
+		}
+	}
+	if len(f.goal) > 2000 {
+		return errors.New("--goal: a sentence or two will do")
+	}
+	return nil
+}
+
+// started is what a session begins with.
+func (f *sessionStart) started(ctx context.Context, s *suite.Suite, path string) (journal.Started, error) {
+	st := journal.Started{
+		Goal: strings.TrimSpace(f.goal), Benchmark: f.benchmark, Suite: fromTop(filepath.Dir(path), path), Reference: f.reference,
+		Target: f.target, Planned: f.plan.Minutes(), Commit: headOf(ctx, filepath.Dir(path)), Price: s.Device.PricePerHour,
+	}
+	var names []string
+	for _, b := range s.Benchmarks {
+		names = append(names, b.Name)
+	}
+	switch {
+	case st.Benchmark == "" && len(names) == 1:
+		st.Benchmark = names[0]
+	case st.Benchmark != "" && len(names) > 0 && !slices.Contains(names, st.Benchmark):
+		return st, usageError{fmt.Errorf("--benchmark %q: %s", f.benchmark, nearOf(f.benchmark, names))}
+	}
+	references := referencesOf(s, st.Benchmark)
+	switch {
+	case st.Reference == "" && len(references) > 0:
+		st.Reference = references[0]
+	case st.Reference != "" && !slices.Contains(references, st.Reference):
+		return st, usageError{fmt.Errorf("--reference %q: %s", f.reference, nearOf(f.reference, references))}
+	}
+	if f.seconds > 0 || f.dollars > 0 {
+		st.Budget = &journal.Budget{Seconds: f.seconds, Dollars: f.dollars}
+	}
+	st.Device, st.GPU = sessionDevice(ctx, s)
+	return st, nil
+}
+
+func nearOf(name string, known []string) string {
+	if near := spell.Nearest(name, known); near != "" {
+		return fmt.Sprintf("did you mean %q?", near)
+	}
+	if len(known) == 0 {
+		return "the suite has none"
+	}
+	return "the suite has " + strings.Join(known, ", ")
+}
+
+// referencesOf are the implementations that a benchmark is measured beside.
+func referencesOf(s *suite.Suite, benchmark string) []string {
+	var list []string
+	for _, b := range s.Benchmarks {
+		if benchmark != "" && b.Name != benchmark {
+			continue
+		}
+		for _, name := range b.Implementations {
+			if name != suite.Candidate && !slices.Contains(list, name) {
+				list = append(list, name)
+			}
+		}
+	}
+	return list
+}
+
+// sessionDevice is the name and architecture of the device that the suite would be measured on;
+// empty where there is none.
+func sessionDevice(ctx context.Context, s *suite.Suite) (name, arch string) {
+	inventory, err := device.List(ctx, device.Options{})
+	if err != nil {
+		return "", ""
+	}
+	dev, err := inventory.Select(s.Device.Kind, s.Device.Select)
+	if err != nil {
+		return "", ""
+	}
+	id := dev.Identity()
+	if id.Kind == gpu.CPU {
+		return id.Name, "cpu"
+	}
+	if a, err := gpu.FindArch(id.ComputeCapability); err == nil {
+		return id.Name, a.Name
+	}
+	return id.Name, string(id.Kind)
+}
+
+// headOf is the commit of the working tree; empty where there is none.
+func headOf(ctx context.Context, root string) string {
+	out, err := gitOutput(ctx, root, "rev-parse", "--verify", "--quiet", "HEAD")
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(out)
+}
+
+// forecast is what the sessions before make one expect of this one.
+func (f *sessionStart) forecast(folder journal.Folder) *journal.Forecast {
+	list, err := folder.Summaries()
+	if err != nil {
+		return nil
+	}
+	var past []model.Past
+	for _, s := range list {
+		if s.Ended == nil || s.Broken != "" {
+			continue
+		}
+		past = append(past, model.Past{Minutes: s.Minutes, Speedup: s.Ended.Speedup})
+	}
+	return forecastOf(past)
+}
+
+func (f *sessionStart) show(s *journal.Session) error {
+	if f.json {
+		return writeJSON(f.Out, struct {
+			Session journal.Started `json:"session"`
+			Began   time.Time       `json:"began"`
+			Path    string          `json:"path"`
+		}{s.Started, s.Began, filepath.ToSlash(s.Path)})
+	}
+	style := f.style()
+	about := s.Benchmark
+	if about == "" {
+		about = "all benchmarks"
+	}
+	if s.Reference != "" {
+		about += " against " + s.Reference
+	}
+	if s.Device != "" {
+		about += " on " + report.Plain(s.Device)
+	}
+	fmt.Fprintf(f.Out, "%s: %s\n", style.Bold("session "+s.ID), about)
+	if fc := s.Forecast; fc != nil && fc.Basis > 0 {
+		fmt.Fprintf(f.Out, "by %s before it: %s, %.2fx (%.2fx to %.2fx)\n", report.Plural(fc.Basis, "session"), minutesRange(fc.Minutes), fc.Speedup.Value, fc.Speedup.Low, fc.Speedup.High)
+	}
+	_, err := fmt.Fprintln(f.Out, style.Faint("every command leaves an entry now; pawl next says what to do"))
+	return err
+}
+
+func minutesRange(r journal.Range) string {
+	return fmt.Sprintf("%s (%s to %s)", minutesText(r.Value), minutesText(r.Low), minutesText(r.High))
+}

@@ -1,0 +1,297 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/goatnote-inc/pawl/internal/learn/journal"
+	"github.com/goatnote-inc/pawl/internal/learn/model"
+	"github.com/goatnote-inc/pawl/internal/report"
+)
+
+// speedupOf is how much faster the kernel is than its reference by the last measurement, the
+// geometric mean over the configs; against what was measured first where there is no
+// reference, and 0 where nothing tells.
+func speedupOf(s *journal.Session) float64 {
+	var first, last *journal.Measured
+	for _, e := range s.Entries {
+		if e.Did.Measures() {
+			if first == nil {
+				first = e.Did.Measured
+			}
+			last = e.Did.Measured
+		}
+	}
+	if last == nil {
+		return 0
+	}
+	was := map[string]float64{}
+	for _, c := range first.Cases {
+		was[c.Case] = c.Candidate
+	}
+	var against, before []float64
+	for _, c := range last.Cases {
+		if c.Candidate <= 0 {
+			continue
+		}
+		if c.Reference > 0 {
+			against = append(against, math.Log(c.Reference/c.Candidate))
+		}
+		if w := was[c.Case]; w > 0 {
+			before = append(before, math.Log(w/c.Candidate))
+		}
+	}
+	list := against
+	if s.Reference == "" || len(against) == 0 {
+		list = before
+	}
+	if len(list) == 0 {
+		return 0
+	}
+	sum := 0.0
+	for _, x := range list {
+		sum += x
+	}
+	return math.Exp(sum / float64(len(list)))
+}
+
+// outcomeOf is what came of a session, by what was measured in it.
+func outcomeOf(s *journal.Session, speedup float64) journal.Result {
+	wanted := cmp.Or(s.Target, 1.2)
+	if speedup >= wanted {
+		return journal.Reached
+	}
+	gain := 0.0
+	for _, a := range journal.Attempts(s) {
+		if a.Correct {
+			gain += a.Gain
+		}
+	}
+	if gain > math.Log(1.02) {
+		return journal.Better
+	}
+	if n := len(s.Entries); n > 0 && s.Entries[n-1].Kind == journal.KindRefused {
+		return journal.Stopped
+	}
+	return journal.Nothing
+}
+
+// forecastOf is a forecast as a journal keeps it.
+func forecastOf(past []model.Past) *journal.Forecast {
+	o := model.Forecast(past)
+	return &journal.Forecast{Minutes: journal.Range(o.Minutes), Speedup: journal.Range(o.Speedup), Basis: o.Basis}
+}
+
+func outcomeWords(e journal.Ended) string {
+	words := map[journal.Result]string{
+		journal.Reached: "the target is reached", journal.Better: "faster than before", journal.Stopped: "stopped at a gate",
+		journal.Lost: "lost", journal.Nothing: "nothing is faster",
+	}
+	text := cmp.Or(words[e.Outcome], report.Plain(string(e.Outcome)))
+	if e.Speedup > 0 {
+		text += fmt.Sprintf(", %.2fx", e.Speedup)
+	}
+	return text
+}
+
+// spentWords is what a session took.
+func spentWords(s journal.Summary) string {
+	text := minutesText(s.Minutes)
+	if s.Device > 0 {
+		text += ", " + secondsText(s.Device) + " on the device"
+	}
+	if s.Dollars > 0 {
+		text += ", " + report.Dollars(s.Dollars)
+	}
+	return text
+}
+
+func minutesText(m float64) string {
+	d := time.Duration(m * float64(time.Minute)).Round(time.Minute)
+	if d < time.Minute {
+		return "less than a minute"
+	}
+	if d < time.Hour {
+		return fmt.Sprintf("%d min", int(d.Minutes()))
+	}
+	return fmt.Sprintf("%d h %02d min", int(d.Hours()), int(d.Minutes())%60)
+}
+
+func secondsText(s float64) string {
+	if s < 120 {
+		return fmt.Sprintf("%.1f s", s)
+	}
+	return minutesText(s / 60)
+}
+
+// changeWords is a change as a person would say it.
+func changeWords(c journal.Change) string {
+	name := report.Plain(c.Name)
+	switch {
+	case c.What == journal.Flag && c.Before == "":
+		return "flag " + report.Plain(c.After) + " added"
+	case c.What == journal.Flag && c.After == "":
+		return "flag " + report.Plain(c.Before) + " gone"
+	case c.Before != "" || c.After != "":
+		return fmt.Sprintf("%s %s to %s", name, cmp.Or(report.Plain(c.Before), "(none)"), cmp.Or(report.Plain(c.After), "(none)"))
+	default:
+		return fmt.Sprintf("%s (+%d -%d)", name, c.Added, c.Gone)
+	}
+}
+
+func changesWords(list []journal.Change) string {
+	var words []string
+	for _, c := range list[:min(len(list), 4)] {
+		words = append(words, changeWords(c))
+	}
+	if more := len(list) - len(words); more > 0 {
+		words = append(words, fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(words, ", ")
+}
+
+func actorText(a journal.Actor) string {
+	switch a.Kind {
+	case journal.Person:
+		return cmp.Or(report.Plain(a.Name), "a person")
+	case journal.CI:
+		return strings.TrimSpace("CI " + report.Plain(a.Name))
+	default:
+		return "agent " + cmp.Or(report.Plain(a.Name), "unknown")
+	}
+}
+
+// happened is what an entry tells, in lines; the first says what, the others what came of it.
+func happened(e journal.Entry) (what string, lines []string) {
+	switch {
+	case e.Started != nil:
+		return "start", startedLines(*e.Started)
+	case e.Did != nil:
+		return commandLine(e.Did.Command, e.Did.Args), didLines(e.Did)
+	case e.Refused != nil:
+		return "stop: " + commandLine(e.Refused.Command, e.Refused.Args), []string{"gate " + e.Refused.Gate + ": " + e.Refused.Why, "instead: " + e.Refused.Instead}
+	case e.Noted != nil:
+		var lines []string
+		for _, x := range []struct{ name, value string }{{"tries fix ", e.Noted.Fix}, {"follows lesson ", e.Noted.Lesson}} {
+			if x.value != "" {
+				lines = append(lines, x.name+x.value)
+			}
+		}
+		return "note", append([]string{e.Noted.Text}, lines...)
+	case e.Overrode != nil:
+		return "override of " + e.Overrode.Gate, []string{"because: " + e.Overrode.Reason}
+	case e.Ended != nil:
+		lines := []string{outcomeWords(*e.Ended), e.Ended.Text}
+		if e.Ended.Lesson != "" {
+			lines = append(lines, "lesson "+e.Ended.Lesson)
+		}
+		return "end", lines
+	default:
+		return string(e.Kind), nil
+	}
+}
+
+func commandLine(command string, args []string) string {
+	return strings.TrimSpace(command + " " + report.Plain(strings.Join(args, " ")))
+}
+
+func startedLines(s journal.Started) []string {
+	lines := []string{s.Goal}
+	about := cmp.Or(s.Benchmark, "all benchmarks")
+	if s.Reference != "" {
+		about += " against " + s.Reference
+	}
+	if s.Device != "" {
+		about += " on " + s.Device
+	}
+	if s.Target > 0 {
+		about += fmt.Sprintf(", target %.2fx", s.Target)
+	}
+	if s.Planned > 0 {
+		about += ", planned " + minutesText(s.Planned)
+	}
+	return append(lines, about)
+}
+
+// didLines is what came of a command.
+func didLines(d *journal.Did) []string {
+	var lines []string
+	say := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
+	if len(d.Changes) > 0 {
+		say("changed: %s", changesWords(d.Changes))
+	}
+	if e := d.Environment; e != nil && !e.OK {
+		say("environment: %s", strings.Join(e.Problems, "; "))
+	}
+	if b := d.Built; b != nil && !b.OK {
+		say("does not build (%s) %s: %s", b.Class, b.Where, b.Text)
+	}
+	if l := d.Limits; l != nil && !l.Fits {
+		say("does not fit: %s", strings.Join(l.Problems, "; "))
+	}
+	if c := d.Checked; c != nil {
+		if c.Failed == 0 {
+			say("right at %s", report.Plural(c.Points, "point"))
+		} else {
+			say("wrong at %d of %s, the smallest %s, off by %.3g", c.Failed, report.Plural(c.Points, "point"), c.FirstBad, c.Worst)
+		}
+	}
+	if m := d.Measured; m != nil {
+		lines = append(lines, measuredLines(m)...)
+	}
+	if p := d.Profiled; p != nil {
+		var rules []string
+		for _, f := range p.Findings[:min(3, len(p.Findings))] {
+			rules = append(rules, f.Rule)
+		}
+		say("%s is %s bound: %s", p.Case, p.Bottleneck, cmp.Or(strings.Join(rules, ", "), "no finding"))
+	}
+	if t := d.Tuned; t != nil {
+		say("%s tried, %s", report.Plural(t.Evaluations, "point"), tunedWords(t))
+	}
+	if d.Exit != exitYes && len(lines) == 0 || d.Exit >= exitCannot {
+		say("exit %d %s", d.Exit, firstLines(d.Error, 1))
+	}
+	return lines
+}
+
+func tunedWords(t *journal.Tuned) string {
+	if t.Speedup == 0 {
+		return "no gain is proved"
+	}
+	var point []string
+	for k, v := range t.Point {
+		point = append(point, k+"="+v)
+	}
+	slices.Sort(point)
+	return fmt.Sprintf("%.2fx with %s", t.Speedup, strings.Join(point, " "))
+}
+
+// measuredLines are the smallest and the largest config of a measurement.
+func measuredLines(m *journal.Measured) []string {
+	var lines []string
+	for i, c := range m.Cases {
+		if i > 0 && i < len(m.Cases)-1 {
+			continue
+		}
+		text := c.Case + ":"
+		if c.Candidate > 0 {
+			text += " " + report.Quantity(c.Candidate, "ns")
+		}
+		if c.Reference > 0 && c.Candidate > 0 {
+			text += fmt.Sprintf(", %.2fx of the reference", c.Reference/c.Candidate)
+		}
+		if c.Gain != nil {
+			text += fmt.Sprintf(", %.2fx of the base", math.Exp(*c.Gain))
+		}
+		if c.Verdict != "" {
+			text += ", " + c.Verdict
+		}
+		lines = append(lines, text)
+	}
+	return lines
+}

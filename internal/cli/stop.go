@@ -1,0 +1,146 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/goatnote-inc/pawl/internal/learn/gates"
+	"github.com/goatnote-inc/pawl/internal/learn/journal"
+	"github.com/goatnote-inc/pawl/internal/suite"
+)
+
+// gateState is where a session stands at this moment.
+type gateState struct {
+	writer *journal.Writer
+	set    *gates.Set
+	note   string // what is odd about the thresholds; empty for nothing
+	facts  gates.Facts
+	status []gates.Status
+}
+
+// gateStateOf asks all gates. What is is the command that would run: the host, the source and
+// the definition as they lie there, and how they differ from those of the last measurement.
+func (g *globals) gateStateOf(ctx context.Context, w *journal.Writer, root string, what journal.Did) gateState {
+	s := w.Session()
+	st := gateState{writer: w}
+	st.set, st.note = gateSet(ctx, root, s.Commit)
+	now := gates.Now{Time: g.now(), Did: what, Configs: configsOf(root, s.Benchmark)}
+	st.facts = gates.LearnNow(s, now)
+	if ok, built := st.facts.Numbers["build_ok"]; built && ok == 0 { // only then does it matter, and git takes its time
+		now.Committed = committed(ctx, root)
+		st.facts = gates.LearnNow(s, now)
+	}
+	st.status = st.set.Look(st.facts, s.Entries)
+	return st
+}
+
+// gateSet is the gates with the thresholds of the repository: those of the commit with which
+// the session began, so that nobody moves a gate to get past it. A note says what of the
+// file is not followed.
+func gateSet(ctx context.Context, root, commit string) (*gates.Set, string) {
+	set := gates.All()
+	name := filepath.Join(root, filepath.FromSlash(gates.ThresholdFile))
+	text, err := os.ReadFile(name)
+	if errors.Is(err, os.ErrNotExist) {
+		return set, ""
+	}
+	if err != nil {
+		return set, fmt.Sprintf("%v: the thresholds are pawl's own", err)
+	}
+	note := ""
+	if commit != "" {
+		then, err := gitOutput(ctx, root, "show", commit+":./"+gates.ThresholdFile)
+		if err != nil {
+			return set, gates.ThresholdFile + " is not in the commit with which the session began: it counts from the next one on"
+		}
+		if then != string(text) {
+			note = gates.ThresholdFile + " changed since the session began: that counts from the next one on"
+		}
+		text = []byte(then)
+	}
+	if err := set.With(text, gates.ThresholdFile); err != nil {
+		return gates.All(), fmt.Sprintf("%v: the thresholds are pawl's own", err)
+	}
+	return set, note
+}
+
+// configsOf are the cases that are worked on, from the smallest to the largest; nil where
+// the suite does not list them itself.
+func configsOf(root, benchmark string) []string {
+	s, err := suite.Load(filepath.Join(root, "pawl.yaml"))
+	if err != nil || s.NeedsHarness() {
+		return nil
+	}
+	cases := slices.DeleteFunc(s.Cases(), func(c suite.Case) bool {
+		return c.Implementation != suite.Candidate || benchmark != "" && c.Benchmark != benchmark
+	})
+	slices.SortStableFunc(cases, func(a, b suite.Case) int {
+		return cmp.Compare(cmp.Or(a.Flops, a.Bytes), cmp.Or(b.Flops, b.Bytes))
+	})
+	var names []string
+	for _, c := range cases {
+		names = append(names, c.Name())
+	}
+	return slices.Compact(names)
+}
+
+// committed tells whether what git knows is as in a commit.
+func committed(ctx context.Context, root string) bool {
+	out, err := gitOutput(ctx, root, "status", "--porcelain", "--untracked-files=no", "--", ".")
+	return err == nil && strings.TrimSpace(out) == ""
+}
+
+// stopped asks whether a command may run inside the session: what is said of it is the
+// command with its arguments and the state of the source. A refusal is journaled and comes
+// back as an error.
+func (g *globals) stopped(ctx context.Context, w *journal.Writer, root string, what journal.Did) error {
+	if !canBeStopped(what) {
+		return nil
+	}
+	st := g.gateStateOf(ctx, w, root, what)
+	by := gates.Stopped(st.status, what.Command, what.Args...)
+	if by == nil {
+		return nil
+	}
+	step := gates.Next(st.status)
+	instead := cmp.Or(by.Command, step.Command)
+	if next := gates.Stopped(st.status, firstWords(instead)); next != nil { // what is named must not be refused itself
+		instead = step.Command
+	}
+	refused := journal.Refused{Command: what.Command, Args: what.Args, Gate: by.Gate.ID, Why: by.Sentence, Instead: instead, Changes: what.Changes}
+	err := w.Append(journal.Entry{Actor: g.actor(ctx, root), Kind: journal.KindRefused, Refused: &refused})
+	if err != nil {
+		fmt.Fprintf(g.Err, "note: the refusal is not in the journal: %v\n", err)
+	}
+	return codeError{exitNo, fmt.Errorf("stopped at the gate %s: %s\n  why: %s\n  next: %s\n  a person may go on past it: pawl next --override REASON", by.Gate.ID, by.Sentence, by.Gate.Why, instead)}
+}
+
+// canBeStopped is false for what only looks, so that it costs nothing there: a plan, a page
+// of help, a recorded search.
+func canBeStopped(what journal.Did) bool {
+	for _, a := range what.Args {
+		switch a {
+		case "--dry-run", "--dry-run=true", "--help", "-h":
+			return false
+		}
+		if what.Command == "tune" && strings.HasPrefix(a, "--replay") {
+			return false
+		}
+	}
+	return slices.ContainsFunc(gates.Stoppable, func(c string) bool { return c == what.Command || strings.HasPrefix(c, what.Command+" ") })
+}
+
+// firstWords is the command of a line such as "pawl profile CASE".
+func firstWords(line string) string {
+	words := strings.Fields(line)
+	if len(words) < 2 || words[0] != "pawl" {
+		return ""
+	}
+	return words[1]
+}
