@@ -37,18 +37,10 @@ func (s *Store) Points(ctx context.Context, project, series int64, r Range) ([]c
 		points = tile.Downsample(points, r.Buckets)
 	}
 	kept := make([]client.Kept, len(points))
-	reports := make([]int64, len(points))
 	for i, p := range points {
-		kept[i], reports[i] = keptOf(p), p.Report
+		kept[i] = keptOf(p)
 	}
-	commits, err := s.Commits(ctx, project, reports)
-	if err != nil {
-		return nil, err
-	}
-	for i := range kept {
-		kept[i].Commit = commits[kept[i].Report]
-	}
-	return kept, nil
+	return kept, s.nameCommits(ctx, project, series, kept)
 }
 
 // pointsIn reads what is hot and what rests in tiles in one round trip. Hot points come
@@ -73,40 +65,6 @@ func (s *Store) pointsIn(ctx context.Context, project, series int64, r Range) ([
 	}
 	points := q.cut(tile.Merge(cold, hot))
 	return points[max(0, len(points)-last):], nil
-}
-
-// Commits are those of reports. A report that is not there has none. What was asked for
-// before is remembered: a report never changes its commit, and the series of a suite
-// share their reports.
-func (s *Store) Commits(ctx context.Context, project int64, reports []int64) (map[int64]string, error) {
-	commits := make(map[int64]string, len(reports))
-	s.known.reports.get(len(reports), func(i int) reportKey { return reportKey{project, reports[i]} },
-		func(i int, sha string) { commits[reports[i]] = sha })
-	var unknown []int64
-	for _, id := range reports {
-		if _, ok := commits[id]; !ok {
-			unknown = append(unknown, id)
-		}
-	}
-	if len(unknown) == 0 {
-		return commits, nil
-	}
-	err := s.readBatch(ctx, project, func(b *pgx.Batch) {
-		b.Queue(`select id, sha from pawl.report where project_id = $1 and id = any($2)`, project, unknown).Query(func(rows pgx.Rows) error {
-			var id int64
-			var sha string
-			_, err := pgx.ForEachRow(rows, []any{&id, &sha}, func() error {
-				commits[id] = sha
-				s.known.reports.add(reportKey{project, id}, sha)
-				return nil
-			})
-			return err
-		})
-	})
-	if err != nil {
-		return nil, fmt.Errorf("reading the commits of %d reports of project %d: %w", len(unknown), project, err)
-	}
-	return commits, nil
 }
 
 // PointsOf are all points of many series, for who looks at whole histories: without

@@ -40,7 +40,7 @@ func (s *Store) pointsOfEach(ctx context.Context, project int64, list []client.S
 		if len(held) == 0 {
 			return nil
 		}
-		if err := s.nameCommits(ctx, project, held); err != nil {
+		if err := s.nameCommits(ctx, project, list[at].ID, held); err != nil {
 			return err
 		}
 		err := do(list[at], held)
@@ -63,20 +63,4 @@ func (s *Store) pointsOfEach(ctx context.Context, project int64, list []client.S
 		return err
 	}
 	return hand()
-}
-
-// nameCommits says which commits points are of.
-func (s *Store) nameCommits(ctx context.Context, project int64, points []client.Kept) error {
-	reports := make([]int64, len(points))
-	for i := range points {
-		reports[i] = points[i].Report
-	}
-	commits, err := s.Commits(ctx, project, reports)
-	if err != nil {
-		return err
-	}
-	for i := range points {
-		points[i].Commit = commits[points[i].Report]
-	}
-	return nil
 }

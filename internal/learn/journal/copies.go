@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/goatnote-inc/pawl/internal/learn/keep"
 )
 
 // The copies of an open session: the sources as they were at the last measurement, by
@@ -33,7 +35,7 @@ func (w *Writer) Keep(s Snapshot) error {
 	}
 	list, err := json.Marshal(s)
 	if err == nil {
-		err = WriteWhole(filepath.Join(dir, copyList), list)
+		err = keep.WriteWhole(filepath.Join(dir, copyList), list)
 	}
 	if err != nil {
 		return fmt.Errorf("keep the sources of session %s: %w", w.session.ID, err)

@@ -12,7 +12,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/goatnote-inc/pawl/internal/learn/journal"
+	"github.com/goatnote-inc/pawl/internal/learn/keep"
 )
 
 // cache keeps what reading and checking lessons gave, by the digest of their text: YAML and
@@ -95,6 +95,6 @@ func (c *cache) close() {
 		fmt.Fprintf(b, "%s\t%s\n", key, c.used[key])
 	}
 	if os.MkdirAll(filepath.Dir(c.path), 0o700) == nil {
-		_ = journal.WriteWhole(c.path, b.Bytes())
+		_ = keep.WriteWhole(c.path, b.Bytes())
 	}
 }
