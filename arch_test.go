@@ -1,6 +1,7 @@
 package pawl_test
 
 import (
+	"go/ast"
 	"go/parser"
 	"go/token"
 	"io/fs"
@@ -23,12 +24,12 @@ var levels = []struct {
 	packages []string
 	reason   string
 }{
-	0: {[]string{"stats", "gpu", "sdk", "internal/version"}, "the words everything else is said in"},
+	0: {[]string{"stats", "gpu", "sdk", "internal/version", "internal/lazyregexp"}, "the words everything else is said in"},
 	1: {[]string{"measure", "internal/tensor"}, "what was measured, and what kernels are given; neither knows how it is read"},
 	2: {[]string{
 		"internal/suite/spell", "internal/suite/expr", "internal/suite", "internal/shell", "internal/integrity",
 		"internal/forge", "internal/forge/github", "internal/identity", "internal/parcel", "internal/workflow",
-		"internal/blob", "internal/pgtemp", "internal/samples", "internal/failpoint", "internal/codechange",
+		"internal/blob", "internal/pgtemp", "internal/samples", "internal/failpoint", "internal/codechange", "internal/learn/keep",
 	}, "what the user asks for, how a command line of theirs is run, what of a record can be believed; a forge, its machines and what they send, which know nothing of measuring"},
 	3: {[]string{
 		"internal/device/host", "internal/device/nvml", "internal/device/smi", "internal/device",
@@ -81,6 +82,8 @@ var siblings = map[string][]string{
 
 	"internal/forge/github": {"internal/forge"},
 
+	"internal/version": {"internal/lazyregexp"},
+
 	"internal/blob": {"internal/failpoint"}, // where a crash is tried out
 
 	"internal/store": {"internal/store/db"}, // what sqlc makes of its queries
@@ -92,7 +95,7 @@ var siblings = map[string][]string{
 
 // testHelpers are packages for tests of other packages; production code must
 // not import them, and they may import what they test.
-var testHelpers = []string{"internal/device/devicetest", "internal/forge/githubtest", "internal/identity/identitytest", "internal/claim/claimtest", "client/clienttest", "internal/hammer", "internal/store/storetest", "internal/tile/tiletest", "sdk/conformance", "e2e", "e2e/redteam", "e2e/poison", "e2e/github", "e2e/mcp", "e2e/server"}
+var testHelpers = []string{"internal/device/devicetest", "internal/forge/githubtest", "internal/identity/identitytest", "internal/claim/claimtest", "client/clienttest", "internal/hammer", "internal/store/storetest", "internal/tile/tiletest", "internal/learn/keep/keeptest", "sdk/conformance", "e2e", "e2e/redteam", "e2e/poison", "e2e/github", "e2e/mcp", "e2e/server"}
 
 func TestImports(t *testing.T) {
 	level := map[string]int{}
@@ -191,6 +194,30 @@ func TestEveryPackageIsDocumentedOnce(t *testing.T) {
 		}
 		if len(docs) != 1 {
 			t.Errorf("%s has %d package comments %v, want exactly one", pkg, len(docs), docs)
+		}
+	}
+}
+
+// Every command starts all packages: what a package compiles for itself, all commands wait
+// for. internal/lazyregexp compiles what is used.
+func TestPatternsAreCompiledWhenTheyAreUsed(t *testing.T) {
+	for _, pkg := range ourPackages(t) {
+		for _, file := range goFiles(t, pkg) {
+			f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, d := range f.Decls {
+				if _, function := d.(*ast.FuncDecl); function {
+					continue
+				}
+				ast.Inspect(d, func(n ast.Node) bool {
+					if s, ok := n.(*ast.SelectorExpr); ok && s.Sel.Name == "MustCompile" {
+						t.Errorf("%s compiles a pattern when it is loaded: want lazyregexp.New", file)
+					}
+					return true
+				})
+			}
 		}
 	}
 }

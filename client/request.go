@@ -12,10 +12,11 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 )
 
 // ProblemError is a server's refusal, as RFC 9457 writes it.
@@ -122,7 +123,7 @@ func (d Destination) parse() (*url.URL, error) {
 	return u, nil
 }
 
-var slug = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$`)
+var slug = lazyregexp.New(`^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$`)
 
 func loopback(host string) bool {
 	ip := net.ParseIP(host)

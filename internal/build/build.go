@@ -9,10 +9,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"time"
 
+	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 	"github.com/goatnote-inc/pawl/internal/shell"
 	"github.com/goatnote-inc/pawl/measure"
 )
@@ -249,7 +249,7 @@ func names(root *os.Root, path, folder string) (bool, error) {
 }
 
 // notFound is what shells say of a command that is not there.
-var notFound = regexp.MustCompile(`(?m)(?:^|: )([^\s:]+): (?:command )?not found$|^make: (\S+): No such file or directory$`)
+var notFound = lazyregexp.New(`(?m)(?:^|: )([^\s:]+): (?:command )?not found$|^make: (\S+): No such file or directory$`)
 
 func (r Recipe) execute(ctx context.Context, res *Result, log io.Writer) error {
 	if r.Timeout > 0 {

@@ -5,11 +5,12 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 )
 
 // Diagnostic is an error that a tool of a build printed.
@@ -24,14 +25,14 @@ type Diagnostic struct {
 // shape is a form in which a tool prints errors. Its groups are named file, line,
 // column and message.
 type shape struct {
-	pattern *regexp.Regexp
+	pattern *lazyregexp.Regexp
 	// weak shapes only tell that something failed. They count where nothing says what.
 	weak bool
 	// follows says that the message goes on in the indented lines below.
 	follows bool
 }
 
-func form(pattern string) shape { return shape{pattern: regexp.MustCompile(pattern)} }
+func form(pattern string) shape { return shape{pattern: lazyregexp.New(pattern)} }
 
 // shapes are tried in this order on every line.
 var shapes = []shape{
@@ -46,22 +47,22 @@ var shapes = []shape{
 	form(`^(?:\S*ld(?:\.\w+)?: )?(?P<file>[^\s:]+\.\w+):(?P<line>\d+): (?P<message>(?:undefined reference to|multiple definition of) .+)$`),
 	form(`^.*?(?P<message>(?:undefined reference to|multiple definition of|undefined symbol:) .+)$`),
 	form(`^\S*ld(?:\.\w+)?: (?:error: )?(?P<message>(?:cannot find|unable to find) .+)$`),
-	{pattern: regexp.MustCompile(`^CMake Error at (?P<file>[^:]+):(?P<line>\d+) \([^)]*\):(?P<message>.*)$`), follows: true},
-	{pattern: regexp.MustCompile(`^CMake Error(?: in [^:]+)?:(?P<message>.*)$`), follows: true},
+	{pattern: lazyregexp.New(`^CMake Error at (?P<file>[^:]+):(?P<line>\d+) \([^)]*\):(?P<message>.*)$`), follows: true},
+	{pattern: lazyregexp.New(`^CMake Error(?: in [^:]+)?:(?P<message>.*)$`), follows: true},
 	form(`^ninja: (?P<message>(?:error|fatal): .+)$`),
 	form(`^(?P<file>[^\s:]*[Mm]akefile[^\s:]*):(?P<line>\d+): \*\*\* (?P<message>.+)$`),
 	form(`^g?make(?:\[\d+\])?: \*\*\* (?P<message>No rule to make target .+)$`),
 	form(`^(?P<message>\S+: (?:internal compiler error|fatal error): .+)$`),
 	form(`^(?:[a-z][\w+.-]*: )?(?P<message>(?:error|fatal error): .+)$`),
-	{pattern: regexp.MustCompile(`^(?P<message>ninja: build stopped: .+)$`), weak: true},
-	{pattern: regexp.MustCompile(`^(?P<message>g?make(?:\[\d+\])?: \*\*\* .+)$`), weak: true},
-	{pattern: regexp.MustCompile(`^(?P<message>FAILED: .+)$`), weak: true},
+	{pattern: lazyregexp.New(`^(?P<message>ninja: build stopped: .+)$`), weak: true},
+	{pattern: lazyregexp.New(`^(?P<message>g?make(?:\[\d+\])?: \*\*\* .+)$`), weak: true},
+	{pattern: lazyregexp.New(`^(?P<message>FAILED: .+)$`), weak: true},
 }
 
 // Python tells where it failed before it tells why.
 var (
-	pythonFile  = regexp.MustCompile(`^ +File "([^"]+)", line (\d+)`)
-	pythonError = regexp.MustCompile(`^((?:\w+\.)*\w*(?:Error|Exception|Interrupt|Exit)): (.+)$`)
+	pythonFile  = lazyregexp.New(`^ +File "([^"]+)", line (\d+)`)
+	pythonError = lazyregexp.New(`^((?:\w+\.)*\w*(?:Error|Exception|Interrupt|Exit)): (.+)$`)
 )
 
 const (
@@ -126,7 +127,7 @@ func splitLines(log string) []string {
 }
 
 // escapes are the colours that compilers print to what they take for a terminal.
-var escapes = regexp.MustCompile(`\x1b\[[0-9;]*[A-Za-z]`)
+var escapes = lazyregexp.New(`\x1b\[[0-9;]*[A-Za-z]`)
 
 func match(line string) (Diagnostic, shape, bool) {
 	for _, s := range shapes {

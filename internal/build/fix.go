@@ -1,16 +1,16 @@
 package build
 
-import "regexp"
+import "github.com/goatnote-inc/pawl/internal/lazyregexp"
 
 // remedy is what to do about an error whose cause is known. $1 stands for what the
 // pattern found.
 type remedy struct {
-	pattern  *regexp.Regexp
+	pattern  *lazyregexp.Regexp
 	fix      string
 	anywhere bool // it is about the machine, so the cause may stand in any line
 }
 
-func cure(pattern, fix string) remedy { return remedy{regexp.MustCompile(pattern), fix, false} }
+func cure(pattern, fix string) remedy { return remedy{lazyregexp.New(pattern), fix, false} }
 
 func (r remedy) ofTheMachine() remedy {
 	r.anywhere = true

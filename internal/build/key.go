@@ -9,12 +9,12 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 	"github.com/goatnote-inc/pawl/internal/shell"
 )
 
@@ -72,7 +72,7 @@ func effective(env []string) []string {
 
 // immaterial are the variables that differ from shell to shell and from job to job
 // of a CI and say nothing to a compiler. All others count: a Makefile may read any of them.
-var immaterial = regexp.MustCompile(`^(_|PWD|OLDPWD|SHLVL|TERM.*|COLORTERM|COLUMNS|LINES|TMPDIR|TMP|TEMP|DISPLAY|WAYLAND_.*|WINDOWID|HOSTNAME|LOGNAME|USER|MAIL|` +
+var immaterial = lazyregexp.New(`^(_|PWD|OLDPWD|SHLVL|TERM.*|COLORTERM|COLUMNS|LINES|TMPDIR|TMP|TEMP|DISPLAY|WAYLAND_.*|WINDOWID|HOSTNAME|LOGNAME|USER|MAIL|` +
 	`SSH_.*|XDG_(SESSION|RUNTIME|CACHE)_?.*|DBUS_.*|TMUX.*|STY|WINDOW|PS[0-9]|PROMPT.*|HIST.*|LESS.*|PAGER|EDITOR|VISUAL|LS_COLORS|NO_COLOR|INVOCATION_ID|JOURNAL_STREAM|` +
 	`PAWL_.*|CCACHE_(BASEDIR|DIR|STATSLOG|LOGFILE|MAXSIZE)|CI|GITHUB_.*|RUNNER_.*|ACTIONS_.*|GITLAB_.*|CI_.*|BUILDKITE_.*|JENKINS_.*|BUILD_(ID|NUMBER|TAG|URL)|` +
 	`GOCOVERDIR|TESTSCRIPT_.*|VSCODE_.*|GIT_(ASKPASS|PAGER|EDITOR|TERMINAL_PROMPT))$`)
@@ -98,7 +98,7 @@ func processor() string {
 
 // compilers are the programs that make code, by the names under which they are
 // installed: gcc-12, x86_64-linux-gnu-g++-11, clang++-16.
-var compilers = regexp.MustCompile(`^([a-z0-9_]+-linux-gnu-)?(gcc|g\+\+|cc|c\+\+|clang|clang\+\+|nvcc|hipcc|ptxas|cicc|ld|as|ar|cmake|ninja|make|ccache|sccache|python3|rustc|cargo|go)(-[0-9.]+)?$`)
+var compilers = lazyregexp.New(`^([a-z0-9_]+-linux-gnu-)?(gcc|g\+\+|cc|c\+\+|clang|clang\+\+|nvcc|hipcc|ptxas|cicc|ld|as|ar|cmake|ninja|make|ccache|sccache|python3|rustc|cargo|go)(-[0-9.]+)?$`)
 
 // toolIDs tell the tools of this machine apart from those of another, or of
 // another day: every compiler by its place, size and time, and what the named ones say of themselves.

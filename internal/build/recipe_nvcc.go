@@ -3,12 +3,13 @@ package build
 import (
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"strings"
+
+	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 )
 
 // optimises finds flags that say themselves how hard to optimise.
-var optimises = regexp.MustCompile(`(^|\s)(-O\S*|--optimize\S*|-G|--device-debug)(\s|$)`)
+var optimises = lazyregexp.New(`(^|\s)(-O\S*|--optimize\S*|-G|--device-debug)(\s|$)`)
 
 // nvcc compiles every source apart, so that a compiler cache can serve all but the
 // changed one, and links. What the target is called says what is made.

@@ -5,11 +5,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 	"github.com/goatnote-inc/pawl/measure"
 )
 
@@ -40,9 +40,9 @@ var interpreters = []string{"python3", "python", "sh", "bash", "node", "julia", 
 var recipeFiles = []string{"Makefile", "makefile", "GNUmakefile", "CMakeLists.txt", "build.ninja", "setup.py", "pyproject.toml", "Cargo.toml"}
 
 // cudaProject is how a CMake file asks for a CUDA compiler without naming it.
-var cudaProject = regexp.MustCompile(`(?s)\b(LANGUAGES|enable_language\s*\()[^)]*\bCUDA\b`)
+var cudaProject = lazyregexp.New(`(?s)\b(LANGUAGES|enable_language\s*\()[^)]*\bCUDA\b`)
 
-var word = regexp.MustCompile(`[A-Za-z0-9_+]+`)
+var word = lazyregexp.New(`[A-Za-z0-9_+]+`)
 
 // Named lists the known tools that the commands, or the recipe files in dir, name.
 func Named(dir string, commands ...string) []string {

@@ -6,13 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/goatnote-inc/pawl/internal/bench"
 	"github.com/goatnote-inc/pawl/internal/build"
+	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 	"github.com/goatnote-inc/pawl/internal/report"
 )
 
@@ -51,7 +51,7 @@ is missing, 4 the suite is wrong.`,
 	return cmd
 }
 
-var archFlag = regexp.MustCompile(`^(sm_[0-9]{2,3}[af]?)?$`)
+var archFlag = lazyregexp.New(`^(sm_[0-9]{2,3}[af]?)?$`)
 
 func (f *buildFlags) run(ctx context.Context) error {
 	if f.clean {

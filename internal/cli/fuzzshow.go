@@ -3,13 +3,13 @@ package cli
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/goatnote-inc/pawl/internal/bench"
+	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 	"github.com/goatnote-inc/pawl/internal/oracle"
 	"github.com/goatnote-inc/pawl/internal/report"
 	"github.com/goatnote-inc/pawl/internal/suite"
@@ -176,7 +176,7 @@ func brief(s string) string {
 	return s
 }
 
-var plainWord = regexp.MustCompile(`^[A-Za-z0-9_.,:=+@%/-]+$`)
+var plainWord = lazyregexp.New(`^[A-Za-z0-9_.,:=+@%/-]+$`)
 
 // quoted is a command for a shell.
 func quoted(words []string) string {

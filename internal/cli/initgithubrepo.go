@@ -3,22 +3,22 @@ package cli
 import (
 	"context"
 	"os/exec"
-	"regexp"
 	"runtime/debug"
 	"strings"
 	"time"
 
+	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 	"github.com/goatnote-inc/pawl/internal/shell"
 )
 
 // What pawl init --github asks git.
 
 // release is the form of a version that was released; any other was built by somebody.
-var release = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+$`)
+var release = lazyregexp.New(`^[0-9]+\.[0-9]+\.[0-9]+$`)
 
 const ownRepository = "goatnote-inc/pawl"
 
-var fullCommit = regexp.MustCompile(`^[0-9a-f]{40}$`)
+var fullCommit = lazyregexp.New(`^[0-9a-f]{40}$`)
 
 // ownAction is the action that installs this pawl, and what its commit is called. A
 // release cannot know its own commit, as that holds its checksum: GitHub is asked. Where

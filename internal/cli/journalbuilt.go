@@ -3,10 +3,10 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 
 	"github.com/goatnote-inc/pawl/internal/build"
+	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 	"github.com/goatnote-inc/pawl/internal/learn/journal"
 	"github.com/goatnote-inc/pawl/internal/suite"
 	"github.com/goatnote-inc/pawl/internal/trial"
@@ -55,13 +55,13 @@ func builtOK(built bool) *journal.Built {
 // mistakes are classes of what stops a build, by what tools print; the first that fits.
 var mistakes = []struct {
 	class   string
-	pattern *regexp.Regexp
+	pattern *lazyregexp.Regexp
 }{
-	{journal.ABI, regexp.MustCompile(`(?i)GLIBCXX_|CXXABI_|GLIBC_[0-9]|_GLIBCXX_USE_CXX11_ABI|cxx11 ?abi|\bABI\b|version .* not found \(required by|incompatible (?:library|target|ELF)|undefined symbol: _ZN(?:K?)(?:2at|3c10|5torch)|libtorch|libcudart\.so[.0-9]*: cannot open`)},
-	{journal.Instantiation, regexp.MustCompile(`(?i)explicit instantiation|instantiat|undefined (?:reference to|symbol:?)[^\n]*(?:<|IL[ijb]|I[A-Z0-9][^\n]*E[vRP])`)},
-	{journal.UndefinedSymbol, regexp.MustCompile(`(?i)undefined (?:reference|symbol)|unresolved (?:external|extern)|multiple definition|cannot find -l|unable to find library`)},
-	{journal.MissingFile, regexp.MustCompile(`(?i)no such file or directory|cannot open (?:source|include) file|file not found|No rule to make target|cannot find source file|does not exist`)},
-	{journal.Toolchain, regexp.MustCompile(`(?i)command not found|unsupported (?:gpu architecture|GNU version|Microsoft|clang version)|not found in PATH|is not a supported|nvcc fatal|no cuda toolset|could not find (?:cuda|compiler)|No CMAKE_|internal compiler error`)},
+	{journal.ABI, lazyregexp.New(`(?i)GLIBCXX_|CXXABI_|GLIBC_[0-9]|_GLIBCXX_USE_CXX11_ABI|cxx11 ?abi|\bABI\b|version .* not found \(required by|incompatible (?:library|target|ELF)|undefined symbol: _ZN(?:K?)(?:2at|3c10|5torch)|libtorch|libcudart\.so[.0-9]*: cannot open`)},
+	{journal.Instantiation, lazyregexp.New(`(?i)explicit instantiation|instantiat|undefined (?:reference to|symbol:?)[^\n]*(?:<|IL[ijb]|I[A-Z0-9][^\n]*E[vRP])`)},
+	{journal.UndefinedSymbol, lazyregexp.New(`(?i)undefined (?:reference|symbol)|unresolved (?:external|extern)|multiple definition|cannot find -l|unable to find library`)},
+	{journal.MissingFile, lazyregexp.New(`(?i)no such file or directory|cannot open (?:source|include) file|file not found|No rule to make target|cannot find source file|does not exist`)},
+	{journal.Toolchain, lazyregexp.New(`(?i)command not found|unsupported (?:gpu architecture|GNU version|Microsoft|clang version)|not found in PATH|is not a supported|nvcc fatal|no cuda toolset|could not find (?:cuda|compiler)|No CMAKE_|internal compiler error`)},
 }
 
 // classOf is the class of a mistake, by its first message and by all that was printed.
@@ -76,7 +76,7 @@ func classOf(texts ...string) string {
 	return journal.OtherMistake
 }
 
-var notLoaded = regexp.MustCompile(`(?i)error while loading shared libraries|undefined symbol:|symbol lookup error|ImportError|cannot open shared object|version .* not found \(required by|no kernel image is available`)
+var notLoaded = lazyregexp.New(`(?i)error while loading shared libraries|undefined symbol:|symbol lookup error|ImportError|cannot open shared object|version .* not found \(required by|no kernel image is available`)
 
 // loadClass is the class of something that was built and cannot be loaded; empty for
 // anything else.

@@ -7,13 +7,13 @@ import (
 	"io/fs"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/goatnote-inc/pawl/client"
 	"github.com/goatnote-inc/pawl/internal/build"
+	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 	"github.com/goatnote-inc/pawl/internal/suite"
 	"github.com/goatnote-inc/pawl/measure"
 )
@@ -64,7 +64,7 @@ func (f *pushFlags) report(ctx context.Context, args []string) (*client.Report, 
 	return r, files, err
 }
 
-var pullRef = regexp.MustCompile(`^refs/pull/([1-9][0-9]{0,8})/`)
+var pullRef = lazyregexp.New(`^refs/pull/([1-9][0-9]{0,8})/`)
 
 // pull is the number of the pull request that a job runs for; 0 for none.
 func (f *pushFlags) pull() (int, error) {

@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 	"github.com/goatnote-inc/pawl/internal/workflow"
 )
 
@@ -20,7 +20,7 @@ type versionFinding struct {
 }
 
 // usesAction is a step of a workflow that installs pawl, written by hand.
-var usesAction = regexp.MustCompile(`uses:\s*` + ownRepository + `(?:/[^\s@]+)?@v?([0-9]+\.[0-9]+\.[0-9]+[0-9A-Za-z.+-]*)`)
+var usesAction = lazyregexp.New(`uses:\s*` + ownRepository + `(?:/[^\s@]+)?@v?([0-9]+\.[0-9]+\.[0-9]+[0-9A-Za-z.+-]*)`)
 
 // skew is what the workflows of a repository, and the newest release, say about a version.
 func skew(own, latest string, files map[string][]byte) []versionFinding {
@@ -67,7 +67,7 @@ type version struct {
 	before              string // "dev" in 0.1.0-dev
 }
 
-var versionForm = regexp.MustCompile(`^v?(0|[1-9][0-9]{0,5})\.(0|[1-9][0-9]{0,5})\.(0|[1-9][0-9]{0,5})(?:-([0-9A-Za-z.-]{1,60}))?(?:\+[0-9A-Za-z.-]{1,60})?$`)
+var versionForm = lazyregexp.New(`^v?(0|[1-9][0-9]{0,5})\.(0|[1-9][0-9]{0,5})\.(0|[1-9][0-9]{0,5})(?:-([0-9A-Za-z.-]{1,60}))?(?:\+[0-9A-Za-z.-]{1,60})?$`)
 
 func parseVersion(s string) (version, bool) {
 	m := versionForm.FindStringSubmatch(s)

@@ -2,10 +2,11 @@ package diagnose
 
 import (
 	"math"
-	"regexp"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 )
 
 // Bounds of a rule file.
@@ -15,7 +16,7 @@ const (
 	maxText    = 2000 // characters of what a rule says
 )
 
-var ruleID = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`)
+var ruleID = lazyregexp.New(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`)
 
 // classWords are what a rule may be about.
 var classWords = []Bottleneck{Memory, Compute, Latency, Launch, Occupancy, Balanced}
@@ -166,7 +167,7 @@ func (r *reader) toolRule(n *yaml.Node) toolRule {
 	return t
 }
 
-var clueForm = regexp.MustCompile(`^\s*([a-z0-9_]+)\s*(?:(<=|>=|==|<|>)\s*(.+?)\s*)?$`)
+var clueForm = lazyregexp.New(`^\s*([a-z0-9_]+)\s*(?:(<=|>=|==|<|>)\s*(.+?)\s*)?$`)
 
 // clue reads "dram_pct >= 60": a quantity, and perhaps what it is read against.
 func (r *reader) clue(n *yaml.Node) clue {

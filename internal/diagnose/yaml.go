@@ -2,13 +2,13 @@ package diagnose
 
 import (
 	"errors"
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 	"github.com/goatnote-inc/pawl/internal/suite/expr"
 	"github.com/goatnote-inc/pawl/internal/suite/spell"
 )
@@ -26,7 +26,7 @@ type reader struct {
 // colonHint is for the a ? b : c of an expression.
 const colonHint = "put text with a colon in quotes"
 
-var yamlLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?(?s:(.*))$`)
+var yamlLine = lazyregexp.New(`^yaml: (?:line (\d+): )?(?s:(.*))$`)
 
 // parse reads the text of a file; nil where there is nothing to look at further.
 func (r *reader) parse(data []byte) *yaml.Node {

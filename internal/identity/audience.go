@@ -5,8 +5,9 @@ import (
 	"encoding/hex"
 	"fmt"
 	"net/url"
-	"regexp"
 	"strings"
+
+	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 )
 
 // Digest is the SHA-256 of what is uploaded, byte for byte as it is sent.
@@ -15,7 +16,7 @@ type Digest [sha256.Size]byte
 func (d Digest) String() string { return hex.EncodeToString(d[:]) }
 
 // projectName is one or more parts of letters that mean nothing in a URL.
-var projectName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,99}(/[a-z0-9][a-z0-9._-]{0,99}){0,3}$`)
+var projectName = lazyregexp.New(`^[a-z0-9][a-z0-9._-]{0,99}(/[a-z0-9][a-z0-9._-]{0,99}){0,3}$`)
 
 // Audience is for whom a token is asked: one server, one project and one report. A token
 // that leaks is worth no more than the upload it was made for.

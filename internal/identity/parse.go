@@ -4,10 +4,11 @@ import (
 	"bytes"
 	"encoding/base64"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 )
 
 // Bounds of a token. GitHub's are about 2 KB; repositories may add properties of their own.
@@ -29,7 +30,7 @@ type parsed struct {
 type members map[string]jsontext.Value
 
 // keyID has no path, no scheme and no quotes in it: it is compared, and never looked up.
-var keyIDForm = regexp.MustCompile(`^[A-Za-z0-9_-]{1,128}$`)
+var keyIDForm = lazyregexp.New(`^[A-Za-z0-9_-]{1,128}$`)
 
 // foreign are header parameters that bring keys along or change what was signed.
 var foreign = []string{"jku", "jwk", "x5u", "x5c", "crit", "b64", "zip", "enc", "epk", "p2c"}

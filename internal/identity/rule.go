@@ -2,9 +2,10 @@ package identity
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 )
 
 // Kind is what an upload may become.
@@ -48,8 +49,8 @@ var events = map[string]func(Rule, string) bool{
 }
 
 var (
-	mergeRef     = regexp.MustCompile(`^refs/pull/[1-9][0-9]{0,9}/merge$`)
-	workflowPath = regexp.MustCompile(`^\.github/workflows/[A-Za-z0-9._-]+\.ya?ml$`)
+	mergeRef     = lazyregexp.New(`^refs/pull/[1-9][0-9]{0,9}/merge$`)
+	workflowPath = lazyregexp.New(`^\.github/workflows/[A-Za-z0-9._-]+\.ya?ml$`)
 )
 
 func (r Rule) isDefault(ref string) bool { return ref == "refs/heads/"+r.DefaultBranch }

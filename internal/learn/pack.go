@@ -35,7 +35,7 @@ func packTale(p *keep.Pack, t *Tale) {
 		p.Text(m.Text)
 	})
 	keep.PackList(p, t.Tries, func(p *keep.Pack, t *Try) {
-		t.Attempt.Pack(p)
+		t.Pack(p)
 		p.Number(t.Minute)
 		p.Number(t.Prior)
 		keep.PackList(p, t.Wrong, func(p *keep.Pack, s *string) { p.Text(*s) })
@@ -71,7 +71,7 @@ func unpackTale(u *keep.Unpack, t *Tale) {
 		m.Minute, m.Kind, m.Word, m.Text = u.Number(), MarkKind(u.Text()), u.Text(), u.Text()
 	})
 	t.Tries = keep.UnpackList(u, func(u *keep.Unpack, t *Try) {
-		t.Attempt.Unpack(u)
+		t.Unpack(u)
 		t.Minute, t.Prior = u.Number(), u.Number()
 		t.Wrong = keep.UnpackList(u, func(u *keep.Unpack, s *string) { *s = u.Text() })
 	})

@@ -5,12 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 )
 
 // handler is what happens when a tool is called.
@@ -136,7 +137,7 @@ func withNextTool(result map[string]any) map[string]any {
 	return result
 }
 
-var notInName = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
+var notInName = lazyregexp.New(`[^A-Za-z0-9._-]+`)
 
 // actorName is what a client calls itself, fit for a variable and a journal.
 func actorName(i *mcp.Implementation) string {

@@ -4,12 +4,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 )
 
 // kind is what an input may be. A kind has a schema, which clients see, and a check, which
@@ -55,10 +56,10 @@ var patterns = map[kind]string{
 	params: `^[A-Za-z_][A-Za-z0-9_]*=[0-9]+(,[A-Za-z_][A-Za-z0-9_]*=[0-9]+)*$`,
 }
 
-var compiled = func() map[kind]*regexp.Regexp {
-	m := map[kind]*regexp.Regexp{}
+var compiled = func() map[kind]*lazyregexp.Regexp {
+	m := map[kind]*lazyregexp.Regexp{}
 	for k, p := range patterns {
-		m[k] = regexp.MustCompile(p)
+		m[k] = lazyregexp.New(p)
 	}
 	return m
 }()

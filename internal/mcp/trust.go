@@ -3,10 +3,11 @@ package mcp
 import (
 	"encoding/json"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 )
 
 // What a command answers is taken apart here: numbers and truth values are pawl's own, and
@@ -179,4 +180,4 @@ func ownKey(key string) bool {
 	return shortKey.MatchString(key) || paramForm.MatchString(key) || longKeys[key]
 }
 
-var shortKey = regexp.MustCompile(`^[a-z][a-z0-9]{0,15}(_[a-z0-9]{1,12})?$`)
+var shortKey = lazyregexp.New(`^[a-z][a-z0-9]{0,15}(_[a-z0-9]{1,12})?$`)

@@ -1,10 +1,10 @@
 package mcp
 
 import (
-	"regexp"
 	"strings"
 	"sync"
 
+	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 	"github.com/goatnote-inc/pawl/internal/learn/gates"
 )
 
@@ -87,11 +87,11 @@ func set(list string) map[string]bool {
 
 var (
 	// A number, a time, a digest or an id has no room for a message.
-	form = regexp.MustCompile(`^(|-?[0-9]{1,24}(\.[0-9]{1,24})?(e[+-]?[0-9]{1,4})?|NaN|[+-]Inf|(sha256:)?[0-9a-f]{7,64}|[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]{8,18}(Z|[+-][0-9]{2}:[0-9]{2})|[0-9]{8}T[0-9]{6}Z-[0-9a-f]{6}|[0-9A-HJKMNP-TV-Z]{26}|sm_[0-9]{2,3}[af]?)$`)
+	form = lazyregexp.New(`^(|-?[0-9]{1,24}(\.[0-9]{1,24})?(e[+-]?[0-9]{1,4})?|NaN|[+-]Inf|(sha256:)?[0-9a-f]{7,64}|[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]{8,18}(Z|[+-][0-9]{2}:[0-9]{2})|[0-9]{8}T[0-9]{6}Z-[0-9a-f]{6}|[0-9A-HJKMNP-TV-Z]{26}|sm_[0-9]{2,3}[af]?)$`)
 	// A case: a short name, and parameters with their numbers.
-	caseForm = regexp.MustCompile(`^[a-z][a-z0-9]{0,15}([_-][a-z0-9]{1,12})?(/[A-Za-z]{1,6}[0-9]{1,9}(_[A-Za-z]{1,6}[0-9]{1,9}){0,7})?(/(candidate|base))?$`)
+	caseForm = lazyregexp.New(`^[a-z][a-z0-9]{0,15}([_-][a-z0-9]{1,12})?(/[A-Za-z]{1,6}[0-9]{1,9}(_[A-Za-z]{1,6}[0-9]{1,9}){0,7})?(/(candidate|base))?$`)
 	// A parameter of a suite, which is the name of a field where a point is told.
-	paramForm = regexp.MustCompile(`^[A-Z][A-Z0-9]{0,11}(_[A-Z0-9]{1,8})?$`)
+	paramForm = lazyregexp.New(`^[A-Z][A-Z0-9]{0,11}(_[A-Z0-9]{1,8})?$`)
 )
 
 // caseKeys are fields that name a case, or a benchmark.

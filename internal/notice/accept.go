@@ -1,12 +1,12 @@
 package notice
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/goatnote-inc/pawl/internal/forge"
+	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 	"github.com/goatnote-inc/pawl/internal/report"
 )
 
@@ -21,7 +21,7 @@ type Acceptance struct {
 
 // acceptShape is the line of a comment that accepts: the start of the head's SHA, and a
 // reason.
-var acceptShape = regexp.MustCompile(`^/pawl accept ([0-9a-f]{7,64}) +(\S.*)$`)
+var acceptShape = lazyregexp.New(`^/pawl accept ([0-9a-f]{7,64}) +(\S.*)$`)
 
 // AcceptLine is what somebody pastes to accept a head.
 func AcceptLine(sha string) string { return "/pawl accept " + short(sha) + " REASON" }

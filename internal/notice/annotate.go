@@ -2,16 +2,16 @@ package notice
 
 import (
 	"path"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/goatnote-inc/pawl/internal/forge"
+	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 	"github.com/goatnote-inc/pawl/internal/report"
 )
 
 // diagnostic is how a build's error begins, as pawl shows it: "kernels/sum.cu:12:3: text".
-var diagnostic = regexp.MustCompile(`^((?:\.\./)*[A-Za-z0-9_][A-Za-z0-9_./+-]*\.[A-Za-z0-9]+):([0-9]{1,6})(?::[0-9]+)?: (.+)$`)
+var diagnostic = lazyregexp.New(`^((?:\.\./)*[A-Za-z0-9_][A-Za-z0-9_./+-]*\.[A-Za-z0-9]+):([0-9]{1,6})(?::[0-9]+)?: (.+)$`)
 
 // annotationsShown is how many remarks a check carries: a forge takes fifty at once.
 const annotationsShown = 20

@@ -3,10 +3,10 @@ package preflight
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/goatnote-inc/pawl/internal/build/cuda"
+	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 )
 
 // Unresolved is a symbol that a linker, or a loader, looked for in vain.
@@ -17,14 +17,14 @@ type Unresolved struct {
 
 // linkErrors are the ways in which linkers say it.
 var linkErrors = []struct {
-	*regexp.Regexp
+	*lazyregexp.Regexp
 	device bool
 }{
-	{regexp.MustCompile("undefined reference to [`']([^`\n]+?)'(?: follows)?\\s*$"), false},
-	{regexp.MustCompile(`ld(?:\.lld|64\.lld)?: error: undefined symbol: (.+?)\s*$`), false},
-	{regexp.MustCompile(`undefined symbol: (\S+)(?:\s+\(.*\))?\s*$`), false},
-	{regexp.MustCompile(`^nvlink error\s*: Undefined reference to '([^']+)'`), true},
-	{regexp.MustCompile(`^ptxas fatal\s*: Unresolved extern function '([^']+)'`), true},
+	{lazyregexp.New("undefined reference to [`']([^`\n]+?)'(?: follows)?\\s*$"), false},
+	{lazyregexp.New(`ld(?:\.lld|64\.lld)?: error: undefined symbol: (.+?)\s*$`), false},
+	{lazyregexp.New(`undefined symbol: (\S+)(?:\s+\(.*\))?\s*$`), false},
+	{lazyregexp.New(`^nvlink error\s*: Undefined reference to '([^']+)'`), true},
+	{lazyregexp.New(`^ptxas fatal\s*: Unresolved extern function '([^']+)'`), true},
 }
 
 const (
@@ -112,18 +112,18 @@ func instantiation(name string) string {
 
 // libraries are where well-known names live.
 var libraries = []struct {
-	*regexp.Regexp
+	*lazyregexp.Regexp
 	fix string
 }{
-	{regexp.MustCompile(`^(at|c10|torch)::`), "link PyTorch's libraries, of the version the extension was compiled for; if they are linked, the C++ ABI differs: " +
+	{lazyregexp.New(`^(at|c10|torch)::`), "link PyTorch's libraries, of the version the extension was compiled for; if they are linked, the C++ ABI differs: " +
 		"compile with the -D_GLIBCXX_USE_CXX11_ABI that torch.compiled_with_cxx11_abi() tells"},
-	{regexp.MustCompile(`^cublasLt`), "link -lcublasLt"},
-	{regexp.MustCompile(`^cublas`), "link -lcublas"},
-	{regexp.MustCompile(`^cudnn`), "link -lcudnn"},
-	{regexp.MustCompile(`^nvml`), "link -lnvidia-ml"},
-	{regexp.MustCompile(`^(__)?cuda[A-Z]`), "link the CUDA runtime: -lcudart, or let nvcc link"},
-	{regexp.MustCompile(`^cu[A-Z]`), "link the CUDA driver: -lcuda"},
-	{regexp.MustCompile(`^cl[A-Z]`), "link -lOpenCL"},
-	{regexp.MustCompile(`^(sin|cos|exp|log|pow|sqrt|tanh|erf|fma|floor|ceil)[fl]?$`), "link -lm, behind the files that use it"},
-	{regexp.MustCompile(`^pthread_`), "compile and link with -pthread"},
+	{lazyregexp.New(`^cublasLt`), "link -lcublasLt"},
+	{lazyregexp.New(`^cublas`), "link -lcublas"},
+	{lazyregexp.New(`^cudnn`), "link -lcudnn"},
+	{lazyregexp.New(`^nvml`), "link -lnvidia-ml"},
+	{lazyregexp.New(`^(__)?cuda[A-Z]`), "link the CUDA runtime: -lcudart, or let nvcc link"},
+	{lazyregexp.New(`^cu[A-Z]`), "link the CUDA driver: -lcuda"},
+	{lazyregexp.New(`^cl[A-Z]`), "link -lOpenCL"},
+	{lazyregexp.New(`^(sin|cos|exp|log|pow|sqrt|tanh|erf|fma|floor|ceil)[fl]?$`), "link -lm, behind the files that use it"},
+	{lazyregexp.New(`^pthread_`), "compile and link with -pthread"},
 }

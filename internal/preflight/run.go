@@ -9,7 +9,6 @@ import (
 	"maps"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -17,6 +16,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/build"
 	"github.com/goatnote-inc/pawl/internal/build/codeid"
 	"github.com/goatnote-inc/pawl/internal/build/cuda"
+	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 	"github.com/goatnote-inc/pawl/internal/suite"
 	"github.com/goatnote-inc/pawl/internal/tensor"
 	"github.com/goatnote-inc/pawl/measure"
@@ -262,7 +262,7 @@ func (l *look) buildFailed(ctx context.Context, log string, err error) error {
 	return nil
 }
 
-var archWord = regexp.MustCompile(`\b(?:sm|compute)_[0-9]+`)
+var archWord = lazyregexp.New(`\b(?:sm|compute)_[0-9]+`)
 
 // archIn is the architecture that a command names, if it is one: without -v the
 // assembler does not say for which it failed.

@@ -1,9 +1,10 @@
 package preflight
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 )
 
 // Sanitized is what compute-sanitizer said.
@@ -25,11 +26,11 @@ type Finding struct {
 var SanitizerTools = []string{"memcheck", "racecheck", "initcheck"}
 
 var (
-	summaryLine  = regexp.MustCompile(`^========= ERROR SUMMARY: (\d+) errors?\b`)
-	raceLine     = regexp.MustCompile(`^========= RACECHECK SUMMARY: (\d+) hazards? displayed \((\d+) errors?, (\d+) warnings?\)`)
-	findingLine  = regexp.MustCompile(`^========= (Invalid |Uninitialized |Misaligned |Error: Race reported|Error: .*[Hh]azard|Potential .* hazard|Warp illegal|Illegal |Malloc/Free error|Barrier error|Program hit )(.*)$`)
-	detailLine   = regexp.MustCompile(`^=========\s{2,}(at .*|by thread .*|and .* access at .*)$`)
-	cannotLine   = regexp.MustCompile(`(Unable to find injection library.*|Target application doesn't exist.*|No supported GPUs? (?:was |were )?(?:detected|found).*|.*not supported on this (?:device|GPU|system).*|.*[Ii]nsufficient driver.*|.*CUDA driver version is insufficient.*)`)
+	summaryLine  = lazyregexp.New(`^========= ERROR SUMMARY: (\d+) errors?\b`)
+	raceLine     = lazyregexp.New(`^========= RACECHECK SUMMARY: (\d+) hazards? displayed \((\d+) errors?, (\d+) warnings?\)`)
+	findingLine  = lazyregexp.New(`^========= (Invalid |Uninitialized |Misaligned |Error: Race reported|Error: .*[Hh]azard|Potential .* hazard|Warp illegal|Illegal |Malloc/Free error|Barrier error|Program hit )(.*)$`)
+	detailLine   = lazyregexp.New(`^=========\s{2,}(at .*|by thread .*|and .* access at .*)$`)
+	cannotLine   = lazyregexp.New(`(Unable to find injection library.*|Target application doesn't exist.*|No supported GPUs? (?:was |were )?(?:detected|found).*|.*not supported on this (?:device|GPU|system).*|.*[Ii]nsufficient driver.*|.*CUDA driver version is insufficient.*)`)
 	mostFindings = 20
 )
 

@@ -5,8 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"strings"
+
+	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 )
 
 // ReadText reads the pages that ncu prints for people: details or raw, of every
@@ -69,9 +70,9 @@ type textPage struct {
 }
 
 var (
-	processLine = regexp.MustCompile(`^\[(\d+)\] (.*)@(\S+)$`)
-	ruleLine    = regexp.MustCompile(`^ {4,}(OPT|WRN|INF|ERR|OK) {2,}(\S.*)$`)
-	speedup     = regexp.MustCompile(`^Est\. (Local )?Speedup: ([0-9.]+)%$`)
+	processLine = lazyregexp.New(`^\[(\d+)\] (.*)@(\S+)$`)
+	ruleLine    = lazyregexp.New(`^ {4,}(OPT|WRN|INF|ERR|OK) {2,}(\S.*)$`)
+	speedup     = lazyregexp.New(`^Est\. (Local )?Speedup: ([0-9.]+)%$`)
 )
 
 func (t *textPage) line(s string) error {

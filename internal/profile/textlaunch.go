@@ -1,9 +1,10 @@
 package profile
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 )
 
 // The line that names a launch ends in parts that releases choose differently:
@@ -13,11 +14,11 @@ import (
 //	kernel(float *) (64, 32, 1)x(256, 1, 1), Context 1, Stream 7, Device 0, CC 8.9
 //	kernel(float *) (64, 32, 1)x(256, 1, 1), Device 0, CC 8.9, Invocations 1
 var (
-	launchPart = regexp.MustCompile(`^(Context|Stream|Device|CC|Invocations|Block Size|Grid Size) (\S+)$`)
-	countPart  = regexp.MustCompile(`^(\d+) invocations?$`)
-	timePart   = regexp.MustCompile(`^\d{4}-\w{3}-\d{2} \d{2}:\d{2}:\d{2}$`)
-	shapePart  = regexp.MustCompile(`^(.*) (\(\d+, \d+, \d+\))x(\(\d+, \d+, \d+\))$`)
-	devicePart = regexp.MustCompile(`^Device (\d+)$`)
+	launchPart = lazyregexp.New(`^(Context|Stream|Device|CC|Invocations|Block Size|Grid Size) (\S+)$`)
+	countPart  = lazyregexp.New(`^(\d+) invocations?$`)
+	timePart   = lazyregexp.New(`^\d{4}-\w{3}-\d{2} \d{2}:\d{2}:\d{2}$`)
+	shapePart  = lazyregexp.New(`^(.*) (\(\d+, \d+, \d+\))x(\(\d+, \d+, \d+\))$`)
+	devicePart = lazyregexp.New(`^Device (\d+)$`)
 )
 
 // launch reads such a line, and tells whether it is one.

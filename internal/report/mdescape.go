@@ -1,9 +1,10 @@
 package report
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 )
 
 // escape keeps text from becoming markup: no links, mentions, HTML, formulas or
@@ -38,10 +39,10 @@ func escape(s string) string {
 }
 
 // issueWord is another way to write #1.
-var issueWord = regexp.MustCompile(`\b([Gg][Hh])-\b`)
+var issueWord = lazyregexp.New(`\b([Gg][Hh])-\b`)
 
 // hexWord is what a forge takes for a commit where it has one of that name.
-var hexWord = regexp.MustCompile(`\b[0-9a-f]{7,40}\b`)
+var hexWord = lazyregexp.New(`\b[0-9a-f]{7,40}\b`)
 
 // splitCommit keeps a word from being a commit. Words of digits alone are numbers, as far
 // as anybody can tell, up to the length that only a commit has.

@@ -3,15 +3,16 @@ package scout
 import (
 	"io/fs"
 	"path"
-	"regexp"
 	"strings"
+
+	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 )
 
 var (
-	cmakeComment = regexp.MustCompile(`#[^\n]*`)
-	cmakeCommand = regexp.MustCompile(`(?is)\b(add_executable|cuda_add_executable|set|project)\s*\(([^)]*)\)`)
-	cmakeTarget  = regexp.MustCompile(`^[A-Za-z0-9_.+][A-Za-z0-9_.+-]*$`)
-	binaryFolder = regexp.MustCompile(`^"?\$\{(?:CMAKE|PROJECT)_BINARY_DIR\}/([A-Za-z0-9_./-]+)"?$`)
+	cmakeComment = lazyregexp.New(`#[^\n]*`)
+	cmakeCommand = lazyregexp.New(`(?is)\b(add_executable|cuda_add_executable|set|project)\s*\(([^)]*)\)`)
+	cmakeTarget  = lazyregexp.New(`^[A-Za-z0-9_.+][A-Za-z0-9_.+-]*$`)
+	binaryFolder = lazyregexp.New(`^"?\$\{(?:CMAKE|PROJECT)_BINARY_DIR\}/([A-Za-z0-9_./-]+)"?$`)
 )
 
 // cmakeProgram is one add_executable.

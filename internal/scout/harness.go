@@ -2,10 +2,10 @@ package scout
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 	"github.com/goatnote-inc/pawl/internal/suite"
 )
 
@@ -20,10 +20,10 @@ const maxSightings = 50
 
 var (
 	includesPawl = include(sdkHeader)
-	callsPawl    = regexp.MustCompile(`\bpawl_main\s*\(`)
-	importsPawl  = regexp.MustCompile(`(?m)^[ \t]*(?:import|from)[ \t]+pawl_harness\b`)
-	callsMain    = regexp.MustCompile(`\bmain\s*\(\s*\)`)
-	buildsModule = regexp.MustCompile(`\b(?:CUDAExtension|CppExtension|ext_modules)\b`)
+	callsPawl    = lazyregexp.New(`\bpawl_main\s*\(`)
+	importsPawl  = lazyregexp.New(`(?m)^[ \t]*(?:import|from)[ \t]+pawl_harness\b`)
+	callsMain    = lazyregexp.New(`\bmain\s*\(\s*\)`)
+	buildsModule = lazyregexp.New(`\b(?:CUDAExtension|CppExtension|ext_modules)\b`)
 )
 
 // harnesses are the programs that speak the protocol.

@@ -2,10 +2,10 @@ package scout
 
 import (
 	"embed"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 	"github.com/goatnote-inc/pawl/internal/suite"
 	"github.com/goatnote-inc/pawl/sdk"
 )
@@ -19,7 +19,7 @@ var skeletons embed.FS
 type kernelKind struct {
 	what     string
 	exts     []string
-	pattern  *regexp.Regexp
+	pattern  *lazyregexp.Regexp
 	says     string // of a file that matches
 	skeleton string
 	ext      string // of the harness to be written
@@ -31,13 +31,13 @@ var kernelKinds = []kernelKind{
 	{
 		"a PyTorch extension",
 		[]string{".py"},
-		regexp.MustCompile(`\b(?:CUDAExtension|CppExtension|torch\.utils\.cpp_extension)\b`),
+		lazyregexp.New(`\b(?:CUDAExtension|CppExtension|torch\.utils\.cpp_extension)\b`),
 		"builds a PyTorch extension", "harness.py", ".py", false,
 	},
-	{"Triton kernels", []string{".py"}, regexp.MustCompile(`(?m)^[ \t]*@triton\.jit\b`), "has a Triton kernel", "harness.py", ".py", false},
-	{"CUDA kernels", []string{".cu"}, regexp.MustCompile(`\b__global__\b`), "has a CUDA kernel", "harness.cu", ".cu", false},
-	{"OpenCL kernels", []string{".cl"}, regexp.MustCompile(`\b(?:__)?kernel\s+void\b`), "has an OpenCL kernel", "opencl.c", ".c", false},
-	{"C code", []string{".c"}, regexp.MustCompile(`(?m)^[A-Za-z_][^;{}#\n]*\)\s*\{`), "has a function", "harness.c", ".c", true},
+	{"Triton kernels", []string{".py"}, lazyregexp.New(`(?m)^[ \t]*@triton\.jit\b`), "has a Triton kernel", "harness.py", ".py", false},
+	{"CUDA kernels", []string{".cu"}, lazyregexp.New(`\b__global__\b`), "has a CUDA kernel", "harness.cu", ".cu", false},
+	{"OpenCL kernels", []string{".cl"}, lazyregexp.New(`\b(?:__)?kernel\s+void\b`), "has an OpenCL kernel", "opencl.c", ".c", false},
+	{"C code", []string{".c"}, lazyregexp.New(`(?m)^[A-Za-z_][^;{}#\n]*\)\s*\{`), "has a function", "harness.c", ".c", true},
 }
 
 // kernels are what could be measured if there were a harness for it.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 
+	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 	"github.com/goatnote-inc/pawl/measure"
 )
 
@@ -39,19 +40,19 @@ func (f file) language() (language, bool) {
 }
 
 // include matches a line that includes one of these headers; dots are taken for dots.
-func include(header string) *regexp.Regexp {
-	return regexp.MustCompile(`(?m)^[ \t]*#[ \t]*include[ \t]*["<](?:[^">\n]*/)?` + regexp.QuoteMeta(header) + `[">]`)
+func include(header string) *lazyregexp.Regexp {
+	return lazyregexp.New(`(?m)^[ \t]*#[ \t]*include[ \t]*["<](?:[^">\n]*/)?` + regexp.QuoteMeta(header) + `[">]`)
 }
 
 var (
-	opencl        = regexp.MustCompile(`\bPAWL_OPENCL\b|\bpawl_queue\s*\(|\bCL/cl\.h\b`)
-	definesOpenCL = regexp.MustCompile(`(?m)^[ \t]*#[ \t]*define[ \t]+PAWL_OPENCL\b`)
-	hasMain       = regexp.MustCompile(`\bmain\s*\(`)
-	openMP        = regexp.MustCompile(`(?m)^[ \t]*#[ \t]*pragma[ \t]+omp\b|-fopenmp\b`)
-	threads       = regexp.MustCompile(`\bstd::(?:jthread|thread|async|execution)\b|\bpthread_create\b|\btbb::`)
-	onDevice      = regexp.MustCompile(`\bcuda_runtime\b|<cuda\.h>|\bhip_runtime\b|<<<|\bcu(?:Module|Library)Load|\bcuLaunchKernel\b`)
-	loadsCode     = regexp.MustCompile(`\b(?:dlopen|cu(?:da)?(?:Module|Library)Load\w*|hipModuleLoad\w*)\s*\(`)
-	pythonThreads = regexp.MustCompile(`(?m)^\s*(?:import|from)\s+(torch|triton|numpy|cupy|jax|numba|tensorflow)\b`)
+	opencl        = lazyregexp.New(`\bPAWL_OPENCL\b|\bpawl_queue\s*\(|\bCL/cl\.h\b`)
+	definesOpenCL = lazyregexp.New(`(?m)^[ \t]*#[ \t]*define[ \t]+PAWL_OPENCL\b`)
+	hasMain       = lazyregexp.New(`\bmain\s*\(`)
+	openMP        = lazyregexp.New(`(?m)^[ \t]*#[ \t]*pragma[ \t]+omp\b|-fopenmp\b`)
+	threads       = lazyregexp.New(`\bstd::(?:jthread|thread|async|execution)\b|\bpthread_create\b|\btbb::`)
+	onDevice      = lazyregexp.New(`\bcuda_runtime\b|<cuda\.h>|\bhip_runtime\b|<<<|\bcu(?:Module|Library)Load|\bcuLaunchKernel\b`)
+	loadsCode     = lazyregexp.New(`\b(?:dlopen|cu(?:da)?(?:Module|Library)Load\w*|hipModuleLoad\w*)\s*\(`)
+	pythonThreads = lazyregexp.New(`(?m)^\s*(?:import|from)\s+(torch|triton|numpy|cupy|jax|numba|tensorflow)\b`)
 )
 
 // timer chooses the clock for a harness on the host. CPU time does not count the
@@ -62,7 +63,7 @@ func (t *tree) timer(f file, l language) (measure.Timer, []Evidence) {
 		return "", nil
 	}
 	for _, other := range t.beside(f.dir()) {
-		for _, p := range []*regexp.Regexp{openMP, threads} {
+		for _, p := range []*lazyregexp.Regexp{openMP, threads} {
 			if n := line(other.text, p); n > 0 {
 				return measure.TimerWall, []Evidence{{other.path, n, "uses threads: measured with the wall clock"}}
 			}

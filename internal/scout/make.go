@@ -2,9 +2,10 @@ package scout
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 )
 
 // makeRule is one rule of a Makefile, as written.
@@ -30,7 +31,7 @@ type makefile struct {
 }
 
 var (
-	makeAssign = regexp.MustCompile(`^(?:export\s+|override\s+)*([A-Za-z_][A-Za-z0-9_.-]*)\s*(\?|::?:?|\+|!)?=\s*(.*)$`)
+	makeAssign = lazyregexp.New(`^(?:export\s+|override\s+)*([A-Za-z_][A-Za-z0-9_.-]*)\s*(\?|::?:?|\+|!)?=\s*(.*)$`)
 	makeNames  = []string{"GNUmakefile", "makefile", "Makefile"}
 )
 

@@ -2,12 +2,13 @@ package scout
 
 import (
 	"path"
-	"regexp"
 	"strings"
+
+	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 )
 
 // ninjaBuild matches "build out: rule in in".
-var ninjaBuild = regexp.MustCompile(`(?m)^build[ \t]+([^:|\n]+?)[ \t]*:[ \t]*\S+[ \t]+([^\n]+)$`)
+var ninjaBuild = lazyregexp.New(`(?m)^build[ \t]+([^:|\n]+?)[ \t]*:[ \t]*\S+[ \t]+([^\n]+)$`)
 
 // fromNinja finds the program that a build.ninja makes from a source.
 func (t *tree) fromNinja(dir string, f file) (recipe, bool) {

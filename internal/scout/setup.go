@@ -8,11 +8,11 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/goatnote-inc/pawl/internal/harness"
+	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 	"github.com/goatnote-inc/pawl/internal/suite"
 )
 
@@ -108,7 +108,7 @@ func (s Setup) writeFirst(w *writer, x Sighting) error {
 }
 
 // noProgram is how make and shells say that a program is not installed.
-var noProgram = regexp.MustCompile(`(?m)^\s*make(?:\[\d+\])?: \S+: No such file or directory$|: (?:command )?not found$`)
+var noProgram = lazyregexp.New(`(?m)^\s*make(?:\[\d+\])?: \S+: No such file or directory$|: (?:command )?not found$`)
 
 // try builds and asks. Where the SDK's file is what is missing it is put beside the
 // source, which is where both compilers and Python look first, and all is tried again.

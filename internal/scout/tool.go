@@ -3,10 +3,10 @@ package scout
 import (
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 	"github.com/goatnote-inc/pawl/internal/suite"
 )
 
@@ -19,7 +19,7 @@ func (t *tree) tools() []Sighting {
 // compiledTool is a benchmark library for C++ or CUDA.
 type compiledTool struct {
 	name, format string
-	include      *regexp.Regexp
+	include      *lazyregexp.Regexp
 	libs         string
 	flags        string // the result file follows
 }
@@ -64,8 +64,8 @@ func (t *tree) compiledTools() []Sighting {
 }
 
 var (
-	usesCriterion = regexp.MustCompile(`(?m)^[ \t]*criterion[ \t]*=|^[ \t]*\[(?:dev-)?dependencies\.criterion\]`)
-	workspace     = regexp.MustCompile(`(?m)^[ \t]*\[workspace\]`)
+	usesCriterion = lazyregexp.New(`(?m)^[ \t]*criterion[ \t]*=|^[ \t]*\[(?:dev-)?dependencies\.criterion\]`)
+	workspace     = lazyregexp.New(`(?m)^[ \t]*\[workspace\]`)
 )
 
 // criterion is one sighting a crate, or one for a whole workspace.
@@ -95,7 +95,7 @@ func (t *tree) criterion() []Sighting {
 	return list
 }
 
-var goBenchmark = regexp.MustCompile(`(?m)^func (Benchmark(?:[^a-z(\s][^(\s]*)?)\(\w+ \*testing\.B\)`)
+var goBenchmark = lazyregexp.New(`(?m)^func (Benchmark(?:[^a-z(\s][^(\s]*)?)\(\w+ \*testing\.B\)`)
 
 // goBenchmarks is one sighting a module.
 func (t *tree) goBenchmarks() []Sighting {
@@ -151,8 +151,8 @@ func goSighting(module string, files []file) Sighting {
 }
 
 var (
-	pytestFixture = regexp.MustCompile(`(?m)^[ \t]*(?:async[ \t]+)?def (test_\w+)\([^)]*\bbenchmark\b`)
-	pytestCall    = regexp.MustCompile(`(?m)(?:^|[\s(=])benchmark(?:\.pedantic)?\(`) // a parameter of this name alone may be anything
+	pytestFixture = lazyregexp.New(`(?m)^[ \t]*(?:async[ \t]+)?def (test_\w+)\([^)]*\bbenchmark\b`)
+	pytestCall    = lazyregexp.New(`(?m)(?:^|[\s(=])benchmark(?:\.pedantic)?\(`) // a parameter of this name alone may be anything
 )
 
 // pytest is one sighting for all tests that take the benchmark fixture.

@@ -6,9 +6,10 @@ import (
 	"io"
 	"io/fs"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 )
 
 // The bounds of looking: a repository may be of any size, or made to trouble us.
@@ -99,7 +100,7 @@ func (t *tree) foreign(dir string, list []fs.DirEntry) bool {
 }
 
 // safeName are the paths that mean the same with and without a shell.
-var safeName = regexp.MustCompile(`^[A-Za-z0-9_.+@][A-Za-z0-9_.+@,=-]*(/[A-Za-z0-9_.+@][A-Za-z0-9_.+@,=-]*)*$`)
+var safeName = lazyregexp.New(`^[A-Za-z0-9_.+@][A-Za-z0-9_.+@,=-]*(/[A-Za-z0-9_.+@][A-Za-z0-9_.+@,=-]*)*$`)
 
 // skipped are folders whose content was made by a tool or by somebody else.
 func skipped(name string) bool {
@@ -175,7 +176,7 @@ func upward(dir string) []string {
 }
 
 // line is the number of the line in which a pattern first matches, 0 without.
-func line(text string, pattern *regexp.Regexp) int {
+func line(text string, pattern *lazyregexp.Regexp) int {
 	at := pattern.FindStringIndex(text)
 	if at == nil {
 		return 0

@@ -6,11 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"regexp"
 	"strconv"
 	"time"
 
 	"github.com/goatnote-inc/pawl/client"
+	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 	"github.com/goatnote-inc/pawl/internal/report"
 	"github.com/goatnote-inc/pawl/internal/store"
 )
@@ -26,7 +26,7 @@ const (
 	streamFor = 10 * time.Minute
 )
 
-var liveName = regexp.MustCompile(`^[0-7][0-9A-HJKMNP-TV-Z]{25}$`)
+var liveName = lazyregexp.New(`^[0-7][0-9A-HJKMNP-TV-Z]{25}$`)
 
 func nameOf(r *http.Request) (string, error) {
 	name := r.PathValue("run")

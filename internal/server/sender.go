@@ -4,13 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/goatnote-inc/pawl/client"
 	"github.com/goatnote-inc/pawl/internal/identity"
+	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 	"github.com/goatnote-inc/pawl/internal/store"
 )
 
@@ -108,7 +108,7 @@ func discreet(e *identity.RefusedError) error {
 	}
 }
 
-var pullRef = regexp.MustCompile(`^refs/pull/([1-9][0-9]{0,8})/merge$`)
+var pullRef = lazyregexp.New(`^refs/pull/([1-9][0-9]{0,8})/merge$`)
 
 // lane is where a report may go, by the rights of its sender and not by its own word.
 // Where the forge says of which branch and pull request a job is, the report's own claim

@@ -6,12 +6,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/goatnote-inc/pawl/internal/build"
+	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 	"github.com/goatnote-inc/pawl/measure"
 )
 
@@ -102,7 +102,7 @@ func (l *look) sandbox(ctx context.Context) {
 // the name under which pip has them.
 var modules = map[string]string{"torch": "torch", "numpy": "numpy", "scipy": "scipy", "triton": "triton", "cupy": "cupy-cuda12x", "jax": "jax"}
 
-var importLine = regexp.MustCompile(`(?m)^\s*(?:from\s+([A-Za-z_]\w*)|import\s+([^#\n]+))`)
+var importLine = lazyregexp.New(`(?m)^\s*(?:from\s+([A-Za-z_]\w*)|import\s+([^#\n]+))`)
 
 // python looks for the modules that the suite's scripts import.
 func (l *look) python(ctx context.Context) {
@@ -153,7 +153,7 @@ func imported(script string) []string {
 // pythonName is that of an interpreter on the search path. It is asked for modules
 // and becomes part of a command, so it is nothing else: not a file of the suite's
 // folder, nor a word with a meaning for the shell.
-var pythonName = regexp.MustCompile(`^python[0-9.]*$`)
+var pythonName = lazyregexp.New(`^python[0-9.]*$`)
 
 // interpreter is the Python of a command line; empty where there is none.
 func interpreter(line string) string {

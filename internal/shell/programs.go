@@ -1,9 +1,10 @@
 package shell
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 )
 
 // Programs names the programs that a command line for sh needs, as far as
@@ -65,9 +66,9 @@ func programOf(words []string) string {
 const unknowable = "$`*?~"
 
 var (
-	comment = regexp.MustCompile(`(?m)(^|[ \t;])#.*$`)
+	comment = lazyregexp.New(`(?m)(^|[ \t;])#.*$`)
 	// token is a piece of a command line: space, an operator, quoted text, or a part of a word.
-	token = regexp.MustCompile(`(?s)\\\n|[ \t]+|&&|\|\||<<|>>|[<>]&|[\n;&|()<>]|'[^']*'|"[^"\\]*"|[^ \t\n;&|()<>'"\\]+|.`)
+	token = lazyregexp.New(`(?s)\\\n|[ \t]+|&&|\|\||<<|>>|[<>]&|[\n;&|()<>]|'[^']*'|"[^"\\]*"|[^ \t\n;&|()<>'"\\]+|.`)
 )
 
 // splitCommand splits a line into simple commands and their words. It is not plain

@@ -3,11 +3,12 @@ package suite
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 )
 
 // Build says how an implementation is built. Without a command or a recipe it is not.
@@ -181,7 +182,7 @@ type archName text
 
 const archPattern = `^(auto|sm_[0-9]{2,3}[af]?)$`
 
-var archSpelling = regexp.MustCompile(archPattern)
+var archSpelling = lazyregexp.New(archPattern)
 
 func (a *archName) read(d *decoder, n *node, f field) {
 	if !n.isText() || !archSpelling.MatchString(n.text) {
@@ -207,7 +208,7 @@ type size struct {
 
 const sizePattern = `^[0-9]+(\.[0-9]+)?\s?(MB|GB|MiB|GiB)$`
 
-var sizeSpelling = regexp.MustCompile(sizePattern)
+var sizeSpelling = lazyregexp.New(sizePattern)
 
 func (s *size) read(d *decoder, n *node, f field) {
 	if n.isNumber() {

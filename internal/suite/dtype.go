@@ -1,9 +1,9 @@
 package suite
 
 import (
-	"regexp"
 	"slices"
 
+	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 	"github.com/goatnote-inc/pawl/internal/suite/expr"
 	"github.com/goatnote-inc/pawl/internal/tensor"
 )
@@ -38,7 +38,7 @@ type elementType struct {
 
 const elementPattern = `^[A-Za-z_][A-Za-z0-9_]{0,63}$`
 
-var elementSpelling = regexp.MustCompile(elementPattern)
+var elementSpelling = lazyregexp.New(elementPattern)
 
 func (t *elementType) read(d *decoder, n *node, f field) {
 	if !n.isText() || !elementSpelling.MatchString(n.text) {

@@ -8,12 +8,13 @@ import (
 	"io"
 	"maps"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 )
 
 // ErrByHand is wrapped where a file is written in a form that is better edited by people.
@@ -115,7 +116,7 @@ func plainYAML(v any) any {
 }
 
 // word is a text that needs no quotes anywhere.
-var word = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var word = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // spelledYAML writes a value so that it can stand in any place.
 func spelledYAML(v any) string {

@@ -3,11 +3,11 @@ package suite
 import (
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 	"github.com/goatnote-inc/pawl/measure"
 )
 
@@ -126,7 +126,7 @@ type date struct {
 
 const datePattern = `^[0-9]{4}-[0-9]{2}-[0-9]{2}$`
 
-var dateSpelling = regexp.MustCompile(datePattern)
+var dateSpelling = lazyregexp.New(datePattern)
 
 func (t *date) read(d *decoder, n *node, f field) {
 	day, err := time.Parse(time.DateOnly, n.text)

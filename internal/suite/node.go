@@ -6,13 +6,14 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 )
 
 // Limits on one file: far beyond any real suite, low enough that no file can
@@ -174,9 +175,9 @@ func readYAML(name string, data []byte, p *problems) *node {
 // How the YAML parser words its complaints. Those of its grammar name the line
 // before the right one, those of its scanner the right one.
 var (
-	yamlLine           = regexp.MustCompile(`^yaml: (?:line (\d+): )?(?s:(.*))$`)
-	yamlCountsFromZero = regexp.MustCompile(`^did not find expected (<|node content|'-' indicator|key|',' or )`)
-	yamlUnknownAnchor  = regexp.MustCompile(`^unknown anchor '(.+)' referenced$`)
+	yamlLine           = lazyregexp.New(`^yaml: (?:line (\d+): )?(?s:(.*))$`)
+	yamlCountsFromZero = lazyregexp.New(`^did not find expected (<|node content|'-' indicator|key|',' or )`)
+	yamlUnknownAnchor  = lazyregexp.New(`^unknown anchor '(.+)' referenced$`)
 )
 
 // find is the first place of a text, or the start.

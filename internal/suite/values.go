@@ -3,7 +3,6 @@ package suite
 import (
 	"fmt"
 	"math"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -11,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 	"github.com/goatnote-inc/pawl/internal/suite/expr"
 )
 
@@ -126,7 +126,7 @@ type duration struct {
 
 const durationPattern = `^([0-9]+(\.[0-9]+)?(ns|us|ms|s|m|h))+$`
 
-var durationSpelling = regexp.MustCompile(durationPattern)
+var durationSpelling = lazyregexp.New(durationPattern)
 
 func (t *duration) read(d *decoder, n *node, f field) {
 	if n.isNumber() {
@@ -157,7 +157,7 @@ type clocks struct {
 
 const clocksPattern = `^(free|base|max|[1-9][0-9]{0,4}MHz)$`
 
-var clocksSpelling = regexp.MustCompile(clocksPattern)
+var clocksSpelling = lazyregexp.New(clocksPattern)
 
 func (c *clocks) read(d *decoder, n *node, f field) {
 	hint := ""
@@ -188,7 +188,7 @@ type share struct {
 
 const sharePattern = `^[0-9]+(\.[0-9]+)?\s?%$`
 
-var shareSpelling = regexp.MustCompile(sharePattern)
+var shareSpelling = lazyregexp.New(sharePattern)
 
 func (s *share) read(d *decoder, n *node, f field) {
 	value := n.num

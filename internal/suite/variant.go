@@ -2,10 +2,11 @@ package suite
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 )
 
 // Variant is one build and one harness of an implementation, with ${} expanded, and
@@ -40,10 +41,10 @@ func (s *Suite) Variants() []Variant {
 const maxVariants = 1000
 
 // place is a ${NAME} in a command; $${NAME} is how one is kept for the shell.
-var place = regexp.MustCompile(`\$?\$\{([^}]*)\}`)
+var place = lazyregexp.New(`\$?\$\{([^}]*)\}`)
 
 // safe are the values that mean the same with and without a shell.
-var safe = regexp.MustCompile(`^[A-Za-z0-9_.,:=+@%/-]*$`)
+var safe = lazyregexp.New(`^[A-Za-z0-9_.,:=+@%/-]*$`)
 
 // fill replaces the places of a text by the values of parameters; without
 // parameters it leaves the text alone.

@@ -2,10 +2,10 @@ package suite
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 	"github.com/goatnote-inc/pawl/internal/suite/expr"
 	"github.com/goatnote-inc/pawl/measure"
 )
@@ -84,7 +84,7 @@ type (
 // rule says which names are good.
 type rule struct {
 	what     string // the thing that has the name
-	pattern  *regexp.Regexp
+	pattern  *lazyregexp.Regexp
 	says     string   // the pattern in words
 	reserved []string // good by the pattern, and still taken
 	because  string
@@ -93,12 +93,12 @@ type rule struct {
 var (
 	metricRule = rule{
 		what:    "metric",
-		pattern: regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_./-]{0,63}$`),
+		pattern: lazyregexp.New(`^[A-Za-z][A-Za-z0-9_./-]{0,63}$`),
 		says:    "letters, digits and _./-, at most 64, beginning with a letter",
 	}
 	implementationRule = rule{
 		what:     "implementation",
-		pattern:  regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.+-]{0,63}$`),
+		pattern:  lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9_.+-]{0,63}$`),
 		says:     "letters, digits and _.+-, at most 64, beginning with a letter or digit",
 		reserved: []string{Candidate, Base},
 		because:  "it is always measured, with the build and harness of the suite",
@@ -107,21 +107,21 @@ var (
 	// prints on one line is good.
 	benchmarkRule = rule{
 		what:     "benchmark",
-		pattern:  regexp.MustCompile(`^[^\s\p{C}]([^\p{C}]{0,198}[^\s\p{C}])?$`),
+		pattern:  lazyregexp.New(`^[^\s\p{C}]([^\p{C}]{0,198}[^\s\p{C}])?$`),
 		says:     "printable characters, at most 200, no space at either end",
 		reserved: []string{calibration},
 		because:  "pawl measures it by itself",
 	}
 	paramRule = rule{
 		what:     "parameter",
-		pattern:  regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`),
+		pattern:  lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`),
 		says:     "letters, digits and _, at most 64, not beginning with a digit",
 		reserved: append(expr.Reserved(), measuredVariables...),
 		because:  "it means something else in expressions",
 	}
 	envRule = rule{
 		what:     "environment variable",
-		pattern:  regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,127}$`),
+		pattern:  lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]{0,127}$`),
 		says:     "letters, digits and _, at most 128, not beginning with a digit",
 		reserved: []string{"PAWL_IN", "PAWL_OUT", "PAWL_PROTOCOL"},
 		because:  "pawl sets it",
@@ -129,7 +129,7 @@ var (
 	// Also a name in C and in a file of tensors.
 	argumentRule = rule{
 		what:    "argument",
-		pattern: regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`),
+		pattern: lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`),
 		says:    "letters, digits and _, at most 64, not beginning with a digit",
 	}
 )

@@ -3,12 +3,12 @@ package tune
 import (
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 )
 
 // Form is one way to apply a point, ready to be pasted.
@@ -49,10 +49,10 @@ func (r *Report) forms(point map[string]any) []Form {
 }
 
 var (
-	words      = regexp.MustCompile(`[\w.+-]+`)
-	identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,99}$`)
+	words      = lazyregexp.New(`[\w.+-]+`)
+	identifier = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]{0,99}$`)
 	// bare is a value that shells, CMake, make and the preprocessor take as it is.
-	bare = regexp.MustCompile(`^[A-Za-z0-9_.][A-Za-z0-9_.-]{0,99}$`)
+	bare = lazyregexp.New(`^[A-Za-z0-9_.][A-Za-z0-9_.-]{0,99}$`)
 )
 
 // identifiers tells whether every name and text of a point can be a macro or a variable.

@@ -3,9 +3,9 @@ package tune
 import (
 	"bytes"
 	"fmt"
-	"regexp"
 	"strings"
 
+	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 	"github.com/goatnote-inc/pawl/internal/report"
 )
 
@@ -30,8 +30,8 @@ func name(s string) string {
 }
 
 var (
-	inWord    = regexp.MustCompile(`([A-Za-z0-9])\\_([A-Za-z0-9])`)
-	condensed = regexp.MustCompile(`^[A-Za-z0-9_]+( (\*|>|<|=|>=|<=|and) [A-Za-z0-9_.]+)*$`) // a name, or a condition
+	inWord    = lazyregexp.New(`([A-Za-z0-9])\\_([A-Za-z0-9])`)
+	condensed = lazyregexp.New(`^[A-Za-z0-9_]+( (\*|>|<|=|>=|<=|and) [A-Za-z0-9_.]+)*$`) // a name, or a condition
 )
 
 // line is a paragraph.

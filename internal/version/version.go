@@ -3,9 +3,10 @@
 package version
 
 import (
-	"regexp"
 	"runtime/debug"
 	"strings"
+
+	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 )
 
 // released is set by the linker in releases (.goreleaser.yaml).
@@ -14,7 +15,7 @@ var released string
 // Next is what is being worked on: a build that is no release comes before it.
 const Next = "0.1.0"
 
-var release = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+$`)
+var release = lazyregexp.New(`^[0-9]+\.[0-9]+\.[0-9]+$`)
 
 // Version is what this binary is: 0.1.0 for a release and for go install of its tag,
 // 0.1.0-dev+COMMIT for what somebody built.

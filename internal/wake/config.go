@@ -7,11 +7,12 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"time"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 )
 
 // Config is what wake.yaml says.
@@ -155,8 +156,8 @@ func set[T comparable](field *T, value T) {
 }
 
 var (
-	hostName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$`)
-	repoName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,38}/[a-z0-9._-]{1,100}$`)
+	hostName = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$`)
+	repoName = lazyregexp.New(`^[a-z0-9][a-z0-9-]{0,38}/[a-z0-9._-]{1,100}$`)
 )
 
 func (c *Config) check() error {

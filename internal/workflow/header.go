@@ -6,7 +6,8 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"regexp"
+
+	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 )
 
 // The first line of a written file carries the digest of all the others, and the second
@@ -17,7 +18,7 @@ const (
 	digestOf = "; pawl init --github --upgrade brings it up to date. digest: sha256:"
 )
 
-var headerLine = regexp.MustCompile(`^# Written by pawl ([0-9A-Za-z.+-]{1,100}); pawl init --github --upgrade brings it up to date\. digest: sha256:([0-9a-f]{64})$`)
+var headerLine = lazyregexp.New(`^# Written by pawl ([0-9A-Za-z.+-]{1,100}); pawl init --github --upgrade brings it up to date\. digest: sha256:([0-9a-f]{64})$`)
 
 // stamp puts the two lines before a text.
 func stamp(path string, s Settings, version string, text []byte) (File, error) {

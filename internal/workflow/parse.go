@@ -4,10 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 )
 
 // maxBytes bounds what is read: GitHub takes no workflow of this size.
@@ -195,7 +196,7 @@ func (d document) mayWrite(j job) bool {
 }
 
 // Commands of pawl that run the user's build or kernels.
-var kernelCommand = regexp.MustCompile(`(?m)\bpawl\b[^\n|;&]*?\s(?:run|bench|build|fuzz|sweep|profile|setup|tune(?:\s+apply)?|doctor\s+--gate|doctor\s+--noise)\b`)
+var kernelCommand = lazyregexp.New(`(?m)\bpawl\b[^\n|;&]*?\s(?:run|bench|build|fuzz|sweep|profile|setup|tune(?:\s+apply)?|doctor\s+--gate|doctor\s+--noise)\b`)
 
 // runsKernels tells whether a job builds or runs what is measured.
 func (j job) runsKernels() bool {

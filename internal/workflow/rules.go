@@ -2,11 +2,12 @@ package workflow
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 )
 
 // Problem is a rule that a workflow breaks.
@@ -48,7 +49,7 @@ func Rules() map[string]string {
 // Mentions tells whether a workflow has to do with pawl: only those are judged.
 func Mentions(text []byte) bool { return mention.Match(text) }
 
-var mention = regexp.MustCompile(`(?i)\bpawl\b`)
+var mention = lazyregexp.New(`(?i)\bpawl\b`)
 
 // Check holds a workflow against every rule. A file that cannot be read breaks one, too.
 func Check(path string, text []byte) []Problem {
@@ -142,7 +143,7 @@ func measurePermissions(d document) []finding {
 	})
 }
 
-var secretContext = regexp.MustCompile(`(?i)\$\{\{[^}]*(?:\bsecrets\b|github\s*(?:\.\s*token|\[\s*'token))`)
+var secretContext = lazyregexp.New(`(?i)\$\{\{[^}]*(?:\bsecrets\b|github\s*(?:\.\s*token|\[\s*'token))`)
 
 func measureSecrets(d document) []finding {
 	return eachJob(d, job.runsKernels, func(j job) []finding {
@@ -164,7 +165,7 @@ func apart(d document) []finding {
 	})
 }
 
-var writerCommand = regexp.MustCompile(`\bpawl\b[^\n|;&]*?\s(?:comment|baseline\s+(?:move|accept|reset)|tune\s+apply|push)\b`)
+var writerCommand = lazyregexp.New(`\bpawl\b[^\n|;&]*?\s(?:comment|baseline\s+(?:move|accept|reset)|tune\s+apply|push)\b`)
 
 // action tells whether a step uses an action of this name, at whatever version.
 func (s step) action(name string) bool {
@@ -183,7 +184,7 @@ func credentials(d document) []finding {
 
 var (
 	pullEvents = []string{"pull_request", "pull_request_target", "workflow_run", "issue_comment"}
-	baseRef    = regexp.MustCompile(`^\$\{\{[^}]*\}\}$`)
+	baseRef    = lazyregexp.New(`^\$\{\{[^}]*\}\}$`)
 	safeRefs   = []string{"github.event.pull_request.base.sha", "github.event.merge_group.base_sha", "github.event.repository.default_branch"}
 )
 

@@ -2,11 +2,12 @@ package workflow
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 )
 
 // The rules about where and when jobs run.
@@ -15,7 +16,7 @@ import (
 // plain one.
 var (
 	notAFork = "!(github.event_name == 'pull_request' && github.event.pull_request.head.repo.id != github.event.repository.id)"
-	sameRepo = regexp.MustCompile(`^(?:\$\{\{)?\s*github\.event\.pull_request\.head\.repo\.(?:id|full_name)\s*==\s*github\.(?:event\.)?repository(?:\.id)?\s*(?:\}\})?$`)
+	sameRepo = lazyregexp.New(`^(?:\$\{\{)?\s*github\.event\.pull_request\.head\.repo\.(?:id|full_name)\s*==\s*github\.(?:event\.)?repository(?:\.id)?\s*(?:\}\})?$`)
 )
 
 func forksWait(d document) []finding {
@@ -32,7 +33,7 @@ func forksWait(d document) []finding {
 	})
 }
 
-var fullCommit = regexp.MustCompile(`@[0-9a-f]{40}$`)
+var fullCommit = lazyregexp.New(`@[0-9a-f]{40}$`)
 
 func pinned(d document) []finding {
 	unpinned := func(uses string) string {

@@ -2,9 +2,10 @@ package workflow
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 )
 
 // Settings are what differs between repositories. They stand in every written file, so
@@ -55,14 +56,14 @@ func (s Settings) Filled(d Settings) Settings {
 
 // What may stand in a workflow without quotes that somebody could break out of.
 var (
-	labelForm   = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
-	branchForm  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/-]{0,199}$`)
-	folderForm  = regexp.MustCompile(`^(\.|[A-Za-z0-9_][A-Za-z0-9._/-]{0,199})$`)
-	nameForm    = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._ /+-]{0,59}$`)
-	versionForm = regexp.MustCompile(`^(source|installed|[0-9]+\.[0-9]+\.[0-9]+[0-9A-Za-z.-]{0,60})$`)
-	actionForm  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9-]{0,38}/[A-Za-z0-9._-]{1,100}@[A-Za-z0-9][A-Za-z0-9._/-]{0,99}$`)
-	tagForm     = regexp.MustCompile(`^[A-Za-z0-9._-]{0,100}$`)
-	cronForm    = regexp.MustCompile(`^[0-9*/, -]{9,60}$`)
+	labelForm   = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
+	branchForm  = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9._/-]{0,199}$`)
+	folderForm  = lazyregexp.New(`^(\.|[A-Za-z0-9_][A-Za-z0-9._/-]{0,199})$`)
+	nameForm    = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9._ /+-]{0,59}$`)
+	versionForm = lazyregexp.New(`^(source|installed|[0-9]+\.[0-9]+\.[0-9]+[0-9A-Za-z.-]{0,60})$`)
+	actionForm  = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9-]{0,38}/[A-Za-z0-9._-]{1,100}@[A-Za-z0-9][A-Za-z0-9._/-]{0,99}$`)
+	tagForm     = lazyregexp.New(`^[A-Za-z0-9._-]{0,100}$`)
+	cronForm    = lazyregexp.New(`^[0-9*/, -]{9,60}$`)
 )
 
 // Check refuses what would make another workflow than the one meant.
@@ -75,7 +76,7 @@ func (s Settings) Check() error {
 	}
 	for _, c := range []struct {
 		what  string
-		form  *regexp.Regexp
+		form  *lazyregexp.Regexp
 		texts []string
 	}{
 		{"label of a runner", labelForm, append(append([]string{s.Hosted}, s.Runner...), s.ForkRunner...)},

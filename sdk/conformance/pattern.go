@@ -5,17 +5,18 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 )
 
 // A pattern is JSON. It matches a value that is equal to it, with two exceptions:
 // an object may have more fields than its pattern, because both sides ignore what
 // they do not know; and a string of the form "<...>" matches by rule. The rules are
 // listed in the README.
-var placeholder = regexp.MustCompile(`^<(any|absent|bool|string|list|number|integer|numbers)(?: ([^<>]*))?>$`)
+var placeholder = lazyregexp.New(`^<(any|absent|bool|string|list|number|integer|numbers)(?: ([^<>]*))?>$`)
 
 // difference returns where and how got differs from the pattern, "" where it does not.
 func difference(pattern, got any, at string) string {

@@ -5,9 +5,10 @@ import (
 	"encoding/hex"
 	"hash"
 	"iter"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 )
 
 // A function of a linked program is not the same bytes in two builds: calls and
@@ -23,15 +24,15 @@ type Function struct {
 }
 
 var (
-	sectionLine = regexp.MustCompile(`^Disassembly of section (\S+):$`)
-	symbolLine  = regexp.MustCompile(`^[0-9a-f]+ <(.+)>:$`)
-	codeLine    = regexp.MustCompile(`^\s+[0-9a-f]+:\t(.*)$`)
-	toCode      = regexp.MustCompile(`\b[0-9a-f]+ <([^>]+)>`)
-	toData      = regexp.MustCompile(`\s*# [0-9a-f]+ <([^>]+)>`)
-	distance    = regexp.MustCompile(`-?0x[0-9a-f]+\(%rip\)`)
-	relocated   = regexp.MustCompile(`\t[0-9a-f]+: (R_\w+\s+)`)
-	unnamed     = regexp.MustCompile(`(R_\w+\s+)\.\S+`)
-	padding     = regexp.MustCompile(`^(cs |data16 )*(nop[wl]?\b|xchg   %ax,%ax|int3)`)
+	sectionLine = lazyregexp.New(`^Disassembly of section (\S+):$`)
+	symbolLine  = lazyregexp.New(`^[0-9a-f]+ <(.+)>:$`)
+	codeLine    = lazyregexp.New(`^\s+[0-9a-f]+:\t(.*)$`)
+	toCode      = lazyregexp.New(`\b[0-9a-f]+ <([^>]+)>`)
+	toData      = lazyregexp.New(`\s*# [0-9a-f]+ <([^>]+)>`)
+	distance    = lazyregexp.New(`-?0x[0-9a-f]+\(%rip\)`)
+	relocated   = lazyregexp.New(`\t[0-9a-f]+: (R_\w+\s+)`)
+	unnamed     = lazyregexp.New(`(R_\w+\s+)\.\S+`)
+	padding     = lazyregexp.New(`^(cs |data16 )*(nop[wl]?\b|xchg   %ax,%ax|int3)`)
 )
 
 // foreign are functions that come with every program, from the compiler's own files.

@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/goatnote-inc/pawl/internal/build/cuda"
+	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 	"github.com/goatnote-inc/pawl/internal/profile"
 	"github.com/goatnote-inc/pawl/measure"
 )
@@ -91,9 +91,9 @@ func same(a, b measure.Mix) bool {
 }
 
 var (
-	mixLine   = regexp.MustCompile(`^\s*([0-9a-f]+):\t(\S.*)$`)
-	jumpsTo   = regexp.MustCompile(`(?:^|[\s,])([0-9a-f]+) <`)
-	armFormat = regexp.MustCompile(`file format elf64-(little|big)aarch64`)
+	mixLine   = lazyregexp.New(`^\s*([0-9a-f]+):\t(\S.*)$`)
+	jumpsTo   = lazyregexp.New(`(?:^|[\s,])([0-9a-f]+) <`)
+	armFormat = lazyregexp.New(`file format elf64-(little|big)aarch64`)
 )
 
 // maxInstructions bounds what is kept of one function.

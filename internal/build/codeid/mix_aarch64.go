@@ -1,18 +1,18 @@
 package codeid
 
 import (
-	"regexp"
 	"strings"
 
+	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 	"github.com/goatnote-inc/pawl/measure"
 )
 
 var (
-	armMemory = regexp.MustCompile(`^(ld|st)(u?r|n?p|1|2|3|4|xr|ar|lr)[bhsw]*$|^(ld|st)[1-4]r$`)
-	armBranch = regexp.MustCompile(`^(b|br|ret|cbn?z|tbn?z|b\.\w+)$`)
-	armVector = regexp.MustCompile(`\bv\d+\.\d*(b|h|s|d)`)
-	armFloat  = regexp.MustCompile(`^[bhsdq]\d+\b`)
-	armFused  = regexp.MustCompile(`^fn?(madd|msub)$|^fml[as]$`)
+	armMemory = lazyregexp.New(`^(ld|st)(u?r|n?p|1|2|3|4|xr|ar|lr)[bhsw]*$|^(ld|st)[1-4]r$`)
+	armBranch = lazyregexp.New(`^(b|br|ret|cbn?z|tbn?z|b\.\w+)$`)
+	armVector = lazyregexp.New(`\bv\d+\.\d*(b|h|s|d)`)
+	armFloat  = lazyregexp.New(`^[bhsdq]\d+\b`)
+	armFused  = lazyregexp.New(`^fn?(madd|msub)$|^fml[as]$`)
 )
 
 // classifyARM reads an instruction of 64-bit ARM, in which the destination is first.

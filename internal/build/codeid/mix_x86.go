@@ -1,18 +1,18 @@
 package codeid
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 	"github.com/goatnote-inc/pawl/measure"
 )
 
 var (
-	x86FMA     = regexp.MustCompile(`^vfn?m(add|sub|addsub|subadd)(132|213|231)?[sp][sdh]$`)
-	x86Divide  = regexp.MustCompile(`^v?(div|sqrt|rsqrt|rcp|rsqrt14|rcp14)[sp][sdh]$|^i?div[bwlq]?$`)
-	x86Move    = regexp.MustCompile(`^v?(mov(u|a|nt|h|l|hl|lh)p[sd]|mov(dq[ua]|ntdqa?)(8|16|32|64)?|mov[dq]|movs[sdh]|mov(sh|sl|d)dup|lddqu|broadcast\w+|pbroadcast\w+|maskmov\w+)$`)
-	x86Integer = regexp.MustCompile(`^(mov(abs|[bwlq]|be|[sz]\w{2})?|add|sub|adc|sbb|and|andn|or|xor|cmp|test|inc|dec|neg|not|i?mul|mulx|sh[lr]|sa[lr]|sh[lr]d|rol|ror|rorx|s[ah][lr]x|lea|set\w+|cmov\w+|bts?|btr|btc|bs[fr]|bzhi|bextr|blsr|blsi|bswap|popcnt|tzcnt|lzcnt|cltq|cqto|cltd|cwtl|xchg|leave)[bwlq]?$`)
+	x86FMA     = lazyregexp.New(`^vfn?m(add|sub|addsub|subadd)(132|213|231)?[sp][sdh]$`)
+	x86Divide  = lazyregexp.New(`^v?(div|sqrt|rsqrt|rcp|rsqrt14|rcp14)[sp][sdh]$|^i?div[bwlq]?$`)
+	x86Move    = lazyregexp.New(`^v?(mov(u|a|nt|h|l|hl|lh)p[sd]|mov(dq[ua]|ntdqa?)(8|16|32|64)?|mov[dq]|movs[sdh]|mov(sh|sl|d)dup|lddqu|broadcast\w+|pbroadcast\w+|maskmov\w+)$`)
+	x86Integer = lazyregexp.New(`^(mov(abs|[bwlq]|be|[sz]\w{2})?|add|sub|adc|sbb|and|andn|or|xor|cmp|test|inc|dec|neg|not|i?mul|mulx|sh[lr]|sa[lr]|sh[lr]d|rol|ror|rorx|s[ah][lr]x|lea|set\w+|cmov\w+|bts?|btr|btc|bs[fr]|bzhi|bextr|blsr|blsi|bswap|popcnt|tzcnt|lzcnt|cltq|cqto|cltd|cwtl|xchg|leave)[bwlq]?$`)
 )
 
 // classifyX86 reads an instruction in AT&T's order, in which the destination is last.

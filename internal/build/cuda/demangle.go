@@ -2,8 +2,9 @@ package cuda
 
 import (
 	"context"
-	"regexp"
 	"strings"
+
+	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 )
 
 // Demangle tells the names behind symbols, in their order, by whichever tool is
@@ -35,13 +36,13 @@ func Demangle(ctx context.Context, symbols []string) []string {
 }
 
 // cast is how cu++filt writes a number among template arguments.
-var cast = regexp.MustCompile(`\((?:unsigned )?(?:int|bool|char|short|long|long long)\)(-?\d)`)
+var cast = lazyregexp.New(`\((?:unsigned )?(?:int|bool|char|short|long|long long)\)(-?\d)`)
 
 func tidy(name string) string {
 	return strings.ReplaceAll(cast.ReplaceAllString(name, "$1"), "<unnamed>::", "(anonymous namespace)::")
 }
 
-var operator = regexp.MustCompile(`^operator[^A-Za-z0-9_]`)
+var operator = lazyregexp.New(`^operator[^A-Za-z0-9_]`)
 
 // Short is a demangled name as people say it, without result type and parameters:
 // "attention<64>" of "void attention<64>(float const*)".

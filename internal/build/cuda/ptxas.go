@@ -1,10 +1,11 @@
 package cuda
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 )
 
 // Bounds on what is kept of a log. Real ones are far below.
@@ -46,15 +47,15 @@ type Overflow struct {
 }
 
 var (
-	entryLine      = regexp.MustCompile(`^ptxas info\s*: Compiling entry function '([^']+)' for '(sm_\w+)'`)
-	propertiesLine = regexp.MustCompile(`^ptxas info\s*: Function properties for '?([^\s']+)`)
-	frameLine      = regexp.MustCompile(`^\s+(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads`)
-	usedLine       = regexp.MustCompile(`^ptxas info\s*: Used (\d+) registers(.*)$`)
-	usedPart       = regexp.MustCompile(`used (\d+) barriers|(\d+) bytes cumulative stack size|(\d+) bytes smem|(\d+) bytes lmem|(\d+) bytes cmem\[\d+\]`)
-	remarkLine     = regexp.MustCompile(`^ptxas (?:info|warn|warning)\s*: (\(C\d+\) .*)$`)
-	warningLine    = regexp.MustCompile(`^ptxas warn(?:ing)?\s*: (.*)$`)
-	overflowLine   = regexp.MustCompile(`^ptxas error\s*: Entry function '([^']+)' uses too much shared data \((0x[0-9a-fA-F]+) bytes, (0x[0-9a-fA-F]+) max\)`)
-	quoted         = regexp.MustCompile(`'([^']+)'`)
+	entryLine      = lazyregexp.New(`^ptxas info\s*: Compiling entry function '([^']+)' for '(sm_\w+)'`)
+	propertiesLine = lazyregexp.New(`^ptxas info\s*: Function properties for '?([^\s']+)`)
+	frameLine      = lazyregexp.New(`^\s+(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads`)
+	usedLine       = lazyregexp.New(`^ptxas info\s*: Used (\d+) registers(.*)$`)
+	usedPart       = lazyregexp.New(`used (\d+) barriers|(\d+) bytes cumulative stack size|(\d+) bytes smem|(\d+) bytes lmem|(\d+) bytes cmem\[\d+\]`)
+	remarkLine     = lazyregexp.New(`^ptxas (?:info|warn|warning)\s*: (\(C\d+\) .*)$`)
+	warningLine    = lazyregexp.New(`^ptxas warn(?:ing)?\s*: (.*)$`)
+	overflowLine   = lazyregexp.New(`^ptxas error\s*: Entry function '([^']+)' uses too much shared data \((0x[0-9a-fA-F]+) bytes, (0x[0-9a-fA-F]+) max\)`)
+	quoted         = lazyregexp.New(`'([^']+)'`)
 )
 
 // ReadPtxas reads the ptxas lines of a build log and skips all others. Builds that

@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
+	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 	"github.com/goatnote-inc/pawl/measure"
 )
 
@@ -23,12 +23,12 @@ type Sass struct {
 const maxInstructions = 4 << 20
 
 var (
-	sassArch     = regexp.MustCompile(`^\s*code for (sm_\w+)\s*$`)
-	sassFunction = regexp.MustCompile(`^\s*Function : (\S+)\s*$`)
+	sassArch     = lazyregexp.New(`^\s*code for (sm_\w+)\s*$`)
+	sassFunction = lazyregexp.New(`^\s*Function : (\S+)\s*$`)
 	// An instruction has its address, at times a predicate, its name with suffixes,
 	// and operands.
-	sassCode   = regexp.MustCompile(`^\s*/\*([0-9a-f]{4,16})\*/\s+(?:@!?U?P\w+\s+)?([A-Z][A-Z0-9_.]*)\s*([^;]*);`)
-	sassTarget = regexp.MustCompile(`(?:^|[\s,(])0x([0-9a-f]+)\)?\s*$`)
+	sassCode   = lazyregexp.New(`^\s*/\*([0-9a-f]{4,16})\*/\s+(?:@!?U?P\w+\s+)?([A-Z][A-Z0-9_.]*)\s*([^;]*);`)
+	sassTarget = lazyregexp.New(`(?:^|[\s,(])0x([0-9a-f]+)\)?\s*$`)
 )
 
 // Mixes disassembles all device code of a file and counts its instructions.

@@ -1,8 +1,9 @@
 package cuda
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 )
 
 // Usage is what one device function needs, as cuobjdump -res-usage reads it from a
@@ -18,9 +19,9 @@ type Usage struct {
 }
 
 var (
-	archLine     = regexp.MustCompile(`^arch = (sm_\w+)\s*$`)
-	functionLine = regexp.MustCompile(`^\s+Function (\S+):\s*$`)
-	usagePart    = regexp.MustCompile(`\b(REG|STACK|SHARED|LOCAL|CONSTANT)(?:\[\d+\])?:(\d+)`)
+	archLine     = lazyregexp.New(`^arch = (sm_\w+)\s*$`)
+	functionLine = lazyregexp.New(`^\s+Function (\S+):\s*$`)
+	usagePart    = lazyregexp.New(`\b(REG|STACK|SHARED|LOCAL|CONSTANT)(?:\[\d+\])?:(\d+)`)
 )
 
 // ReadUsage reads the text of cuobjdump -res-usage, which has a block for each

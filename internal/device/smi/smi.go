@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
-	"regexp"
 	"strings"
 	"time"
 
 	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 )
 
 // Options say how to find and read the program.
@@ -76,7 +76,7 @@ func (t *Tool) Devices(ctx context.Context) ([]*Device, error) {
 	return devices, nil
 }
 
-var cudaVersion = regexp.MustCompile(`CUDA Version: *([0-9]+\.[0-9]+)`)
+var cudaVersion = lazyregexp.New(`CUDA Version: *([0-9]+\.[0-9]+)`)
 
 // cuda reads the version from the program's banner: it is no field of a query.
 func (t *Tool) cuda(ctx context.Context) string {
@@ -93,8 +93,8 @@ type slice struct {
 }
 
 var (
-	cardLine  = regexp.MustCompile(`^GPU [0-9]+: .*\(UUID: (GPU-[0-9a-fA-F-]+)\)`)
-	sliceLine = regexp.MustCompile(`^\s+(MIG \S+)\s+Device\s+([0-9]{1,3}): \(UUID: (MIG-[^)\s]+)\)`)
+	cardLine  = lazyregexp.New(`^GPU [0-9]+: .*\(UUID: (GPU-[0-9a-fA-F-]+)\)`)
+	sliceLine = lazyregexp.New(`^\s+(MIG \S+)\s+Device\s+([0-9]{1,3}): \(UUID: (MIG-[^)\s]+)\)`)
 )
 
 // slices reads the MIG slices by the UUID of their card from the program's list.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -13,6 +12,7 @@ import (
 	gh "github.com/google/go-github/v89/github"
 
 	"github.com/goatnote-inc/pawl/internal/forge"
+	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 )
 
 // Limits of GitHub for a check.
@@ -24,7 +24,7 @@ const (
 	checkSummaryMost = 65_000
 )
 
-var shaPattern = regexp.MustCompile(`^[0-9a-f]{40}([0-9a-f]{24})?$`)
+var shaPattern = lazyregexp.New(`^[0-9a-f]{40}([0-9a-f]{24})?$`)
 
 // SetCheck brings the check of that name on that commit to that state and returns its
 // address. A completed check stays completed, unless one that started after its end

@@ -3,12 +3,12 @@ package github
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/goatnote-inc/pawl/internal/forge"
+	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 )
 
 // The report is one comment: a first line that says so, then sections between marks that
@@ -22,8 +22,8 @@ const (
 )
 
 var (
-	keyPattern = regexp.MustCompile(`^[a-z0-9][a-z0-9./-]*$`)
-	openMark   = regexp.MustCompile(`(?m)^<!-- pawl:section ([a-z0-9][a-z0-9./-]*) sha256=([0-9a-f]{64}) -->[ \t]*$`)
+	keyPattern = lazyregexp.New(`^[a-z0-9][a-z0-9./-]*$`)
+	openMark   = lazyregexp.New(`(?m)^<!-- pawl:section ([a-z0-9][a-z0-9./-]*) sha256=([0-9a-f]{64}) -->[ \t]*$`)
 )
 
 // section is a part of the report as it stands in a comment.

@@ -5,10 +5,11 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 )
 
 // gitStore keeps what branches point to. Names of objects are digests of their content,
@@ -28,7 +29,7 @@ type commit struct {
 	when          time.Time
 }
 
-var wholeSHA = regexp.MustCompile(`^[0-9a-f]{40}$`)
+var wholeSHA = lazyregexp.New(`^[0-9a-f]{40}$`)
 
 func newGitStore() gitStore {
 	g := gitStore{branches: map[string]string{}, commits: map[string]commit{}, trees: map[string]tree{}, blobs: map[string]string{}}

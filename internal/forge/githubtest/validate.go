@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"regexp"
 	"strings"
 	"sync"
 
@@ -16,6 +15,8 @@ import (
 	"github.com/getkin/kin-openapi/openapi3filter"
 	"github.com/getkin/kin-openapi/routers"
 	"github.com/getkin/kin-openapi/routers/gorillamux"
+
+	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 )
 
 // validator holds requests and answers against GitHub's description.
@@ -40,7 +41,7 @@ var loadValidator = sync.OnceValues(func() (*validator, error) {
 })
 
 // slashed are the paths whose last part may hold slashes, which the description cannot say.
-var slashed = regexp.MustCompile(`^(/repos/[^/]+/[^/]+/(?:contents|git/refs?)/)(.+)$`)
+var slashed = lazyregexp.New(`^(/repos/[^/]+/[^/]+/(?:contents|git/refs?)/)(.+)$`)
 
 // check lists what the description does not allow.
 func (v *validator) check(r *http.Request, body []byte, a *response) []string {

@@ -2,10 +2,11 @@ package adapter
 
 import (
 	"bytes"
-	"regexp"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 )
 
 // outline is what can be known of a source from its head: the paths of the JSON
@@ -58,8 +59,8 @@ func isPawlRecord(head []byte) bool {
 }
 
 var (
-	goResult = regexp.MustCompile(`(?m)^Benchmark\S*[ \t]+\d+[ \t]+[0-9][0-9.e+-]*[ \t]+[^\s0-9]`)
-	goConfig = regexp.MustCompile(`(?m)^(goos|goarch|pkg): \S`)
+	goResult = lazyregexp.New(`(?m)^Benchmark\S*[ \t]+\d+[ \t]+[0-9][0-9.e+-]*[ \t]+[^\s0-9]`)
+	goConfig = lazyregexp.New(`(?m)^(goos|goarch|pkg): \S`)
 )
 
 func sketch(head []byte) outline {

@@ -8,7 +8,8 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"regexp"
+
+	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 )
 
 // A journal comes from a repository that anybody may have written to.
@@ -147,7 +148,7 @@ func (e *Entry) check() error {
 	}
 }
 
-var idForm = regexp.MustCompile(`^[0-9]{8}T[0-9]{6}Z-[0-9a-f]{6}$`)
+var idForm = lazyregexp.New(`^[0-9]{8}T[0-9]{6}Z-[0-9a-f]{6}$`)
 
 // follows tells whether an entry may be the next one.
 func (s *Session) follows(e Entry, before string) error {

@@ -2,15 +2,16 @@ package journal
 
 import (
 	"math"
-	"regexp"
 	"strings"
+
+	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 )
 
 // hidden stands where a secret was.
 const hidden = "[secret]"
 
 // forms are secrets that can be told by their look alone.
-var forms = regexp.MustCompile(strings.Join([]string{
+var forms = lazyregexp.New(strings.Join([]string{
 	`gh[pousr]_[A-Za-z0-9]{16,}`,
 	`github_pat_[A-Za-z0-9_]{16,}`,
 	`glpat-[A-Za-z0-9_-]{16,}`,
@@ -32,19 +33,19 @@ var forms = regexp.MustCompile(strings.Join([]string{
 
 var (
 	// login is the name and password of an address.
-	login = regexp.MustCompile(`([A-Za-z][A-Za-z0-9+.-]*://)[^/\s:@"']*:[^/\s@"']+@`)
+	login = lazyregexp.New(`([A-Za-z][A-Za-z0-9+.-]*://)[^/\s:@"']*:[^/\s@"']+@`)
 	// header is what stands after Authorization, Cookie and the like, and a scheme's token.
-	header = regexp.MustCompile(`(?i)\b((?:proxy-)?authorization|(?:set-)?cookie|x-api-key|x-auth-token)(["']?\s*[:=]\s*["']?)[^\r\n"']+`)
-	bearer = regexp.MustCompile(`(?i)\b(bearer|basic)(\s+)[A-Za-z0-9._~+/=-]{8,}`)
+	header = lazyregexp.New(`(?i)\b((?:proxy-)?authorization|(?:set-)?cookie|x-api-key|x-auth-token)(["']?\s*[:=]\s*["']?)[^\r\n"']+`)
+	bearer = lazyregexp.New(`(?i)\b(bearer|basic)(\s+)[A-Za-z0-9._~+/=-]{8,}`)
 	// named is a value after a name that says what it is; weak is one after a name that may
 	// mean something harmless, of which only what looks like chance is hidden.
 	//nolint:gosec // a pattern of names, and no secret
 	secretName = `[A-Za-z0-9_.-]*(?:token|password|passwd|passphrase|secret|api[_-]?key|access[_-]?key|private[_-]?key|credential)[A-Za-z0-9_.-]*`
-	named      = regexp.MustCompile(`(?i)(` + secretName + `["']?\s*(?:=|:)\s*)("[^"]*"|'[^']*'|[^\s"',;&)}\]]+)`)
-	weak       = regexp.MustCompile(`(?i)([A-Za-z0-9_.-]*(?:key|auth|pass|pwd|pw|sig|signature|session|cert)["']?\s*[=:]\s*["']?)([A-Za-z0-9+/_=-]{16,})`)
+	named      = lazyregexp.New(`(?i)(` + secretName + `["']?\s*(?:=|:)\s*)("[^"]*"|'[^']*'|[^\s"',;&)}\]]+)`)
+	weak       = lazyregexp.New(`(?i)([A-Za-z0-9_.-]*(?:key|auth|pass|pwd|pw|sig|signature|session|cert)["']?\s*[=:]\s*["']?)([A-Za-z0-9+/_=-]{16,})`)
 	// flag is an option whose value is the next word.
-	flag = regexp.MustCompile(`(?i)^--?(?:` + secretName + `|auth|pass|pwd)$`)
-	word = regexp.MustCompile(`(?i)(--?` + secretName + `\s+)([^\s-]\S*)`)
+	flag = lazyregexp.New(`(?i)^--?(?:` + secretName + `|auth|pass|pwd)$`)
+	word = lazyregexp.New(`(?i)(--?` + secretName + `\s+)([^\s-]\S*)`)
 )
 
 // Redact hides what looks like a secret. It rather hides too much: a journal is read by a

@@ -1,11 +1,12 @@
 package journal
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 )
 
-var makeVariable = regexp.MustCompile(`^(?:export\s+|override\s+)?([A-Za-z_][A-Za-z0-9_.-]*)\s*([:?+]?:?=)\s*(.*)$`)
+var makeVariable = lazyregexp.New(`^(?:export\s+|override\s+)?([A-Za-z_][A-Za-z0-9_.-]*)\s*([:?+]?:?=)\s*(.*)$`)
 
 // partsOfMake takes a makefile apart: variables of flags, variables of numbers, and the rest.
 func partsOfMake(text string) *parts {

@@ -1,7 +1,6 @@
 package lesson
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -9,6 +8,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 	"github.com/goatnote-inc/pawl/internal/suite/spell"
 )
 
@@ -20,7 +20,7 @@ type reader struct {
 	places []*yaml.Node // of the tests
 }
 
-var yamlLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?(?s:(.*))$`)
+var yamlLine = lazyregexp.New(`^yaml: (?:line (\d+): )?(?s:(.*))$`)
 
 const colonHint = "put text with a colon in quotes, or on lines of its own under >-"
 

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/goatnote-inc/pawl/internal/diagnose"
+	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 )
 
 // Bounds of what a lesson may say: far beyond any that somebody wants to read.
@@ -43,9 +43,9 @@ func Classes() []string {
 const fence = "---"
 
 var (
-	fixIDForm  = regexp.MustCompile(`^([a-z0-9][a-z0-9-]{0,79}/[1-9]|lesson/[a-z0-9][a-z0-9-]{0,79})$`)
-	gpuForm    = regexp.MustCompile(`^(cpu|sm_[0-9]{1,3}[a-z]?|sm_[0-9]{0,2}\*)$`)
-	familyForm = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,39}$`)
+	fixIDForm  = lazyregexp.New(`^([a-z0-9][a-z0-9-]{0,79}/[1-9]|lesson/[a-z0-9][a-z0-9-]{0,79})$`)
+	gpuForm    = lazyregexp.New(`^(cpu|sm_[0-9]{1,3}[a-z]?|sm_[0-9]{0,2}\*)$`)
+	familyForm = lazyregexp.New(`^[a-z0-9][a-z0-9_-]{0,39}$`)
 )
 
 // Parse reads the text of a lesson; file is what mistakes are told by. Texts of the front
@@ -278,7 +278,7 @@ func (r *reader) word(n *yaml.Node, what string, words []string) string {
 }
 
 // formed reads a text that looks like something.
-func (r *reader) formed(n *yaml.Node, what string, form *regexp.Regexp, example string) string {
+func (r *reader) formed(n *yaml.Node, what string, form *lazyregexp.Regexp, example string) string {
 	s := r.text(n, what, maxName)
 	if s != "" && !form.MatchString(s) {
 		r.fail(n, example, "%s: not %.60q", what, s)

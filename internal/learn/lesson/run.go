@@ -2,12 +2,12 @@ package lesson
 
 import (
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 	"github.com/goatnote-inc/pawl/measure"
 	"github.com/goatnote-inc/pawl/stats"
 )
@@ -111,7 +111,7 @@ func ofCases(facts map[string]float64, run *measure.Run) {
 	}
 }
 
-var maxRegisters = regexp.MustCompile(`-maxrregcount[= ]([0-9]{1,4})\b`)
+var maxRegisters = lazyregexp.New(`-maxrregcount[= ]([0-9]{1,4})\b`)
 
 // ofBuild looks at the kernels that were made for the device, the worst of them.
 func ofBuild(facts map[string]float64, impl measure.Implementation, device gpu.Identity) {

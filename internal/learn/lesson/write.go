@@ -6,12 +6,13 @@ import (
 	"encoding/hex"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 	"unicode"
+
+	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 )
 
 // Write gives the text of a lesson as Parse reads it, with every text of the front matter
@@ -90,7 +91,7 @@ func number(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 const width = 96
 
 // plainForm is text that YAML takes for itself wherever it stands.
-var plainForm = regexp.MustCompile(`^[a-z_][A-Za-z0-9_/.-]*( [A-Za-z0-9_/.+*()<>=-]+)*$`)
+var plainForm = lazyregexp.New(`^[a-z_][A-Za-z0-9_/.-]*( [A-Za-z0-9_/.+*()<>=-]+)*$`)
 
 // scalar is a text as YAML: as it is where that is safe, folded where it is long, else in
 // quotes.
@@ -132,7 +133,7 @@ func wrap(s string, most int) []string {
 	return append(lines, line)
 }
 
-var notSlug = regexp.MustCompile(`[^a-z0-9]+`)
+var notSlug = lazyregexp.New(`[^a-z0-9]+`)
 
 // Name is the name of a lesson with this text: words of its title and a part of the text's
 // digest, so that no two lessons meet under one.
@@ -150,7 +151,7 @@ func Name(title string, text []byte) string {
 	return strings.Trim(slug, "-") + "-" + digest(text, 6)
 }
 
-var nameForm = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,79}$`)
+var nameForm = lazyregexp.New(`^[a-z0-9][a-z0-9-]{0,79}$`)
 
 func digest(data []byte, digits int) string {
 	sum := sha256.Sum256(data)
@@ -167,4 +168,4 @@ func edited(name string, text []byte) bool {
 	return name[i+1:] != digest(bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")), 6)
 }
 
-var hexForm = regexp.MustCompile(`^[0-9a-f]{6}$`)
+var hexForm = lazyregexp.New(`^[0-9a-f]{6}$`)

@@ -1,20 +1,21 @@
 package page
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 )
 
 // The texts of gates speak of a session: {fact} is filled in, and what stands in [...] is
 // left out where a fact is not known. A picture speaks of none.
 var (
-	optional = regexp.MustCompile(`\[[^\[\]]*\]`)
-	filled   = regexp.MustCompile(`\{([^}|]*)(\|[^}]*)?\}`)
-	aside    = regexp.MustCompile(`\s*\([^()]*\{[^}]*\}[^()]*\)`)
-	fromTo   = regexp.MustCompile(`from \{[^}]*\} to \{[^}]*\}`)
-	toOne    = regexp.MustCompile(` to \{[^}]*\}`)
+	optional = lazyregexp.New(`\[[^\[\]]*\]`)
+	filled   = lazyregexp.New(`\{([^}|]*)(\|[^}]*)?\}`)
+	aside    = lazyregexp.New(`\s*\([^()]*\{[^}]*\}[^()]*\)`)
+	fromTo   = lazyregexp.New(`from \{[^}]*\} to \{[^}]*\}`)
+	toOne    = lazyregexp.New(` to \{[^}]*\}`)
 )
 
 // names are what stands in for a fact where nothing is known.

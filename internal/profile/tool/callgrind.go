@@ -6,9 +6,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 
+	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 	"github.com/goatnote-inc/pawl/internal/profile"
 )
 
@@ -113,8 +113,8 @@ func readCallgrind(t Target, start string) (Result, error) {
 
 // unknownInstruction is what valgrind says of an instruction that it cannot run.
 var (
-	unknownInstruction = regexp.MustCompile(`unhandled instruction bytes: (0x[0-9A-Fa-f]+)|Unrecognised instruction at`)
-	topFrame           = regexp.MustCompile(`at 0x[0-9A-Fa-f]+: ([^\n]{1,200})`)
+	unknownInstruction = lazyregexp.New(`unhandled instruction bytes: (0x[0-9A-Fa-f]+)|Unrecognised instruction at`)
+	topFrame           = lazyregexp.New(`at 0x[0-9A-Fa-f]+: ([^\n]{1,200})`)
 )
 
 // valgrindComplaint looks for an instruction that valgrind does not know: the program

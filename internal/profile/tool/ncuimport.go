@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 
+	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 	"github.com/goatnote-inc/pawl/internal/profile"
 )
 
@@ -67,7 +67,7 @@ func (p program) page(ctx context.Context, report string, how ...string) ([]byte
 	return p.say(ctx, mostSaid, append(append(args, "--import", report), how...)...)
 }
 
-var writtenBy = regexp.MustCompile(`(?m)^"Nsight Compute Target","(20\d\d(?:\.\d+)+)`)
+var writtenBy = lazyregexp.New(`(?m)^"Nsight Compute Target","(20\d\d(?:\.\d+)+)`)
 
 // writer is the release that made a report; what it counted depends on that one, not
 // on the one that reads it. Releases without the page that tells cannot read newer

@@ -3,10 +3,11 @@ package tool
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 )
 
 // cheap are the metrics of the cheap set: speed of light, DRAM traffic, occupancy,
@@ -146,7 +147,7 @@ func (p program) chip(ctx context.Context, capability string) (string, error) {
 var asked sync.Map // of [3]string{path, version, chip} to []string
 
 // metricName is a metric with its suffix at the beginning of a line of a table.
-var metricName = regexp.MustCompile(`(?m)^([a-z0-9]+__[a-z0-9_]+(?:\.[a-z0-9_]+)+) `)
+var metricName = lazyregexp.New(`(?m)^([a-z0-9]+__[a-z0-9_]+(?:\.[a-z0-9_]+)+) `)
 
 // metrics are those of the cheap set that a chip has. One unknown name would make ncu
 // collect nothing at all.

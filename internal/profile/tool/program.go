@@ -7,12 +7,12 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
-	"regexp"
 	"slices"
 	"strings"
 	"syscall"
 	"time"
 
+	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 	"github.com/goatnote-inc/pawl/internal/shell"
 )
 
@@ -24,7 +24,7 @@ type program struct {
 	help    string
 }
 
-var versionNumber = regexp.MustCompile(`\b(20\d\d(?:\.\d+){1,4})`)
+var versionNumber = lazyregexp.New(`\b(20\d\d(?:\.\d+){1,4})`)
 
 // openProgram asks a tool who it is.
 func openProgram(ctx context.Context, path string, help ...string) (program, error) {

@@ -3,7 +3,6 @@ package expr
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -14,6 +13,7 @@ import (
 	"github.com/expr-lang/expr/file"
 	"github.com/expr-lang/expr/parser"
 
+	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 	"github.com/goatnote-inc/pawl/internal/suite/spell"
 )
 
@@ -101,8 +101,8 @@ func parse(source string) (node ast.Node, err error) {
 }
 
 var (
-	unexpectedToken = regexp.MustCompile(`^unexpected token \w+\((".*")\)$`)
-	longDigits      = regexp.MustCompile(`[0-9_]{19,}`)
+	unexpectedToken = lazyregexp.New(`^unexpected token \w+\((".*")\)$`)
+	longDigits      = lazyregexp.New(`[0-9_]{19,}`)
 )
 
 // explain puts the parser's complaint into words for somebody who never saw a token.

@@ -7,14 +7,14 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 
+	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 	"github.com/goatnote-inc/pawl/measure"
 )
 
 // harmlessID is an ID that can be part of a file's name.
-var harmlessID = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+var harmlessID = lazyregexp.New(`^[A-Za-z0-9_-]{1,64}$`)
 
 // Name is that of a run's artifact. The ID in a record may be anything.
 func Name(run *measure.Run) string {
