@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 )
 
 const module = "github.com/goatnote-inc/pawl"
@@ -201,6 +203,9 @@ func TestEveryPackageIsDocumentedOnce(t *testing.T) {
 // Every command starts all packages: what a package compiles for itself, all commands wait
 // for. internal/lazyregexp compiles what is used.
 func TestPatternsAreCompiledWhenTheyAreUsed(t *testing.T) {
+	if err := lazyregexp.Broken(); err != nil { // those of both commands: script_test.go has them
+		t.Error(err)
+	}
 	for _, pkg := range ourPackages(t) {
 		for _, file := range goFiles(t, pkg) {
 			f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)

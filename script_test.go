@@ -3,6 +3,7 @@ package pawl_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"os"
 	"os/exec"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/goatnote-inc/pawl/client"
 	"github.com/goatnote-inc/pawl/client/clienttest"
+	"github.com/goatnote-inc/pawl/internal/build"
 	"github.com/goatnote-inc/pawl/internal/cli"
 	"github.com/goatnote-inc/pawl/internal/daemon"
 )
@@ -56,6 +58,13 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "receiver": receiver},
+		Condition: func(what string) (bool, error) {
+			if what != "sandbox" {
+				return false, fmt.Errorf("nobody knows the condition %q", what)
+			}
+			_, err := build.FindSandbox(t.Context())
+			return err == nil, nil
+		},
 		Setup: func(e *testscript.Env) error {
 			locks := filepath.Join(e.WorkDir, ".locks")
 			e.Vars = append(

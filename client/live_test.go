@@ -29,8 +29,16 @@ type listener struct {
 	said   []string
 }
 
+// liveLimits lets each request take so long, whatever the machine does meanwhile.
+func liveLimits(t *testing.T, each time.Duration) {
+	t.Helper()
+	try, goodbye := client.LiveLimits(each, time.Minute)
+	t.Cleanup(func() { client.LiveLimits(try, goodbye) })
+}
+
 func newListener(t *testing.T) *listener {
 	t.Helper()
+	liveLimits(t, time.Minute)
 	l := &listener{next: make(chan struct{}), paused: make(chan struct{}, 1000)}
 	l.front = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
@@ -128,6 +136,22 @@ func TestLiveAfterARefusal(t *testing.T) {
 	}
 	live.Close()
 	if got := l.heard(t); len(got) != 1 || len(l.said) != 1 || !strings.Contains(l.said[0], "403") {
+		t.Errorf("the server heard %v, a person %q", got, l.said)
+	}
+}
+
+// A server that answers too late once is told again.
+func TestLiveAfterALateAnswer(t *testing.T) {
+	l := newListener(t)
+	liveLimits(t, 50*time.Millisecond)
+	l.mu.Lock() // the server cannot answer
+	live := l.Live(t.Context(), liveRun, time.Second)
+	live.Tell(client.LiveEvent{Kind: client.LiveStep})
+	<-l.paused
+	l.mu.Unlock()
+	live.Close()
+	got := l.heard(t)
+	if n := len(got); n == 0 || len(l.said) != 1 || !strings.HasPrefix(l.said[0], "live: ") {
 		t.Errorf("the server heard %v, a person %q", got, l.said)
 	}
 }

@@ -71,10 +71,13 @@ func (c *Client) send(ctx context.Context, r request, into any) error {
 		if err == nil || !errors.Is(err, ErrLater) {
 			return err
 		}
-		// Whoever interrupts may cut the line too: what is told is the reason, not
-		// what happened to come of it.
-		if ctx.Err() != nil {
+		// Whoever interrupts may cut the line too: what is told is the reason, not what
+		// happened to come of it. Time that has run out is no last word.
+		switch {
+		case errors.Is(ctx.Err(), context.Canceled):
 			return ctx.Err()
+		case ctx.Err() != nil:
+			return err
 		}
 		// Not all at once: senders that were turned away together come back apart.
 		pause := max(after, wait/2+rand.N(wait/2+1))

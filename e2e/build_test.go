@@ -108,7 +108,7 @@ func TestCachedRebuild(t *testing.T) {
 	first := total(clones[0], false)
 	other := total(clones[1], true)
 	t.Logf("%d examples: built in %.1f s, taken from the cache in another clone in %.2f s", len(examples), first.Seconds(), other.Seconds())
-	if other > 10*time.Second {
+	if other > max(10*time.Second, first/2) { // a busy machine makes both slow
 		t.Errorf("a cached rebuild takes %v", other)
 	}
 }

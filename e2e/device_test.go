@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -92,7 +91,11 @@ func TestKillNine(t *testing.T) {
 	rng := rand.New(rand.NewPCG(20, 9))
 	whole := time.Since(measureOnce(t, dir, stub))
 	withRounds, locked := 0, 0
-	for kill := range 20 {
+	// On a machine that changes its speed, kills come early or late: then there are more.
+	const least = 5
+	kills := 0
+	for kill := 0; kill < 20 || kill < 100 && (withRounds < least || locked < least); kill++ {
+		kills++
 		cmd := gpuCommand(t, dir, stub, "bench", "--rounds", "8", "--json")
 		stderr, err := cmd.StderrPipe()
 		must(t, err)
@@ -128,8 +131,8 @@ func TestKillNine(t *testing.T) {
 			t.Errorf("kill %d: nobody says that an interrupted run was saved\n%s", kill, out)
 		}
 	}
-	t.Logf("20 kills: %d left rounds behind, %d left the clocks locked", withRounds, locked)
-	if withRounds < 5 || locked < 5 {
+	t.Logf("%d kills: %d left rounds behind, %d left the clocks locked", kills, withRounds, locked)
+	if withRounds < least || locked < least {
 		t.Errorf("the kills came too early or too late to test anything: %d with rounds, %d with clocks locked", withRounds, locked)
 	}
 }
@@ -187,27 +190,23 @@ func TestTwoPawlsOneDevice(t *testing.T) {
 	b := t.TempDir()
 	must(t, os.CopyFS(b, os.DirFS(a)))
 	must(t, os.Chmod(filepath.Join(b, "harness"), 0o755))
-	outputs := make([][]byte, 2)
-	var wg sync.WaitGroup
-	for i, dir := range []string{a, b} {
-		cmd := gpuCommand(t, dir, stub, "bench", "--rounds", "3")
-		wg.Go(func() {
-			out, err := cmd.CombinedOutput()
-			if err != nil {
-				t.Errorf("pawl %d: %v\n%s", i, err, out)
-			}
-			outputs[i] = out
-		})
+	one := gpuCommand(t, a, stub, "bench", "--rounds", "30")
+	stderr, err := one.StderrPipe()
+	must(t, err)
+	must(t, one.Start())
+	rest := readUntil(t, stderr, "round 1 of")
+	other, err := gpuCommand(t, b, stub, "bench", "--rounds", "3").CombinedOutput()
+	if err != nil {
+		t.Errorf("the second: %v\n%s", err, other)
 	}
-	wg.Wait()
-	both := string(outputs[0]) + string(outputs[1])
-	if strings.Count(both, "waiting for NVIDIA L4, which process") != 1 {
-		t.Errorf("one of the two must wait and say for whom:\n%s", both)
+	said := <-rest
+	if err := one.Wait(); err != nil {
+		t.Errorf("the first: %v\n%s", err, said)
+	}
+	if strings.Count(string(other), "waiting for NVIDIA L4, which process") != 1 || strings.Contains(said, "waiting for") {
+		t.Errorf("the second must wait and say for whom:\n%s\nthe first:\n%s", other, said)
 	}
 	first, last := span(t, load(t, filepath.Join(a, "results/current.json"))), span(t, load(t, filepath.Join(b, "results/current.json")))
-	if first[0].After(last[0]) {
-		first, last = last, first
-	}
 	if first[1].After(last[0]) {
 		t.Errorf("the rounds overlap: one ends at %v, the other begins at %v", first[1], last[0])
 	}

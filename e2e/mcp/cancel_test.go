@@ -10,10 +10,16 @@ import (
 )
 
 // A request that is cancelled is answered within a second, and nothing of it runs on: in
-// the middle of a build, of a measurement, of a search.
-func TestCancel(t *testing.T) {
+// the middle of a build, of a measurement, of a search. The second is for a machine that
+// does nothing else: CI runs this one before the others.
+func TestCancelInASecond(t *testing.T) {
 	if testing.Short() {
 		t.Skip("measures for real")
+	}
+	most := time.Second
+	if n := stolen(t); n > 0.2 {
+		t.Logf("%.0f %% of the processor's time went to other machines: ten seconds count", 100*n)
+		most = 10 * time.Second
 	}
 	dir, fast := checkout(t)
 	write(t, filepath.Join(dir, "matmul.c"), fast)
@@ -55,7 +61,7 @@ func TestCancel(t *testing.T) {
 			c.send(map[string]any{"jsonrpc": "2.0", "method": "notifications/cancelled", "params": map[string]any{"requestId": id}}, "notification", "notifications/cancelled")
 			took := c.answer(id).at.Sub(began)
 			t.Logf("answered after %v", took.Round(time.Millisecond))
-			if most := patience(); took > most {
+			if took > most {
 				t.Errorf("it took %v, want %v", took, most)
 			}
 			for end := time.Now().Add(20 * time.Second); len(below(c.cmd.Process.Pid)) > 0 || s.slow && anybody("sleep\x0071.25"); time.Sleep(10 * time.Millisecond) {
@@ -65,6 +71,30 @@ func TestCancel(t *testing.T) {
 			}
 		})
 	}
+}
+
+// stolen is which part of the last second this machine was not given.
+func stolen(t *testing.T) float64 {
+	t.Helper()
+	read := func() (steal, all float64) {
+		text, err := os.ReadFile("/proc/stat")
+		must(t, err)
+		line, _, _ := strings.Cut(string(text), "\n")
+		for i, field := range strings.Fields(line)[1:] {
+			n, _ := strconv.ParseFloat(field, 64)
+			if all += n; i == 7 {
+				steal = n
+			}
+		}
+		return steal, all
+	}
+	// Only who wants the processor is refused it.
+	stop := time.Now().Add(time.Second)
+	steal, all := read()
+	for time.Now().Before(stop) {
+	}
+	steal2, all2 := read()
+	return (steal2 - steal) / max(1, all2-all)
 }
 
 // hears waits until the server says that it is at a point of a request.
@@ -89,17 +119,6 @@ func (c *client) hears(what string, id int) bool {
 	}
 	c.t.Errorf("it never said %q", what)
 	return false
-}
-
-// patience is the second that a cancelled request may take, and more where the machine is
-// so busy that a process waits longer than that to run at all.
-func patience() time.Duration {
-	text, _ := os.ReadFile("/proc/loadavg")
-	load, _, _ := strings.Cut(string(text), " ")
-	if n, err := strconv.ParseFloat(load, 64); err == nil && n < 3 {
-		return time.Second
-	}
-	return 10 * time.Second
 }
 
 // below are the command lines of everything that a process started and that still runs.

@@ -206,7 +206,7 @@ func (c *client) answer(id int) message {
 	select {
 	case m := <-ch:
 		return m
-	case <-time.After(4 * time.Minute):
+	case <-time.After(10 * time.Minute):
 		c.t.Fatalf("no answer to %s: %s", c.asked[id], c.said)
 		return message{}
 	}

@@ -41,7 +41,9 @@ func sendAsJob(ctx context.Context, y *try) {
 		defer mu.Unlock()
 		if tokens[digest] == "" {
 			audience := fmt.Sprintf("%s/%s?sha256=%s", publicURL, y.slug, digest)
-			tokens[digest] = y.w.issuer.Sign(y.t, y.w.issuer.Claims(time.Now(), audience), map[string]any{"jti": rand.Text(), "sha": r.Commit.SHA})
+			tokens[digest] = y.w.issuer.Sign(y.t, y.w.issuer.Claims(time.Now(), audience), map[string]any{
+				"jti": rand.Text(), "sha": r.Commit.SHA, "exp": time.Now().Add(50 * time.Minute).Unix(), // the server may take its time to come back
+			})
 		}
 		return tokens[digest], nil
 	}

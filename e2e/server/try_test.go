@@ -59,6 +59,12 @@ type kept struct {
 	files  []string // digests
 }
 
+// monthsAgo is the first day of a month.
+func monthsAgo(n int) time.Time {
+	now := time.Now().UTC()
+	return time.Date(now.Year(), now.Month()-time.Month(n), 1, 0, 0, 0, 0, time.UTC)
+}
+
 // newTry makes the project and its past.
 func newTry(t *testing.T, w *world, point, victim string) *try {
 	t.Helper()
@@ -66,7 +72,7 @@ func newTry(t *testing.T, w *world, point, victim string) *try {
 	e, _ := errandOf(point)
 	y := &try{t: t, w: w, point: point, victim: victim, errand: e, before: 2, slug: fmt.Sprintf("k%d", w.tries), want: map[string]kept{}}
 	// Every try has a month of its own, so that its partition is new.
-	y.story = story{n: w.tries, base: time.Now().UTC().Truncate(24*time.Hour).AddDate(-9, w.tries%100, 0), step: 1 << 30}
+	y.story = story{n: w.tries, base: monthsAgo(9*12 - w.tries%100), step: 1 << 30}
 	if e.recent {
 		y.story.base = time.Now().UTC().Truncate(time.Hour).AddDate(0, 0, -3)
 	}

@@ -58,6 +58,7 @@ func newWorld(t *testing.T) *world {
 	w := &world{dir: dir, pg: pg, order: filepath.Join(dir, "order"), log: filepath.Join(dir, "serve.log"), issuer: identitytest.NewIssuer(t, ""), people: newPeople(t), inbox: newInbox(t)}
 	cert := filepath.Join(dir, "issuer.pem")
 	w.writeCertificate(t, cert)
+	built(t, "pawld") // takes a while, in which a free port would not stay free
 	port := freePort(t)
 	w.url = "http://127.0.0.1:" + port
 	w.env = []string{

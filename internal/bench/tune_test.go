@@ -150,7 +150,8 @@ func TestTuneResumes(t *testing.T) {
 	}
 	what := TuneOptions{Case: "double/N256", Strategy: "random", Jobs: 2, Evals: 12}
 	first, err := Tune(ctx, o, what)
-	if !errors.Is(err, context.Canceled) || first == nil || first.End != EndInterrupted || len(first.Evaluations) != 6 {
+	// A point whose build had failed by then is known, and kept too.
+	if !errors.Is(err, context.Canceled) || first == nil || first.End != EndInterrupted || len(first.Evaluations) < 6 || len(first.Evaluations) > 8 {
 		t.Fatalf("%+v, %v", first, err)
 	}
 	what.Resume = true
@@ -158,7 +159,7 @@ func TestTuneResumes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if second.Resumed != 6 || len(second.Evaluations) != 12 || second.End != EndEvaluations {
+	if second.Resumed != len(first.Evaluations) || len(second.Evaluations) != 12 || second.End != EndEvaluations {
 		t.Errorf("resumed %d, %d in all, ended by %s", second.Resumed, len(second.Evaluations), second.End)
 	}
 	seen := map[string]bool{}
@@ -179,14 +180,14 @@ func TestTuneResumes(t *testing.T) {
 
 // The budget is kept: what is under way when it ends is given up.
 func TestTuneBudget(t *testing.T) {
-	yaml := strings.ReplaceAll(tunedYAML, "echo build >>", "case ${BLOCK}-${UNROLL} in 32-1);; *) sleep 60;; esac; echo build >>")
+	yaml := strings.ReplaceAll(tunedYAML, "echo build >>", "case ${BLOCK}-${UNROLL} in 32-1);; *) sleep 600;; esac; echo build >>")
 	o, _ := workbench(t, yaml)
 	began := time.Now()
-	found, err := Tune(t.Context(), o, TuneOptions{Case: "double/N256", Strategy: "random", Budget: 4 * time.Second, Jobs: 2})
+	found, err := Tune(t.Context(), o, TuneOptions{Case: "double/N256", Strategy: "random", Budget: 15 * time.Second, Jobs: 2})
 	if err != nil || found.End != EndBudget || len(found.Evaluations) != 1 {
 		t.Errorf("%+v, %v", found, err)
 	}
-	if took := time.Since(began); took > 30*time.Second {
+	if took := time.Since(began); took > time.Minute {
 		t.Errorf("took %v", took)
 	}
 	if _, err := Tune(t.Context(), o, TuneOptions{Case: "double/N256", Strategy: "random", Budget: time.Nanosecond}); err == nil {

@@ -66,14 +66,17 @@ func versitygw(t *testing.T) (root, endpoint string) {
 	t.Cleanup(func() { _ = cmd.Process.Kill(); <-ended })
 	endpoint = "http://" + address
 	for {
-		if r, err := http.Get(endpoint); err == nil {
+		r, err := http.Get(endpoint)
+		if err == nil {
 			_ = r.Body.Close()
-			return root, endpoint
 		}
 		select {
-		case <-ended:
+		case <-ended: // also if somebody else answers, who took the port
 			t.Fatalf("versitygw ended: %s", said.String())
 		case <-time.After(50 * time.Millisecond):
+			if err == nil {
+				return root, endpoint
+			}
 		}
 	}
 }

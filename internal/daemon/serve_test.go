@@ -28,7 +28,7 @@ func inside(p *process) *http.Client {
 
 func TestServe(t *testing.T) {
 	t.Parallel()
-	p := startServe(t, storetest.URL(t), "PAWLD_SHUTDOWN_DELAY=3s")
+	p := startServe(t, storetest.URL(t), "PAWLD_SHUTDOWN_DELAY=15s")
 	outside, admin := &http.Client{Timeout: patience}, inside(p)
 	public := "http://" + p.Address
 
@@ -99,8 +99,14 @@ func TestServeSecondSignal(t *testing.T) {
 	p.signal(t, syscall.SIGTERM)
 	p.wait(t, func(line map[string]any) bool { return line["msg"] == "draining" })
 	time.Sleep(time.Second) // a second one at once counts as the first
-	p.signal(t, syscall.SIGTERM)
-	<-p.ended
+	for ended := false; !ended; {
+		p.signal(t, syscall.SIGTERM)
+		select {
+		case <-p.ended:
+			ended = true
+		case <-time.After(200 * time.Millisecond): // it was not yet ready for orders
+		}
+	}
 	if state, ok := p.cmd.ProcessState.Sys().(syscall.WaitStatus); !ok || !state.Signaled() || state.Signal() != syscall.SIGTERM {
 		t.Errorf("it ended with %v", p.cmd.ProcessState)
 	}

@@ -117,13 +117,14 @@ func (l *lock) wait(ctx context.Context, device string, opts LockOptions) error 
 		}
 		holder := readHolder(l.file)
 		waited := time.Since(began)
-		if waited >= opts.Wait {
-			return &HeldError{Device: device, Holder: holder, Waited: opts.Wait}
-		}
-		// A holder who is unknown is just writing who it is: look again first.
-		if known := holder.PID != 0 || waited >= time.Second; opts.OnWait != nil && known && (told == nil || *told != holder) {
+		// A holder who is unknown is just writing who it is, or going: look again first.
+		known := holder.PID != 0 || told == nil && waited >= time.Second
+		if opts.OnWait != nil && opts.Wait > 0 && known && (told == nil || *told != holder) {
 			told = &holder
 			opts.OnWait(holder)
+		}
+		if waited >= opts.Wait {
+			return &HeldError{Device: device, Holder: holder, Waited: opts.Wait}
 		}
 		select {
 		case <-ctx.Done():

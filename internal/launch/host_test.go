@@ -246,7 +246,7 @@ func TestClocksAreTheLaunchersOwn(t *testing.T) {
 }
 
 func TestHungHostKernel(t *testing.T) {
-	s := start(t, launch.Host, 700*time.Millisecond)
+	s := start(t, launch.Host, 5*time.Second) // for its hello too
 	if err := host(t, s, "hangs", scale(10)); err != nil {
 		t.Fatal(err)
 	}

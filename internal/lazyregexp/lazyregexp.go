@@ -3,9 +3,8 @@
 package lazyregexp
 
 import (
-	"os"
+	"errors"
 	"regexp"
-	"strings"
 	"sync"
 )
 
@@ -13,13 +12,30 @@ import (
 type Regexp struct{ get func() *regexp.Regexp }
 
 // New is for package variables, as regexp.MustCompile is: a pattern that cannot be compiled
-// panics, in tests at once.
+// panics, when it is used. A test asks Broken before.
 func New(text string) *Regexp {
-	get := sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
-	if strings.HasSuffix(os.Args[0], ".test") {
-		get()
+	r := &Regexp{sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })}
+	mu.Lock()
+	defer mu.Unlock()
+	texts = append(texts, text)
+	return r
+}
+
+var (
+	mu    sync.Mutex
+	texts []string // of all there are
+)
+
+// Broken is what is wrong with the patterns of this program.
+func Broken() error {
+	mu.Lock()
+	defer mu.Unlock()
+	var all []error
+	for _, text := range texts {
+		_, err := regexp.Compile(text)
+		all = append(all, err)
 	}
-	return &Regexp{get}
+	return errors.Join(all...)
 }
 
 // The methods are those of package regexp that pawl uses.

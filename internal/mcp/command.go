@@ -79,9 +79,14 @@ func (s *Server) run(ctx context.Context, actor string, args []string, limit tim
 		err = end(cmd.Process.Pid, done)
 	}
 	sweep(cmd.Process.Pid)
+	// What ended by itself has left nobody who holds its pipe, unless something escaped.
+	escaped := 5 * time.Second
+	if out.limit != "" {
+		escaped = 100 * time.Millisecond
+	}
 	select {
 	case out.said = <-said:
-	case <-time.After(100 * time.Millisecond): // something escaped with the pipe
+	case <-time.After(escaped):
 		stderr.Close()
 		out.said = <-said
 	}

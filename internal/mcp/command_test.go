@@ -82,7 +82,7 @@ wait; sleep 302`))
 	began := time.Now()
 	cancel()
 	e := <-ended
-	if took := e.at.Sub(began); took > 5*time.Second { // 1 s without load: e2e/mcp measures it
+	if took := e.at.Sub(began); took > 20*time.Second { // 1 s without load: e2e/mcp measures it
 		t.Errorf("it took %v", took)
 	}
 	if e.out.limit != "cancelled" {

@@ -141,7 +141,7 @@ func process(t *testing.T, mode string, starts *int) Process {
 	dir := t.TempDir()
 	silence := 20 * time.Second
 	if mode == "hang" {
-		silence = time.Second
+		silence = 10 * time.Second // for its hello too
 	}
 	return Process{Dir: dir, Start: func(ctx context.Context) (*harness.Session, error) {
 		*starts++
@@ -161,7 +161,7 @@ func TestProcesses(t *testing.T) {
 		{subject: "off", oracle: "oracle", passed: 1, failed: 2, reason: "the largest error 1", starts: 1},
 		{subject: "refuse", oracle: "oracle", passed: 1, skipped: 2, reason: "not supported: as the test asks", starts: 1},
 		{subject: "crash", oracle: "oracle", passed: 1, failed: 2, fault: "crashed", reason: "segmentation fault, as the test asks", starts: 2},
-		{subject: "hang", oracle: "oracle", passed: 1, failed: 2, fault: "hung", reason: "no message for 1s", starts: 2},
+		{subject: "hang", oracle: "oracle", passed: 1, failed: 2, fault: "hung", reason: "no message for 10s", starts: 2},
 		{subject: "integrity", oracle: "oracle", passed: 1, failed: 2, fault: "integrity", reason: "as the test asks", starts: 2},
 		{subject: "garbage", oracle: "oracle", failed: 3, fault: "no outputs", reason: "its outputs cannot be read", starts: 3},
 		{subject: "silent", oracle: "oracle", failed: 3, fault: "no outputs", reason: "no such file", starts: 3},

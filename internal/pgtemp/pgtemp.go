@@ -52,11 +52,6 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	if err := s.giveAway(o.Dir); err != nil {
 		return nil, err
 	}
-	if s.port == 0 {
-		if s.port, err = freePort(ctx); err != nil {
-			return nil, err
-		}
-	}
 	s.settings = append([]string{"listen_addresses=127.0.0.1", "unix_socket_directories=", "max_connections=200"}, o.Settings...)
 	if !o.Durable {
 		s.settings = append(s.settings, "fsync=off", "synchronous_commit=off", "full_page_writes=off")
@@ -70,7 +65,25 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 			return nil, err
 		}
 	}
-	return s, s.Restart(ctx)
+	if s.port != 0 {
+		return s, s.Restart(ctx)
+	}
+	// A free port is free until somebody else takes it.
+	for try := 0; ; try++ {
+		if s.port, err = freePort(ctx); err != nil {
+			return nil, err
+		}
+		if err = s.start(ctx); err == nil || try == 5 || !s.logged("could not bind", "Address already in use") {
+			return s, err
+		}
+	}
+}
+
+// logged tells whether one of these is among the last lines of the log.
+func (s *Server) logged(texts ...string) bool {
+	all, _ := os.ReadFile(s.log)
+	end := string(all[max(0, len(all)-600):])
+	return slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(end, text) })
 }
 
 // Restart starts the server again, after a Kill or a Stop. Children of a killed server
@@ -78,8 +91,7 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 func (s *Server) Restart(ctx context.Context) error {
 	err := s.start(ctx)
 	for try := 0; err != nil && try < 20 && ctx.Err() == nil; try++ {
-		logged, _ := os.ReadFile(s.log)
-		if !strings.Contains(string(logged[max(0, len(logged)-600):]), "still in use") {
+		if !s.logged("still in use", "Address already in use") {
 			break
 		}
 		time.Sleep(100 * time.Millisecond)

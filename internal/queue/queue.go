@@ -7,6 +7,7 @@
 package queue
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,6 +37,8 @@ type Config struct {
 	// Sweep is how often all projects are asked for what was forgotten, and for what there
 	// is to tell. 30 s if zero.
 	Sweep time.Duration
+	// Last is how long what was cut off may take to end. 5 s if zero.
+	Last time.Duration
 	// Carry is where in a trace a report came in, as text that fits in a job, and Resume goes
 	// on there when the job runs. Nil where nobody traces.
 	Carry  func(ctx context.Context) string
@@ -148,7 +151,7 @@ func (q *Queue) Stop(ctx context.Context) error {
 	q.looks.hurry() // nobody waits for more reports
 	err := q.work.Stop(ctx)
 	if err != nil && ctx.Err() != nil {
-		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), cmp.Or(q.config.Last, 5*time.Second))
 		defer cancel()
 		err = q.work.StopAndCancel(last)
 	}

@@ -86,7 +86,8 @@ func (s *Server) cutOff(r *http.Request, what string, err error) {
 func (s *Server) unpacking(ctx context.Context) (done func(), err error) {
 	waiting, cancel := context.WithTimeout(ctx, s.limits.Wait)
 	defer cancel()
-	if err := s.records.Acquire(waiting, 1); err != nil {
+	// A free place is a free place, also for who comes to it when the time is over.
+	if !s.records.TryAcquire(1) && s.records.Acquire(waiting, 1) != nil {
 		return nil, problem(http.StatusServiceUnavailable, "busy", "as many records are being read as there is memory for: ask again").after(time.Second)
 	}
 	return func() { s.records.Release(1) }, nil

@@ -336,7 +336,7 @@ func TestAptKnowsThePackages(t *testing.T) {
 	if _, err := exec.LookPath("apt-get"); err != nil {
 		t.Skip(err)
 	}
-	if err := exec.Command("apt-cache", "show", "git").Run(); err != nil {
+	if list, err := exec.Command("apt-cache", "madison", "git").Output(); err != nil || len(list) == 0 { // show knows what is installed, too
 		t.Skip("no lists of packages here")
 	}
 	path := os.Getenv("PATH")

@@ -47,11 +47,11 @@ func (q doubted) keep() string {
 	return fmt.Sprintf(`,"kept":[{"sample":0,"inputs":%q,"outputs":%q}]`, in, out)
 }
 
-// doubtedPlan is one side that says 2 ms a run. A right result is the input twice.
+// doubtedPlan is one side that says 20 ms a run. A right result is the input twice.
 func doubtedPlan(t *testing.T, takes, result string, score bool) (trial.Plan, *bench) {
 	t.Helper()
 	p, b, _ := protocolPlan(t, []string{"k"}, map[string][]string{measure.Candidate: {
-		"PAWL_RUN_NS=2000000", "PAWL_TEST_TAKES_NS=" + takes, "PAWL_TEST_RESULT=" + result,
+		"PAWL_RUN_NS=20000000", "PAWL_TEST_TAKES_NS=" + takes, "PAWL_TEST_RESULT=" + result,
 	}}, measure.Candidate)
 	p.Growth, p.Turns = []int{4}, false
 	s := p.Sides[0].Runner.(trial.Sessions)
@@ -96,7 +96,7 @@ func TestOutsideSeesWhatARunTakes(t *testing.T) {
 	for _, test := range []struct {
 		takes string
 		want  string
-	}{{"2000000", ""}, {"4000000", "clocks disagree"}, {"1000", ""}} {
+	}{{"20000000", ""}, {"40000000", "clocks disagree"}, {"1000", ""}} {
 		p, b := doubtedPlan(t, test.takes, "x", false)
 		list := rounds(t, p, b)
 		for _, r := range list {
@@ -105,7 +105,7 @@ func TestOutsideSeesWhatARunTakes(t *testing.T) {
 			}
 		}
 		if why := integrity.Clocks(list, nil); (why == "") != (test.want == "") || !strings.Contains(why, test.want) {
-			t.Errorf("runs of %s ns that say 2 ms: %q", test.takes, why)
+			t.Errorf("runs of %s ns that say 20 ms: %q", test.takes, why)
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/goatnote-inc/pawl/internal/shell"
 )
@@ -34,8 +35,14 @@ func (r runner) move(ctx context.Context, hc *HostConfig, kind Kind) string {
 		return err.Error()
 	}
 	defer lock.Close()
-	// Where a background process of an old command has it for good, it goes without.
-	if err := tryLock(lock); err != nil && !errors.Is(err, syscall.EWOULDBLOCK) {
+	// Where a background process of an old command has it for good, it goes without. Who
+	// only asks whether a command runs has it for a moment.
+	err = tryLock(lock)
+	for try := 0; errors.Is(err, syscall.EWOULDBLOCK) && try < 50 && ctx.Err() == nil; try++ {
+		time.Sleep(20 * time.Millisecond)
+		err = tryLock(lock)
+	}
+	if err != nil && !errors.Is(err, syscall.EWOULDBLOCK) {
 		return err.Error()
 	}
 	// Its own background processes must not look like a command that runs.

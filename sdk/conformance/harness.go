@@ -137,7 +137,7 @@ func (p *process) afterEnd() <-chan struct{} {
 		defer close(done)
 		select {
 		case <-p.ended:
-		case <-time.After(time.Second):
+		case <-time.After(10 * time.Second):
 		}
 	}()
 	return done
