@@ -11,13 +11,13 @@ func TestAutotuneOpensADraft(t *testing.T) {
 	w := newWorld(t)
 	head := w.git("rev-parse", "HEAD")
 	w.seed("main", head)
-	e, inputs := w.dispatch(event{"case": "matmul/N160", "budget": "60s", "draft": "true"})
+	e, inputs := w.dispatch(event{"case": "matmul/N160", "budget": "3m", "draft": "true"})
 	w.wantJobs(w.act("pawl-autotune", "workflow_dispatch", w.github.Token, e, inputs...), "measure, apply")
 	if text := read(t, filepath.Join(w.store, "pawl-results", "suggestions.md")); !strings.Contains(text, "BLOCK_N") {
 		t.Errorf("the suggestions are:\n%s", text)
 	}
 	_, files := w.github.Branch("pawl/tune-matmul-N160")
-	if text := files["pawl.yaml"]; !strings.Contains(text, "BLOCK_N: {values: [4, 64], default: 64} # there is") {
+	if text := files["pawl.yaml"]; !strings.Contains(text, "BLOCK_N: {values: [8, 64], default: 64} # there is") {
 		t.Errorf("the branch's suite is:\n%s", text)
 	}
 	pulls := w.github.Pulls()
