@@ -17,6 +17,9 @@ var (
 	liveGoodbye = 2 * time.Second // for what is left when the run is over
 )
 
+// liveLate is how often in a row a server may answer too late.
+const liveLate = 3
+
 // Live tells a server of a run while it is under way. It is a courtesy: telling takes no
 // time of the run, and what cannot be told in time is dropped.
 type Live struct {
@@ -71,7 +74,7 @@ func (l *Live) Close() {
 func (l *Live) run(ctx context.Context) {
 	defer close(l.done)
 	var pending []LiveEvent
-	told := false
+	told, late := false, 0
 	for last := false; !last; {
 		select {
 		case e := <-l.queue:
@@ -90,10 +93,15 @@ func (l *Live) run(ctx context.Context) {
 		heard, err := l.send(ctx, limit, pending)
 		switch {
 		case err == nil:
-			pending = pending[:0]
+			pending, late = pending[:0], 0
 			if !told && heard.URL != "" {
 				told = true
 				l.say("live: " + line(heard.URL, 500))
+			}
+		case errors.Is(err, context.DeadlineExceeded):
+			if late++; late == liveLate {
+				l.say("the server is not told of this run any more: it does not answer")
+				return
 			}
 		case !errors.Is(err, ErrLater): // it will say the same of every event
 			l.say("the server is not told of this run while it is under way: " + line(err.Error(), 500))

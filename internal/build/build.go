@@ -265,8 +265,7 @@ func (r Recipe) execute(ctx context.Context, res *Result, log io.Writer) error {
 	cmd.Stderr = cmd.Stdout
 	err := r.Sandbox.Run(ctx, cmd, r)
 	res.Log, res.Ccache = printed.String(), stats.read()
-	// A sandbox that was told to stop before it stood has no fault.
-	if _, ok := errors.AsType[*SandboxError](err); ok && ctx.Err() == nil || err == nil {
+	if _, ok := errors.AsType[*SandboxError](err); ok || err == nil {
 		return err
 	}
 	reason := err.Error()

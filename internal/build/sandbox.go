@@ -116,13 +116,22 @@ func (s *Sandbox) Run(ctx context.Context, cmd *exec.Cmd, r Recipe) error {
 	}
 	room, err := s.furnish(ctx, r)
 	if err != nil {
-		return err
+		return standing(ctx, err)
 	}
 	defer room.clear()
 	if err := s.confined(ctx, cmd, room, r); err != nil {
 		return err
 	}
 	return room.takeOut(r.Outputs, s.Limits.Outputs)
+}
+
+// standing is why there is no sandbox yet: one that was told to stop before it stood has no
+// fault.
+func standing(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return err
 }
 
 // confined wraps the command and runs it to its end.
@@ -143,13 +152,13 @@ func (s *Sandbox) confined(ctx context.Context, cmd *exec.Cmd, room *room, r Rec
 	cmd.Stdout, cmd.Stderr = last, last
 	asNobody(cmd)
 	if err := cmd.Start(); err != nil {
-		return &SandboxError{Reason: "bubblewrap does not start", Err: err}
+		return standing(ctx, &SandboxError{Reason: "bubblewrap does not start", Err: err})
 	}
 	inside, err := gate.enter()
 	if err != nil {
 		_ = cmd.Cancel()
 		_ = cmd.Wait()
-		return &SandboxError{Reason: "it could not be prepared", Err: fmt.Errorf("%w %s", err, last)}
+		return standing(ctx, &SandboxError{Reason: "it could not be prepared", Err: fmt.Errorf("%w %s", err, last)})
 	}
 	full := make(chan error, 1)
 	watched, unwatch := context.WithCancel(ctx)

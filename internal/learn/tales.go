@@ -9,7 +9,8 @@ import (
 	"github.com/goatnote-inc/pawl/internal/learn/keep"
 )
 
-// Tales tells all sessions of a folder. Journals that cannot be read are named in problems,
+// Tales tells all sessions of a folder; what is not named as pawl names journals is none.
+// Journals that cannot be read are named in problems,
 // with what can be told of them.
 func Tales(f journal.Folder, now time.Time) (tales []Tale, problems []string, err error) {
 	list, err := keptTales(f, now).All()
@@ -43,7 +44,7 @@ type told struct {
 // keptTales remembers the tales of sessions that ended.
 func keptTales(f journal.Folder, now time.Time) *keep.Folder[told] {
 	kept := journal.Kept[told](f, "tales")
-	kept.Form = "pawl tales 3\n" // changes with Tale, or with how one is told
+	kept.Form = "pawl tales 4\n" // changes with Tale, or with how one is told
 	kept.Read = func(path string) (told, bool) { return tellFile(path, now) }
 	kept.Pack = func(p *keep.Pack, t *told) { packTale(p, &t.Tale) }
 	kept.Unpack = func(u *keep.Unpack, t *told) { unpackTale(u, &t.Tale) }

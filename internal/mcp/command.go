@@ -79,15 +79,13 @@ func (s *Server) run(ctx context.Context, actor string, args []string, limit tim
 		err = end(cmd.Process.Pid, done)
 	}
 	sweep(cmd.Process.Pid)
-	// What ended by itself has left nobody who holds its pipe, unless something escaped.
-	escaped := 5 * time.Second
-	if out.limit != "" {
-		escaped = 100 * time.Millisecond
-	}
+	// Unless something escaped, nobody holds its pipe any more.
+	patient, enough := context.WithTimeout(ctx, 5*time.Second)
+	defer enough()
 	select {
 	case out.said = <-said:
-	case <-time.After(escaped):
-		stderr.Close()
+	case <-patient.Done(): // at once, where it was cancelled
+		time.AfterFunc(100*time.Millisecond, func() { stderr.Close() })
 		out.said = <-said
 	}
 	stderr.Close()

@@ -33,6 +33,7 @@ func (s *Store) Points(ctx context.Context, project, series int64, r Range) ([]c
 	if err != nil {
 		return nil, err
 	}
+	all := len(points)
 	if r.Buckets > 0 {
 		points = tile.Downsample(points, r.Buckets)
 	}
@@ -40,7 +41,7 @@ func (s *Store) Points(ctx context.Context, project, series int64, r Range) ([]c
 	for i, p := range points {
 		kept[i] = keptOf(p)
 	}
-	return kept, s.nameCommits(ctx, project, series, kept)
+	return kept, s.nameCommits(ctx, project, series, kept, len(points) == all)
 }
 
 // pointsIn reads what is hot and what rests in tiles in one round trip. Hot points come

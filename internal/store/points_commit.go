@@ -18,15 +18,16 @@ func (s *Store) Commits(ctx context.Context, project int64, reports []int64) (ma
 	return commits, err
 }
 
-// nameCommits says which commits points of one series are of.
-func (s *Store) nameCommits(ctx context.Context, project, series int64, points []client.Kept) error {
+// nameCommits says which commits points of one series are of. Those that are side by side
+// are read so.
+func (s *Store) nameCommits(ctx context.Context, project, series int64, points []client.Kept, sideBySide bool) error {
 	reports := make([]int64, len(points))
 	for i := range points {
 		reports[i] = points[i].Report
 	}
 	commits := make(map[int64]string, len(reports))
 	unknown := s.rememberCommits(project, reports, commits)
-	if len(unknown) >= manyCommits {
+	if sideBySide && len(unknown) >= manyCommits {
 		if err := s.readNeighbours(ctx, project, series, unknown, commits); err != nil {
 			return err
 		}
@@ -55,9 +56,13 @@ func (s *Store) rememberCommits(project int64, reports []int64, into map[int64]s
 	return unknown
 }
 
-// manyCommits is from how many on the reports of a series are read as neighbours: fewer
-// are found sooner one by one.
-const manyCommits = 50
+const (
+	// manyCommits is from how many on the reports of a series are read as neighbours: fewer
+	// are found sooner one by one.
+	manyCommits = 50
+	// mostNeighbours are read at once, so that they do not push out what is remembered.
+	mostNeighbours = 20_000
+)
 
 // readNeighbours reads the reports of the series' suite in the order they came in, which
 // an index holds side by side with their commits: a thousand of them are a dozen pages,
@@ -68,7 +73,7 @@ func (s *Store) readNeighbours(ctx context.Context, project, series int64, wante
 		const sql = `select id, sha from pawl.report
 			where project_id = $1 and suite = (select suite from pawl.series where project_id = $1 and id = $2) and id between $3 and $4
 			order by id desc limit $5`
-		b.Queue(sql, project, series, slices.Min(wanted), slices.Max(wanted), 3*len(wanted)).Query(s.keepCommits(project, into))
+		b.Queue(sql, project, series, slices.Min(wanted), slices.Max(wanted), min(3*len(wanted), mostNeighbours)).Query(s.keepCommits(project, into))
 	})
 	if err != nil {
 		return fmt.Errorf("reading the commits of series %d of project %d: %w", series, project, err)

@@ -26,6 +26,7 @@ func TestCommitsOfPoints(t *testing.T) {
 			ingest(t, s, project, r, client.Main)
 		}
 	}
+	seen := 0
 	for config, want := range map[string]int{"N0": runs, "N1": runs / seldom} {
 		fresh, err := store.Open(t.Context(), store.Config{URL: url, Conns: 2, AllowUnsafe: true, Now: func() time.Time { return noon }})
 		if err != nil {
@@ -40,6 +41,7 @@ func TestCommitsOfPoints(t *testing.T) {
 			if series.Config != config || series.Suite != "kernels" {
 				continue
 			}
+			seen++
 			points, err := fresh.Points(t.Context(), project, series.ID, store.Range{})
 			if err != nil || len(points) != want {
 				t.Fatalf("%s: %d points: %v", config, len(points), err)
@@ -50,5 +52,8 @@ func TestCommitsOfPoints(t *testing.T) {
 				}
 			}
 		}
+	}
+	if seen != 2 {
+		t.Errorf("%d series were looked at", seen)
 	}
 }

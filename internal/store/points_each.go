@@ -40,7 +40,7 @@ func (s *Store) pointsOfEach(ctx context.Context, project int64, list []client.S
 		if len(held) == 0 {
 			return nil
 		}
-		if err := s.nameCommits(ctx, project, list[at].ID, held); err != nil {
+		if err := s.nameCommits(ctx, project, list[at].ID, held, true); err != nil {
 			return err
 		}
 		err := do(list[at], held)

@@ -1318,9 +1318,11 @@ static struct {
 } pawli_cl;
 
 static const char pawli_cl_source[] =
-    "kernel void pawl_sweep(global ulong *data, ulong count) {\n"
-    "  ulong sum = 0;\n"
-    "  for (ulong i = get_global_id(0); i < count; i += get_global_size(0)) sum += data[i];\n"
+    "kernel void pawl_sweep(global ulong *data, ulong count, ulong each) {\n" /* each: words in a row, for a CPU */
+    "  ulong sum = 0, i = get_global_id(0);\n"
+    "  const ulong end = min(count, (i + 1) * each);\n"
+    "  if (each) for (i *= each; i < end; i += 8) sum += data[i];\n"
+    "  else for (; i < count; i += get_global_size(0)) sum += data[i];\n"
     "  if (sum == 1) *data = sum;\n"
     "}\n"
     "kernel void pawl_poison(global uchar *to, ulong bytes, ulong seed) {\n"
@@ -1489,12 +1491,16 @@ static void pawli_device_free(pawli_block *b) {
   clReleaseMemObject((cl_mem)b->device);
 }
 
+static int pawli_cl_is_cpu(void) {
+  cl_device_type type = CL_DEVICE_TYPE_GPU;
+  clGetDeviceInfo(pawli_cl.device, CL_DEVICE_TYPE, sizeof type, &type, NULL);
+  return type == CL_DEVICE_TYPE_CPU;
+}
+
 static size_t pawli_cache_bytes(void) {
   cl_ulong told = 0;
-  cl_device_type type = CL_DEVICE_TYPE_GPU;
   clGetDeviceInfo(pawli_cl.device, CL_DEVICE_GLOBAL_MEM_CACHE_SIZE, sizeof told, &told, NULL);
-  clGetDeviceInfo(pawli_cl.device, CL_DEVICE_TYPE, sizeof type, &type, NULL);
-  if (type == CL_DEVICE_TYPE_CPU && told < pawli_host_cache_bytes()) told = pawli_host_cache_bytes();
+  if (pawli_cl_is_cpu() && told < pawli_host_cache_bytes()) told = pawli_host_cache_bytes();
   if (told < (cl_ulong)8 << 20) told = (cl_ulong)32 << 20; /* some drivers tell the size of the first level */
   return told < (cl_ulong)512 << 20 ? (size_t)told : (size_t)512 << 20;
 }
@@ -1503,6 +1509,7 @@ static void pawli_flush(void) {
   static const size_t items = 16384;
   if (!pawli_cl.sweep) {
     const cl_ulong count = 2 * pawli_cache_bytes() / sizeof(uint64_t);
+    const cl_ulong each = pawli_cl_is_cpu() ? count / items + 1 : 0;
     uint64_t *values = (uint64_t *)malloc(count * sizeof *values);
     pawl_rng rng = {1};
     cl_int error;
@@ -1516,6 +1523,7 @@ static void pawli_flush(void) {
     cl_kernel sweep = pawl_kernel(pawli_cl_source, "", "pawl_sweep");
     pawli_check(clSetKernelArg(sweep, 0, sizeof data, &data), "sweeping the cache");
     pawli_check(clSetKernelArg(sweep, 1, sizeof count, &count), "sweeping the cache");
+    pawli_check(clSetKernelArg(sweep, 2, sizeof each, &each), "sweeping the cache");
     pawli_cl.sweep = sweep;
   }
   pawli_check(clEnqueueNDRangeKernel(pawli.launch.queue, pawli_cl.sweep, 1, NULL, &items, NULL, 0, NULL, NULL),

@@ -57,9 +57,11 @@ static struct {
 } device;
 
 static const char own_source[] =
-    "kernel void pawl_sweep(global ulong *data, ulong count) {\n"
-    "  ulong sum = 0;\n"
-    "  for (ulong i = get_global_id(0); i < count; i += get_global_size(0)) sum += data[i];\n"
+    "kernel void pawl_sweep(global ulong *data, ulong count, ulong each) {\n" /* each: words in a row, for a CPU */
+    "  ulong sum = 0, i = get_global_id(0);\n"
+    "  const ulong end = min(count, (i + 1) * each);\n"
+    "  if (each) for (i *= each; i < end; i += 8) sum += data[i];\n"
+    "  else for (; i < count; i += get_global_size(0)) sum += data[i];\n"
     "  if (sum == 1) *data = sum;\n"
     "}\n"
     "kernel void pawl_chain(global float *out) {\n"
@@ -367,7 +369,7 @@ static void device_chill(set *const *of, int count) {
   static const size_t items = 16384;
   (void)of, (void)count;
   if (!device.sweep) {
-    const uint64_t words = 2 * device_cache_bytes() / 8;
+    const uint64_t words = 2 * device_cache_bytes() / 8, each = device.type == CL_TYPE_CPU ? words / items + 1 : 0;
     unsigned char *const bytes = transit_room(words * 8);
     device_alloc(&device.swept, words * 8, 1);
     poison(bytes, 1, words * 8);
@@ -375,6 +377,7 @@ static void device_chill(set *const *of, int count) {
     handle sweep = make_kernel(own_source, sizeof own_source - 1, "", "pawl_sweep");
     must(cl.set_argument(sweep, 0, sizeof(handle), &device.swept.in), "sweeping the cache");
     must(cl.set_argument(sweep, 1, sizeof words, &words), "sweeping the cache");
+    must(cl.set_argument(sweep, 2, sizeof each, &each), "sweeping the cache");
     device.sweep = sweep;
   }
   must(cl.launch(device.queue, device.sweep, 1, NULL, &items, NULL, 0, NULL, NULL), "sweeping the cache");

@@ -169,7 +169,7 @@ func (s *Session) follows(e Entry, before string) error {
 func (s *Session) add(e Entry) {
 	switch e.Kind { //nolint:exhaustive // the others open and close nothing
 	case KindStarted:
-		s.Started, s.Began = *e.Started, e.Time
+		s.Started, s.Began = *e.Started, e.Time.UTC()
 	case KindEnded:
 		s.Ended = e.Ended
 	}

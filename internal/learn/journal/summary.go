@@ -87,7 +87,7 @@ func readSummary(path string) (Summary, bool) {
 // that cannot be read is told of by its summary's Broken.
 func (f Folder) Summaries() ([]Summary, error) {
 	kept := Kept[Summary](f, "summaries")
-	kept.Form = "pawl summaries 4\n" // changes with Summary, or with how one is made
+	kept.Form = "pawl summaries 5\n" // changes with Summary, or with how one is made
 	kept.Read, kept.Pack, kept.Unpack = readSummary, packSummary, unpackSummary
 	made, err := kept.All()
 	if err != nil {

@@ -55,10 +55,17 @@ func (f *Folder[T]) All() ([]Made[T], error) {
 // system's own.
 func Stamp(dir string) int64 {
 	info, err := os.Stat(dir)
-	if err != nil || time.Since(info.ModTime()) < time.Second {
+	if err != nil {
 		return 0
 	}
-	return info.ModTime().UnixNano()
+	return stampOf(info.ModTime(), time.Now())
+}
+
+func stampOf(changed, now time.Time) int64 {
+	if now.Sub(changed) < time.Second {
+		return 0
+	}
+	return changed.UnixNano()
 }
 
 // unpackAll takes everything from what is kept; false where that is not whole.

@@ -25,7 +25,7 @@ func (p *Pack) Count(n int64) { *p = binary.AppendVarint(*p, n) }
 func (p *Pack) Text(s string) { p.Count(int64(len(s))); *p = append(*p, s...) }
 
 // Time packs a moment to the nanosecond, without its zone.
-func (p *Pack) Time(t time.Time) { p.Count(t.UnixNano()) }
+func (p *Pack) Time(t time.Time) { p.Count(t.Unix()); p.Count(int64(t.Nanosecond())) }
 
 // Flags packs up to eight bits.
 func (p *Pack) Flags(set ...bool) {
@@ -102,7 +102,7 @@ func (u *Unpack) Count() int64 {
 func (u *Unpack) Text() string { return u.take(u.Count()) }
 
 // Time reads a moment.
-func (u *Unpack) Time() time.Time { return time.Unix(0, u.Count()).UTC() }
+func (u *Unpack) Time() time.Time { return time.Unix(u.Count(), u.Count()).UTC() }
 
 // Flags reads bits.
 func (u *Unpack) Flags(into ...*bool) {
@@ -133,9 +133,14 @@ func UnpackList[T any](u *Unpack, one func(*Unpack, *T)) []T {
 	if n == 0 {
 		return nil
 	}
-	list := make([]T, n)
-	for i := range list {
-		one(u, &list[i])
+	// A thing may be many times as large as its bytes: room is made for what comes.
+	list := make([]T, 0, min(n, 1024))
+	for range n {
+		if u.wrong {
+			return nil
+		}
+		list = append(list, *new(T))
+		one(u, &list[len(list)-1])
 	}
 	return list
 }

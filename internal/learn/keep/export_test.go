@@ -1,0 +1,4 @@
+package keep
+
+// StampOf is Stamp of a folder that changed then, looked at now.
+var StampOf = stampOf
