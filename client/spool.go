@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/goatnote-inc/pawl/internal/disk"
 	"github.com/goatnote-inc/pawl/internal/failpoint"
 )
 
@@ -110,7 +111,7 @@ func (s Spool) add(to Destination, r *Report, files []File) (*Spooled, error) {
 		}
 		return nil, err
 	}
-	if err := syncFolder(s.Dir); err != nil {
+	if err := disk.SyncFolder(s.Dir); err != nil {
 		return nil, err
 	}
 	failpoint.At("spool.placed")
@@ -133,7 +134,7 @@ func fillSpool(dir string, to Destination, body []byte, files []File) error {
 			return err
 		}
 	}
-	return syncFolder(dir)
+	return disk.SyncFolder(dir)
 }
 
 // spoolFile copies a file, which may have changed since its digest was taken.
@@ -163,14 +164,6 @@ func writeSynced(path string, r io.Reader) error {
 		err = f.Sync()
 	}
 	return errors.Join(err, f.Close())
-}
-
-func syncFolder(dir string) error {
-	f, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
 }
 
 // spoolName sorts by the time of the run, and keeps destinations apart.
@@ -256,7 +249,7 @@ func (s Spool) Done(p *Spooled) error {
 		return fmt.Errorf("take the report of run %s out of the spool: %w", p.Run, err)
 	}
 	failpoint.At("spool.leaving")
-	return errors.Join(syncFolder(s.Dir), os.RemoveAll(away))
+	return errors.Join(disk.SyncFolder(s.Dir), os.RemoveAll(away))
 }
 
 // Refuse sets a report aside that the server will never take, with the reason. It

@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/goatnote-inc/pawl/internal/disk"
 )
 
 // ErrDigest is wrapped by the error of reading a document that was changed
@@ -156,7 +158,7 @@ func replaceFile(path string, write func(io.Writer) error) (err error) {
 	if err := os.Rename(f.Name(), path); err != nil {
 		return fmt.Errorf("write run record: %w", err)
 	}
-	return syncDir(dir)
+	return disk.SyncFolder(dir)
 }
 
 func writeTo(f *os.File, path string, write func(io.Writer) error) error {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"github.com/goatnote-inc/pawl/internal/disk"
 )
 
 // Journal is the record of a run while it is being measured. Every method that
@@ -56,7 +58,7 @@ func CreateJournal(path string, h Header) (*Journal, error) {
 	if err := j.add(openRecord{Record: "open", Schema: SchemaJournal, Run: h}); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	if err := syncDir(filepath.Dir(path)); err != nil {
+	if err := disk.SyncFolder(filepath.Dir(path)); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	return j, nil
@@ -141,13 +143,4 @@ func (j *Journal) write(line []byte) error {
 		j.err = fmt.Errorf("journal %s: the last record may be lost: %w", j.file.Name(), err)
 	}
 	return j.err
-}
-
-// syncDir makes a created or renamed file's name survive a power cut.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return fmt.Errorf("sync folder: %w", err)
-	}
-	return errors.Join(d.Sync(), d.Close())
 }

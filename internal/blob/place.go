@@ -11,6 +11,7 @@ import (
 
 	"gocloud.dev/blob"
 
+	"github.com/goatnote-inc/pawl/internal/disk"
 	"github.com/goatnote-inc/pawl/internal/failpoint"
 )
 
@@ -46,7 +47,7 @@ func (d folder) place(ctx context.Context, key string, _ int64, fill func(io.Wri
 	failpoint.At("blob.placed")
 	// The names on the way are as new as the file may be.
 	for dir := filepath.Dir(target); ; dir = filepath.Dir(dir) {
-		if err := syncFolder(dir); err != nil {
+		if err := disk.SyncFolder(dir); err != nil {
 			return err
 		}
 		if dir == filepath.Clean(string(d)) {
@@ -71,14 +72,6 @@ func sweep(dir string, now time.Time) error {
 		}
 	}
 	return nil
-}
-
-func syncFolder(dir string) error {
-	f, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
 }
 
 // interruptedWriter writes until its context ends.

@@ -11,6 +11,8 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"github.com/goatnote-inc/pawl/internal/disk"
 )
 
 // Limits on a journal that somebody else may have written.
@@ -56,7 +58,7 @@ func Create(path string, h Header) (*Journal, error) {
 		err = os.Link(temporary.Name(), path) // unlike a rename it replaces nothing
 	}
 	if err == nil {
-		err = syncFolder(filepath.Dir(path))
+		err = disk.SyncFolder(filepath.Dir(path))
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("start the journal %s: %w", path, err), temporary.Close())
@@ -246,15 +248,6 @@ func lock(f *os.File) error {
 		return ErrInUse
 	}
 	return err
-}
-
-// syncFolder makes the name of a new file survive a power cut.
-func syncFolder(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }
 
 // Exists tells whether there is a journal to resume.

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"time"
+
+	"github.com/goatnote-inc/pawl/internal/disk"
 )
 
 // Store is the file that the state is kept in. One process has it at a time.
@@ -78,11 +80,7 @@ func replace(path string, data []byte) error {
 	if err := os.Rename(next, path); err != nil {
 		return err
 	}
-	d, err := os.Open(filepath.Dir(path))
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
+	return disk.SyncFolder(filepath.Dir(path))
 }
 
 // LoadState reads a state file, also one that is in use.

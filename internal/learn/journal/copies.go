@@ -8,7 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/goatnote-inc/pawl/internal/learn/keep"
+	"github.com/goatnote-inc/pawl/internal/disk"
 )
 
 // The copies of an open session: the sources as they were at the last measurement, by
@@ -35,7 +35,7 @@ func (w *Writer) Keep(s Snapshot) error {
 	}
 	list, err := json.Marshal(s)
 	if err == nil {
-		err = keep.WriteWhole(filepath.Join(dir, copyList), list)
+		err = disk.WriteWhole(filepath.Join(dir, copyList), list)
 	}
 	if err != nil {
 		return fmt.Errorf("keep the sources of session %s: %w", w.session.ID, err)

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/goatnote-inc/pawl/internal/learn/keep"
+	"github.com/goatnote-inc/pawl/internal/disk"
 )
 
 // Writer adds to the journal of an open session. Several processes may.
@@ -144,7 +144,7 @@ func (w *Writer) publish() error {
 		return fmt.Errorf("move the journal of session %s to where git sees it: %w", w.session.ID, err)
 	}
 	w.session.Path = to
-	return errors.Join(keep.SyncFolder(w.folder.dir()), keep.SyncFolder(w.folder.openDir()), os.RemoveAll(w.copies()))
+	return errors.Join(disk.SyncFolder(w.folder.dir()), disk.SyncFolder(w.folder.openDir()), os.RemoveAll(w.copies()))
 }
 
 // copies is the folder with the sources as they were at the last measurement.

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/goatnote-inc/pawl/internal/disk"
 )
 
 // kept is a thing as the file has it.
@@ -84,32 +86,6 @@ func (f *Folder[T]) remember(list []kept, stamp int64) {
 	}
 	binary.LittleEndian.PutUint32(p, crc32.Checksum(p[4:], castagnoli))
 	if _, err := os.Stat(f.Dir); err == nil && os.MkdirAll(filepath.Dir(f.File), 0o755) == nil {
-		_ = WriteWhole(f.File, p)
+		_ = disk.WriteWhole(f.File, p)
 	}
-}
-
-// WriteWhole writes a file that is there whole or not at all, whatever happens meanwhile.
-func WriteWhole(path string, text []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".new-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name()) // fails once it has its name
-	_, err = f.Write(text)
-	if err = errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	if err := os.Rename(f.Name(), path); err != nil {
-		return err
-	}
-	return SyncFolder(filepath.Dir(path))
-}
-
-// SyncFolder makes the names in a folder survive a power cut.
-func SyncFolder(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }

@@ -12,7 +12,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/goatnote-inc/pawl/internal/learn/keep"
+	"github.com/goatnote-inc/pawl/internal/disk"
 )
 
 // cache keeps what reading and checking lessons gave, by the digest of their text: YAML and
@@ -95,6 +95,6 @@ func (c *cache) close() {
 		fmt.Fprintf(b, "%s\t%s\n", key, c.used[key])
 	}
 	if os.MkdirAll(filepath.Dir(c.path), 0o700) == nil {
-		_ = keep.WriteWhole(c.path, b.Bytes())
+		_ = disk.WriteWhole(c.path, b.Bytes())
 	}
 }

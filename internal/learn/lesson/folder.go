@@ -14,7 +14,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/goatnote-inc/pawl/internal/learn/keep"
+	"github.com/goatnote-inc/pawl/internal/disk"
 )
 
 // Dir is where the lessons of a repository are, from the folder of its suite.
@@ -217,5 +217,5 @@ func writeOnce(path string, text []byte) error {
 	if old, err := readBounded(path, MaxFile); err == nil && bytes.Equal(old, text) {
 		return nil
 	}
-	return keep.WriteWhole(path, text)
+	return disk.WriteWhole(path, text)
 }
