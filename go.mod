@@ -100,7 +100,7 @@ require (
 	github.com/oasdiff/yaml3 v0.0.14 // indirect
 	github.com/yuin/goldmark v1.8.7
 	golang.org/x/oauth2 v0.37.0
-	golang.org/x/tools v0.51.0 // indirect
+	golang.org/x/tools v0.51.0
 )
 
 require (
