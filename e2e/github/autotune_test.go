@@ -1,6 +1,7 @@
 package github
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -8,7 +9,10 @@ import (
 
 // A search by hand leaves suggestions, and opens a draft with the values that won.
 func TestAutotuneOpensADraft(t *testing.T) {
-	w := newWorld(t)
+	if os.Getenv("PAWL_NIGHTLY") == "" {
+		t.Skip("searches for minutes: make nightly")
+	}
+	w := newCWorld(t)
 	head := w.git("rev-parse", "HEAD")
 	w.seed("main", head)
 	e, inputs := w.dispatch(event{"case": "matmul/N160", "budget": "3m", "draft": "true"})

@@ -11,10 +11,10 @@ import (
 
 // A pull request that changes a comment in the kernel builds to the same code, and passes.
 func TestSameCodePasses(t *testing.T) {
-	t.Parallel() // nothing is measured
+	t.Parallel()
 	w := newWorld(t)
 	w.git("checkout", "--quiet", "-b", "words")
-	w.edit("matmul.c", "Tune these.", "Tune them.")
+	w.comment()
 	w.commit("say it better")
 	p := w.open("words")
 	w.wantJobs(w.act("pawl-gate", "pull_request", w.github.Token, w.pullEvent(p)), "announce, touched, measure, publish")
@@ -26,6 +26,7 @@ func TestSameCodePasses(t *testing.T) {
 // A pull request that makes the kernel slower fails its check, and is told why in one
 // comment, however often it is published.
 func TestASlowdownFails(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.git("checkout", "--quiet", "-b", "slower")
 	w.slow(60)
@@ -37,14 +38,14 @@ func TestASlowdownFails(t *testing.T) {
 	if c := w.check(p.HeadSHA); c.Status != forge.Completed || c.Conclusion != forge.Failure {
 		t.Errorf("the check is %s, %s: %s\n%s", c.Status, c.Conclusion, c.Title, c.Summary)
 	}
-	if body := w.report(p.Number).Body; !strings.Contains(body, "regression") || !strings.Contains(body, "matmul/N160") {
+	if body := w.report(p.Number).Body; !strings.Contains(body, "regression") || !strings.Contains(body, w.name) {
 		t.Errorf("the report does not name it:\n%s", body)
 	}
 }
 
 // A pull request that touches no kernel is green, and nothing is measured.
 func TestNoKernelTouched(t *testing.T) {
-	t.Parallel() // nothing is measured
+	t.Parallel()
 	w := newWorld(t)
 	w.git("checkout", "--quiet", "-b", "docs")
 	w.write("README.md", "# our kernels\n")

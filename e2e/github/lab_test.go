@@ -51,7 +51,7 @@ func TestLabGate(t *testing.T) {
 	var comment, explained []time.Duration // the second where profiles were made in between
 	count := map[forge.Conclusion]int{}
 	for range labRuns {
-		w := newWorld(t)
+		w := newCWorld(t)
 		w.edit("pawl.yaml", "samples: 12", "samples: 150") // as many as a real suite takes
 		w.edit("pawl.yaml", "slower: 5%, ", "")            // the usual 3 %
 		w.commit("measure longer")
@@ -83,7 +83,7 @@ func TestLabAdded(t *testing.T) {
 	if os.Getenv("PAWL_LAB") == "" {
 		t.Skip("PAWL_LAB=1 measures")
 	}
-	w := newWorld(t)
+	w := newCWorld(t)
 	w.git("checkout", "--quiet", "-b", "slower")
 	w.slow(60)
 	w.commit("compute rows twice")
@@ -121,14 +121,14 @@ func TestLabRatchet(t *testing.T) {
 	}
 	moved := 0
 	for range 2 {
-		w := newWorld(t)
+		w := newCWorld(t)
 		before := w.git("rev-parse", "HEAD")
 		w.slow(20)
 		slow := w.commit("slow at first")
 		w.push("main")
 		w.act("pawl-ratchet", "push", w.github.Token, w.pushEvent(before, slow))
 		w.git("fetch", "--quiet", "origin")
-		w.git("checkout", "--quiet", before, "--", "matmul.c")
+		w.git("checkout", "--quiet", before, "--", w.kernel)
 		fast := w.commit("compute rows once")
 		w.push("main")
 		w.act("pawl-ratchet", "push", w.github.Token, w.pushEvent(slow, fast))

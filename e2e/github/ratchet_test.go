@@ -37,21 +37,22 @@ func mustOpen(w *world) *ledger.Ledger {
 // What is merged is measured again, and a confirmed gain moves the baseline on its branch.
 // The job that measures cannot write; the job that writes runs no kernel.
 func TestAGainMovesTheBaseline(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	before := w.git("rev-parse", "HEAD")
 	w.slow(60)
 	slow := w.commit("slow at first")
 	w.push("main")
 	w.wantJobs(w.act("pawl-ratchet", "push", w.github.Token, w.pushEvent(before, slow)), "touched, measure, move")
-	if got := strings.Join(w.baselines(), "\n"); got != "measured matmul/N160 "+slow {
+	if got := strings.Join(w.baselines(), "\n"); got != "measured "+w.name+" "+slow {
 		t.Fatalf("the first baseline is %q", got)
 	}
 	w.git("fetch", "--quiet", "origin")
-	w.git("checkout", "--quiet", before, "--", "matmul.c")
+	w.git("checkout", "--quiet", before, "--", w.kernel)
 	fast := w.commit("compute rows once")
 	w.push("main")
 	w.wantJobs(w.act("pawl-ratchet", "push", w.github.Token, w.pushEvent(slow, fast)), "touched, measure, move")
-	if got := w.baselines(); len(got) != 2 || got[1] != "moved matmul/N160 "+fast {
+	if got := w.baselines(); len(got) != 2 || got[1] != "moved "+w.name+" "+fast {
 		t.Fatalf("the baselines are %q", got)
 	}
 	if says := w.git("log", "-1", "--format=%s", "origin/"+ledger.DefaultBranch); !strings.HasPrefix(says, "perf: ") {

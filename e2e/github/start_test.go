@@ -30,7 +30,7 @@ func commands(page string) []string {
 // The page "Gate pull requests on GitHub", typed as it stands in a repository that knows
 // nothing of pawl but a suite: it ends in a green check and a comment.
 func TestGettingStarted(t *testing.T) {
-	t.Parallel() // what little is measured is judged by nobody
+	t.Parallel()
 	w := plainWorld(t)
 	w.edit("pawl.yaml", "baseline: {keep: branch, remote: origin}\ngate: {mode: enforce}\n", "")
 	w.commit("kernels", "-A")
@@ -63,7 +63,7 @@ func TestGettingStarted(t *testing.T) {
 
 	// The next one changes a kernel.
 	w.git("switch", "--quiet", "-c", "words")
-	w.edit("matmul.c", "Tune these.", "Tune them.")
+	w.comment()
 	w.commit("say it better")
 	p = w.open("words")
 	w.wantJobs(w.act("pawl-gate", "pull_request", w.github.Token, w.pullEvent(p)), "announce, touched, measure, publish")

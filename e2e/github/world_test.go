@@ -44,15 +44,29 @@ type world struct {
 	dir    string // a clone, as a developer has it
 	temp   string
 	store  string // of artifacts
+	kernel string // the file that decides how fast it is
+	name   string // of its case
 }
 
 // action is what the workflows install pawl with; the commit is any.
 const action = "goatnote-inc/pawl@0123456789abcdef0123456789abcdef01234567"
 
-// newWorld is a repository with the C example and the workflows.
+// newWorld is a repository with a kernel and the workflows. Tests of workflows are not
+// about measuring: the kernel is a script that prints the times of testdata/printed/kernel.txt, so
+// that verdicts are the same on a busy machine. At night it is the C example.
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := plainWorld(t)
+	return installed(plainWorld(t))
+}
+
+// newCWorld is the same with the C example, which takes the machine's time.
+func newCWorld(t *testing.T) *world {
+	t.Helper()
+	return installed(plainCWorld(t))
+}
+
+func installed(w *world) *world {
+	w.Helper()
 	w.commit("kernels", "-A")
 	w.pawl("init", "--github", "--install", "installed", "--action", action)
 	w.commit("install pawl", "-A")
@@ -60,25 +74,38 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// plainWorld is a folder with the C example, made small; nothing is committed yet.
+// plainWorld is a folder with a kernel and a suite; nothing is committed yet.
 func plainWorld(t *testing.T) *world {
 	t.Helper()
-	for _, tool := range []string{"act", "git", "cc", "make"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			t.Skipf("no %s here", tool)
-		}
+	if os.Getenv("PAWL_NIGHTLY") != "" {
+		return plainCWorld(t)
 	}
 	w := emptyWorld(t)
+	w.kernel, w.name = "kernel.txt", "Matmul/N160"
+	for _, name := range []string{"testdata/printed/bench.sh", "testdata/printed/kernel.txt", "testdata/printed/pawl.yaml"} {
+		w.write(filepath.Base(name), read(t, name))
+	}
+	return w
+}
+
+// plainCWorld is a folder with the C example, made small.
+func plainCWorld(t *testing.T) *world {
+	t.Helper()
+	w := emptyWorld(t)
+	w.kernel, w.name = "matmul.c", "matmul/N160"
 	for _, name := range []string{"../../examples/matmul-c/harness.c", "../../examples/matmul-c/matmul.c", "../../examples/matmul-c/matmul.h", "../../examples/matmul-c/Makefile", "../../sdk/cpp/pawl.h", "testdata/pawl.yaml"} {
 		w.write(filepath.Base(name), read(t, name))
 	}
-	w.write(".gitignore", "harness\n*.o\nresults/\ntuning/\n")
-	w.write("README.md", "# kernels\n")
 	return w
 }
 
 func emptyWorld(t *testing.T) *world {
 	t.Helper()
+	for _, tool := range []string{"act", "git", "cc", "make"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skipf("there is no %s here", tool)
+		}
+	}
 	temp := t.TempDir()
 	w := &world{T: t, github: githubtest.New(t), temp: temp, remote: filepath.Join(temp, "remote.git"), dir: filepath.Join(temp, "clone"), store: filepath.Join(temp, "store")}
 	w.github.SetPublic(false)
@@ -90,6 +117,8 @@ func emptyWorld(t *testing.T) *world {
 	w.git("init", "--quiet", "--bare", "-b", "main", w.remote)
 	w.git("init", "--quiet", "-b", "main", ".")
 	w.git("remote", "add", "origin", w.remote)
+	w.write(".gitignore", "harness\n*.o\nresults/\ntuning/\n")
+	w.write("README.md", "# kernels\n")
 	return w
 }
 
@@ -178,9 +207,19 @@ func (w *world) push(branch string) {
 	w.git("fetch", "--quiet", "origin")
 }
 
+// comment changes a comment of the kernel.
+func (w *world) comment() {
+	w.Helper()
+	w.edit(w.kernel, "Tune these.", "Tune them.")
+}
+
 // slow makes the kernel compute some of its rows twice; the result stays right.
 func (w *world) slow(percent int) {
 	w.Helper()
+	if w.kernel == "kernel.txt" {
+		w.edit(w.kernel, "1000 us", fmt.Sprintf("%d us", 1000+10*percent))
+		return
+	}
 	const end = "  memset(c, 0, sizeof(float) * (size_t)n * (size_t)n);\n"
 	w.edit("matmul.c", "void matmul(int n,", "static void once(int n, int rows,")
 	w.edit("matmul.c", end, "  memset(c, 0, sizeof(float) * (size_t)n * (size_t)rows);\n")
@@ -203,6 +242,7 @@ func (w *world) open(branch string) forge.Pull {
 	head, base := w.git("rev-parse", "HEAD"), w.git("merge-base", "HEAD", "origin/main")
 	p := forge.Pull{Open: true, HeadBranch: branch, HeadSHA: head, BaseBranch: "main", BaseSHA: base}
 	p.Number = w.github.AddPull(p)
+	w.github.AddFile(head, "pawl.yaml", w.git("show", head+":pawl.yaml")+"\n") // what it says of itself
 	w.git("push", "--quiet", "origin", fmt.Sprintf("HEAD:refs/pull/%d/head", p.Number))
 	return p
 }
