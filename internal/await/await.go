@@ -1,0 +1,63 @@
+// Package await waits in tests for another process, a file, a socket or a database. Every
+// wait has a deadline and says what it waited for. Inside one process, use testing/synctest
+// instead: it needs no real time. Only tests may import this package.
+package await
+
+import (
+	"testing"
+	"time"
+)
+
+// Limit is how long a wait may take. It is far more than a busy machine needs, because a
+// deadline that is not reached costs nothing.
+const Limit = 2 * time.Minute
+
+// poll is the pause between two checks.
+const poll = 10 * time.Millisecond
+
+// True returns as soon as holds returns true. It ends the test if that takes longer than
+// Limit: "waited 2m0s for the lock to be free".
+func True(t testing.TB, what string, holds func() bool) {
+	t.Helper()
+	TrueWithin(t, Limit, what, holds)
+}
+
+// TrueWithin is True with a different limit. It calls holds once more after the limit, so
+// that a test that was not scheduled in time does not fail.
+func TrueWithin(t testing.TB, limit time.Duration, what string, holds func() bool) {
+	t.Helper()
+	for end := time.Now().Add(limit); ; time.Sleep(poll) {
+		late := time.Now().After(end)
+		if holds() {
+			return
+		}
+		if late {
+			t.Fatalf("waited %v for %s", limit, what)
+		}
+	}
+}
+
+// Receive returns the next value of c, or the zero value once c is closed. It ends the
+// test if that takes longer than Limit.
+func Receive[T any](t testing.TB, what string, c <-chan T) T {
+	t.Helper()
+	return ReceiveWithin(t, Limit, what, c)
+}
+
+// ReceiveWithin is Receive with a different limit.
+func ReceiveWithin[T any](t testing.TB, limit time.Duration, what string, c <-chan T) T {
+	t.Helper()
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	var v T
+	select {
+	case v = <-c:
+	case <-timer.C:
+		select {
+		case v = <-c:
+		default:
+			t.Fatalf("waited %v for %s", limit, what)
+		}
+	}
+	return v
+}
