@@ -3,6 +3,7 @@ package conformance
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -20,7 +21,8 @@ type Harness struct {
 	Command []string
 	Dir     string
 	Env     []string      // beside the environment of this process
-	Timeout time.Duration // for one reply, and for the end; 30 s when 0
+	Timeout time.Duration // for one reply; two minutes if 0
+	Grace   time.Duration // for the exit after its input was closed; Timeout if 0
 }
 
 // process is a running harness.
@@ -31,6 +33,7 @@ type process struct {
 	pipe     *os.File
 	stderr   tail
 	timeout  time.Duration
+	grace    time.Duration
 	ended    chan struct{}
 }
 
@@ -46,10 +49,9 @@ func start(ctx context.Context, h Harness) (*process, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("starting %q: %w", h.Command, err), requestReader.Close(), requestWriter.Close())
 	}
-	p := &process{requests: requestWriter, pipe: replyReader, replies: bufio.NewReaderSize(replyReader, 1<<16), timeout: h.Timeout, ended: make(chan struct{})}
-	if p.timeout == 0 {
-		p.timeout = 30 * time.Second
-	}
+	p := &process{requests: requestWriter, pipe: replyReader, replies: bufio.NewReaderSize(replyReader, 1<<16), ended: make(chan struct{})}
+	p.timeout = cmp.Or(h.Timeout, 2*time.Minute)
+	p.grace = cmp.Or(h.Grace, p.timeout)
 	p.cmd = exec.CommandContext(ctx, h.Command[0], h.Command[1:]...)
 	p.cmd.Dir = h.Dir
 	p.cmd.Env = append(append(os.Environ(), h.Env...), "PAWL_PROTOCOL=1", "PAWL_IN=4", "PAWL_OUT=3")
@@ -125,8 +127,8 @@ func (p *process) exit() (int, error) {
 	select {
 	case <-p.ended:
 		return p.cmd.ProcessState.ExitCode(), nil
-	case <-time.After(p.timeout):
-		return 0, fmt.Errorf("the harness did not end within %v", p.timeout)
+	case <-time.After(p.grace):
+		return 0, fmt.Errorf("the harness did not end within %v", p.grace)
 	}
 }
 
@@ -137,7 +139,7 @@ func (p *process) afterEnd() <-chan struct{} {
 		defer close(done)
 		select {
 		case <-p.ended:
-		case <-time.After(10 * time.Second):
+		case <-time.After(time.Minute):
 		}
 	}()
 	return done
