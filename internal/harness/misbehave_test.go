@@ -12,6 +12,9 @@ import (
 	"time"
 )
 
+// forever is longer than any test waits. A harness that is not killed exits after it.
+const forever = 10 * time.Minute
+
 // play is a harness without an SDK. It keeps to the protocol except where its
 // mode says otherwise.
 func play(mode string) int {
@@ -103,25 +106,25 @@ func answerMeasure(mode string, id int, out *os.File, say func(string, ...any)) 
 		return 7
 	case "killed":
 		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
-		time.Sleep(time.Minute)
+		time.Sleep(forever)
 	case "hang":
-		time.Sleep(time.Minute)
+		time.Sleep(forever)
 	case "grandchild":
-		child := exec.Command("sleep", "60")
+		child := exec.Command("sleep", "600")
 		child.Stdout = os.Stdout
 		if err := child.Start(); err != nil {
 			return 103
 		}
 		_ = os.WriteFile(os.Getenv("PAWL_TEST_PIDFILE"), []byte(strconv.Itoa(child.Process.Pid)), 0o644)
-		time.Sleep(time.Minute)
+		time.Sleep(forever)
 	case "endless": // samples without end
 		part := fmt.Sprintf(`{"id":%d,"op":"samples","samples":[%s1]}`, id, strings.Repeat("1,", 999))
 		for range 30 {
 			say("%s", part)
 		}
-		time.Sleep(time.Minute)
+		time.Sleep(forever)
 	case "drip": // signs of life without end
-		for range 1000 {
+		for range forever / (10 * time.Millisecond) {
 			say(`{"id":%d,"op":"samples"}`, id)
 			time.Sleep(10 * time.Millisecond)
 		}
@@ -149,7 +152,7 @@ func answerMeasure(mode string, id int, out *os.File, say func(string, ...any)) 
 		reply(5, "[1,2,-1,4,5]", "[]")
 	case "closes-pipe":
 		out.Close()
-		time.Sleep(time.Minute)
+		time.Sleep(forever)
 	case "parts":
 		say(`{"id":%d,"op":"samples","samples":[1,2],"wall":[2,3]}`, id)
 		say(`{"id":%d,"op":"samples"}`, id)

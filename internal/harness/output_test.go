@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/goatnote-inc/pawl/internal/await"
 	"github.com/goatnote-inc/pawl/internal/harness"
 )
 
@@ -21,13 +22,13 @@ func TestOutputOfAPlainCommand(t *testing.T) {
 		{"prints", "echo result; echo progress >&2", "", "result\n"},
 		{"leaves something running", "sleep 30 & echo result", "", "result\n"},
 		{"fails", "echo why >&2; exit 3", harness.Crashed, "why"},
-		{"hangs", "sleep 60", harness.Hung, "no message for 300ms"},
+		{"hangs", "sleep 600", harness.Hung, "no message for 300ms"},
 		{"is not there", "exec ./no-such-program", harness.Crashed, "no-such-program"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			silence := 10 * time.Second
+			silence := await.Limit
 			if tt.kind == harness.Hung {
 				silence = 300 * time.Millisecond
 			}

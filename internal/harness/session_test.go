@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/await"
 	"github.com/goatnote-inc/pawl/internal/harness"
 	"github.com/goatnote-inc/pawl/measure"
 )
@@ -31,7 +32,7 @@ func command(t *testing.T, mode string) harness.Command {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return harness.Command{Line: "exec " + self, Dir: t.TempDir(), Env: []string{"PAWL_TEST_HARNESS=" + mode, "GORACE=atexit_sleep_ms=0"}, Silence: 10 * time.Second}
+	return harness.Command{Line: "exec " + self, Dir: t.TempDir(), Env: []string{"PAWL_TEST_HARNESS=" + mode, "GORACE=atexit_sleep_ms=0"}, Silence: await.Limit, Grace: await.Limit}
 }
 
 var hello = harness.Hello{Pawl: "test", Device: harness.HelloDevice{Kind: gpu.CPU}}
@@ -140,7 +141,7 @@ func TestMisbehaviour(t *testing.T) {
 func TestNotAHarness(t *testing.T) {
 	for line, want := range map[string]string{"./does-not-exist": "was not found", "exit 0": "harness.format"} {
 		t.Run(line, func(t *testing.T) {
-			_, err := harness.Start(t.Context(), harness.Command{Line: line, Dir: t.TempDir(), Silence: 5 * time.Second}, hello)
+			_, err := harness.Start(t.Context(), harness.Command{Line: line, Dir: t.TempDir(), Silence: await.Limit}, hello)
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("have %v, want a hint at %q", err, want)
 			}
@@ -160,24 +161,23 @@ func TestNothingIsLeftRunning(t *testing.T) {
 	c := command(t, "grandchild")
 	c.Env = append(c.Env, "PAWL_TEST_PIDFILE="+pidFile)
 	ctx, cancel := context.WithCancelCause(t.Context())
+	defer cancel(nil)
+	ended := make(chan error, 1)
 	go func() {
-		for !exists(pidFile) {
-			time.Sleep(10 * time.Millisecond)
-		}
-		cancel(errors.New("enough"))
+		_, err := measureOnce(ctx, c)
+		ended <- err
 	}()
-	_, err := measureOnce(ctx, c)
+	var pid []byte
+	await.True(t, "the grandchild to start", func() bool {
+		pid, _ = os.ReadFile(pidFile)
+		return len(pid) > 0
+	})
+	cancel(errors.New("enough"))
+	err := await.Receive(t, "the session to end", ended)
 	if err == nil || !strings.Contains(err.Error(), "enough") {
 		t.Errorf("have %v, want the cause of the cancellation", err)
 	}
-	pid, _ := os.ReadFile(pidFile)
-	deadline := time.Now().Add(5 * time.Second)
-	for exists("/proc/" + strings.TrimSpace(string(pid)) + "/fd/0") {
-		if time.Now().After(deadline) {
-			t.Fatalf("process %s outlived the session", pid)
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
+	await.True(t, "process "+string(pid)+" to die with the session", func() bool { return !exists("/proc/" + string(pid) + "/fd/0") })
 }
 
 func exists(path string) bool {

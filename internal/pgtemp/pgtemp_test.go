@@ -6,8 +6,8 @@ import (
 	"net"
 	"net/url"
 	"testing"
-	"time"
 
+	"github.com/goatnote-inc/pawl/internal/await"
 	"github.com/goatnote-inc/pawl/internal/pgtemp"
 )
 
@@ -26,7 +26,7 @@ func TestKillAndRestart(t *testing.T) {
 		t.Fatal(err)
 	}
 	reachable := func() bool {
-		conn, err := net.DialTimeout("tcp", u.Host, time.Second)
+		conn, err := net.DialTimeout("tcp", u.Host, await.Limit)
 		if err == nil {
 			conn.Close()
 		}
@@ -38,11 +38,8 @@ func TestKillAndRestart(t *testing.T) {
 	if err := s.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	for end := time.Now().Add(time.Minute); reachable(); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) { // a child that it left may hold the socket for a moment
-			t.Fatal("a killed server answers")
-		}
-	}
+	// A child that it left may hold the socket for a moment.
+	await.True(t, "the killed server to be unreachable", func() bool { return !reachable() })
 	if err := s.Restart(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
+	"github.com/goatnote-inc/pawl/internal/await"
 	"github.com/goatnote-inc/pawl/internal/shell"
 )
 
@@ -43,50 +43,37 @@ func TestLines(t *testing.T) {
 
 // A plain command is the process itself: what the kernel kills is the program.
 func TestAPlainCommandTakesTheShellsPlace(t *testing.T) {
-	cmd := shell.Command(t.Context(), "sleep 30", t.TempDir(), nil)
+	cmd := shell.Command(t.Context(), "sleep 600", t.TempDir(), nil)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	defer cmd.Wait()
 	defer shell.Kill(cmd)
-	deadline := time.Now().Add(5 * time.Second)
-	for {
+	await.True(t, "the process to run sleep itself", func() bool {
 		exe, _ := os.Readlink(filepath.Join("/proc", strconv.Itoa(cmd.Process.Pid), "exe"))
-		if strings.HasSuffix(exe, "sleep") || strings.Contains(exe, "coreutils") {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("the process runs %q", exe)
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
+		return strings.HasSuffix(exe, "sleep") || strings.Contains(exe, "coreutils")
+	})
 }
 
 func TestTheGroupDiesWithTheContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	pidFile := filepath.Join(t.TempDir(), "pid")
-	cmd := shell.Command(ctx, "sleep 30 & echo $! > "+pidFile+"; wait", t.TempDir(), nil)
+	cmd := shell.Command(ctx, "sleep 600 & echo $! > "+pidFile+"; wait", t.TempDir(), nil)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	var pid string
-	for pid == "" {
+	await.True(t, "the pid of the child", func() bool {
 		b, _ := os.ReadFile(pidFile)
 		pid = strings.TrimSpace(string(b))
-		time.Sleep(5 * time.Millisecond)
-	}
+		return strings.HasSuffix(string(b), "\n")
+	})
 	cancel()
 	_ = cmd.Wait()
-	deadline := time.Now().Add(5 * time.Second)
-	for {
-		if _, err := os.Readlink("/proc/" + pid + "/exe"); err != nil {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("process %s outlived its group", pid)
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
+	await.True(t, "process "+pid+" to die with its group", func() bool {
+		_, err := os.Readlink("/proc/" + pid + "/exe")
+		return err != nil
+	})
 }
 
 // The list of variables is git's own.

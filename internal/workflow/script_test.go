@@ -10,7 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
+
+	"github.com/goatnote-inc/pawl/internal/await"
 )
 
 // measureScript is what the measuring job of the gate runs, with a pawl that a test wrote.
@@ -75,14 +76,13 @@ while :; do sleep 0.05; done
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		for {
-			if text, _ := os.ReadFile(filepath.Join(dir, "started")); bytes.HasSuffix(text, []byte("\n")) {
-				if want := "-C . run --no-keep --base abc --out " + dir + "/pawl-results\n"; string(text) != want {
-					t.Errorf("pawl %swant %s", text, want)
-				}
-				break
-			}
-			time.Sleep(5 * time.Millisecond)
+		var text []byte
+		await.True(t, "pawl to start", func() bool {
+			text, _ = os.ReadFile(filepath.Join(dir, "started"))
+			return bytes.HasSuffix(text, []byte("\n"))
+		})
+		if want := "-C . run --no-keep --base abc --out " + dir + "/pawl-results\n"; string(text) != want {
+			t.Errorf("pawl %swant %s", text, want)
 		}
 		if err := cmd.Process.Signal(signal); err != nil {
 			t.Fatal(err)
