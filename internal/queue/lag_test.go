@@ -22,6 +22,7 @@ import (
 
 	"github.com/goatnote-inc/pawl/client"
 	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/await"
 	"github.com/goatnote-inc/pawl/internal/pgtemp"
 	"github.com/goatnote-inc/pawl/internal/queue"
 	"github.com/goatnote-inc/pawl/internal/store"
@@ -163,7 +164,7 @@ func (l *lag) fill(points int) {
 // settle waits until everything is looked at.
 func (l *lag) settle() {
 	l.t.Helper()
-	eventually(l.t, "everything is looked at", func() bool {
+	await.True(l.t, "a look at everything", func() bool {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		return len(l.waiting) == 0

@@ -11,6 +11,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/goatnote-inc/pawl/internal/await"
 	"github.com/goatnote-inc/pawl/internal/queue"
 	"github.com/goatnote-inc/pawl/internal/store/storetest"
 )
@@ -56,16 +57,6 @@ func stop(t *testing.T, q *queue.Queue) {
 	}
 }
 
-// eventually waits for something that will happen, however slow the machine is.
-func eventually(t *testing.T, what string, happened func() bool) {
-	t.Helper()
-	for end := time.Now().Add(2 * time.Minute); !happened(); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("in two minutes it did not come to this: %s", what)
-		}
-	}
-}
-
 func TestMigrateTogetherAndAgain(t *testing.T) {
 	url := storetest.URL(t)
 	var wg sync.WaitGroup
@@ -107,17 +98,17 @@ func TestAJobIsThereIfTheReportIs(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	eventually(t, "the second project is looked at", func() bool { _, ok := looked.Load(int64(2)); return ok })
+	await.True(t, "the second project to be looked at", func() bool { _, ok := looked.Load(int64(2)); return ok })
 	if _, ok := looked.Load(int64(1)); ok {
 		t.Error("there was a job of a report that there is not")
 	}
 }
 
-// Many reports of a project are few looks, one at a time, and the last look begins after
-// the last report was there.
+// Reports that arrive during a look cause exactly one more look, which starts after the
+// last of them.
 func TestManyNudgesAreFewLooks(t *testing.T) {
 	url, conn := migrated(t)
-	q := newQueue(t, queue.Config{URL: url, Pause: 200 * time.Millisecond})
+	q := newQueue(t, queue.Config{URL: url, Pause: -1})
 	var here, looks, dirty, seen atomic.Int64
 	all := make(chan struct{})
 	work := queue.Workers{Look: func(context.Context, int64) error {
@@ -143,15 +134,19 @@ func TestManyNudgesAreFewLooks(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	await.True(t, "all jobs but the first to end", func() bool {
+		d, err := q.Depth(t.Context())
+		return err == nil && d.Waiting == 0 && d.Running == 1
+	})
 	close(all)
-	eventually(t, "everything is looked at", func() bool { return seen.Load() == reports })
-	eventually(t, "nothing waits", func() bool {
+	await.True(t, "a look at everything", func() bool { return seen.Load() == reports })
+	await.True(t, "the queue to be empty", func() bool {
 		d, err := q.Depth(t.Context())
 		return err == nil && d.Waiting+d.Running+d.Failing == 0
 	})
 	stop(t, q)
-	if n := looks.Load(); n > reports/10 { // a worker may hold one job each
-		t.Errorf("%d looks for %d reports", n, reports)
+	if n := looks.Load(); n != 2 {
+		t.Errorf("%d looks for %d reports, want 2", n, reports)
 	}
 }
 
@@ -192,9 +187,9 @@ func TestLaterAgainAndNever(t *testing.T) {
 	if err := pgx.BeginFunc(t.Context(), conn, func(tx pgx.Tx) error { return q.Enqueue(t.Context(), tx, 1, 1) }); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "what was put off is looked at", func() bool { return looks.Load() >= 2 })
-	eventually(t, "the sweep has somebody told", func() bool { return delivered.Load() >= 1 && refused.Load() >= 1 })
-	eventually(t, "what is refused is given up", func() bool {
+	await.True(t, "a look at what was put off", func() bool { return looks.Load() >= 2 })
+	await.True(t, "the sweep to deliver", func() bool { return delivered.Load() >= 1 && refused.Load() >= 1 })
+	await.True(t, "what is refused to be given up", func() bool {
 		var cancelled int64
 		err := conn.QueryRow(t.Context(), `select count(*) from river.river_job where kind = 'deliver' and state = 'cancelled'`).Scan(&cancelled)
 		return err == nil && cancelled >= 1
@@ -232,8 +227,8 @@ func TestSweep(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer stop(t, q)
-	eventually(t, "a forgotten project is looked at", func() bool { return looked.Load() == 42 })
-	eventually(t, "the house is kept", func() bool {
+	await.True(t, "a look at a forgotten project", func() bool { return looked.Load() == 42 })
+	await.True(t, "every periodic job to run", func() bool {
 		return compacted.Load() > 0 && parted.Load() > 0 && retained.Load() > 0 && collected.Load() > 0
 	})
 }

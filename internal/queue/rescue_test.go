@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/goatnote-inc/pawl/internal/await"
 	"github.com/goatnote-inc/pawl/internal/queue"
 )
 
@@ -30,7 +31,7 @@ func TestADeadServersWorkIsTakenOver(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the delivery is made", func() bool { return delivered.Load() > 0 })
+	await.True(t, "the delivery", func() bool { return delivered.Load() > 0 })
 	var state string
 	if err := conn.QueryRow(t.Context(), `select state from river.river_job where kind = 'house'`).Scan(&state); err != nil || state != "running" {
 		t.Errorf("what may take hours was taken away after minutes: it is %s (%v)", state, err)
