@@ -13,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -188,14 +189,14 @@ func TestKilledWriters(t *testing.T) {
 	}
 	rng := rand.New(rand.NewPCG(7, 7))
 	dir, torn := t.TempDir(), 0
-	for try := range tries {
+	for try := 0; try < tries || torn == 0 && try < 100*tries; try++ { // a busy machine may need more
 		kept := killAWriter(t, writer{Name: fmt.Sprint("try", try), Dir: dir, Slow: true}, time.Duration(rng.IntN(20))*time.Millisecond)
 		if text := get(t, filepath.Join(dir, ledger.DefaultFile)); !strings.HasSuffix(text, "\n") {
 			torn++
 		}
 		checkKept(t, open(t, ledger.Where{Dir: dir}), kept, fmt.Sprint("next", try))
 	}
-	t.Logf("%d of %d writers were killed inside a line", torn, tries)
+	t.Logf("%d writers were killed inside a line", torn)
 	if torn == 0 {
 		t.Error("no writer was killed inside a line: the test shows nothing")
 	}
@@ -350,23 +351,25 @@ func TestFilesThatAreNoLedger(t *testing.T) {
 // Whoever waits for another writer can be called off.
 func TestWaitingEnds(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	l := open(t, ledger.Where{Dir: dir})
-	add(t, l, "a")
-	held, err := os.OpenFile(filepath.Join(dir, ledger.DefaultFile), os.O_RDWR, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer held.Close()
-	if err := syscall.Flock(int(held.Fd()), syscall.LOCK_EX); err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
-	defer cancel()
-	if err := appendTo(ctx, l, "b"); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("waiting for a lock: %v", err)
-	}
-	if got := cases(t, l); len(got) != 1 {
-		t.Errorf("the ledger holds %v", got)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		l := open(t, ledger.Where{Dir: dir})
+		add(t, l, "a")
+		held, err := os.OpenFile(filepath.Join(dir, ledger.DefaultFile), os.O_RDWR, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer held.Close()
+		if err := syscall.Flock(int(held.Fd()), syscall.LOCK_EX); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := appendTo(ctx, l, "b"); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("waiting for a lock: %v", err)
+		}
+		if got := cases(t, l); len(got) != 1 {
+			t.Errorf("the ledger holds %v", got)
+		}
+	})
 }
