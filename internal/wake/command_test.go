@@ -8,12 +8,14 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/goatnote-inc/pawl/internal/await"
 )
 
 func host(t *testing.T, h HostConfig) (runner, *HostConfig) {
 	t.Helper()
 	h.Name = "box"
-	set(&h.Timeout, time.Minute)
+	set(&h.Timeout, await.Limit)
 	c := &Config{dir: t.TempDir(), State: "s", Secret: Secret{Env: "HOOK_SECRET"}, Hosts: []HostConfig{h}}
 	return runner{c}, &c.Hosts[0]
 }
@@ -64,10 +66,10 @@ func TestBusy(t *testing.T) {
 	r, h := host(t, HostConfig{Start: "touch begun; while ! test -e go; do sleep 0.01; done", Stop: "sleep 600 >/dev/null 2>&1 & echo $! > pid", Status: "echo on"})
 	ended := make(chan string)
 	go func() { ended <- r.move(t.Context(), h, Start) }()
-	for begun := false; !begun; time.Sleep(time.Millisecond) {
+	await.True(t, "the start command to run", func() bool {
 		_, err := os.Stat(filepath.Join(r.config.dir, "begun"))
-		begun = err == nil
-	}
+		return err == nil
+	})
 	if _, _, busy := r.ask(t.Context(), h); !busy {
 		t.Error("a start runs, and the host is not busy")
 	}

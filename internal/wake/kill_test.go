@@ -21,6 +21,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/goatnote-inc/pawl/internal/await"
 	"github.com/goatnote-inc/pawl/internal/forge"
 	"github.com/goatnote-inc/pawl/internal/forge/githubtest"
 	"github.com/goatnote-inc/pawl/internal/wake"
@@ -56,15 +57,17 @@ func TestKillNine(t *testing.T) {
 		y.checkAcknowledged()
 	}
 	p := y.serve(binary)
-	// Calm for as long as a poll takes and more: what a new life begins with may be a job
-	// that was served meanwhile, for which it wakes a host once more.
-	calm := time.Now()
-	for end := calm.Add(3 * time.Minute); time.Since(calm) < 5*time.Second && time.Now().Before(end); {
-		y.live(50 * time.Millisecond)
+	// The state may hold a job that was served while pawl was dead, and pawl then wakes a host
+	// for it. So the test waits until pawl itself has seen that nothing is left to do.
+	since := time.Now()
+	await.TrueWithin(t, 10*time.Minute, "every job to be served and every host to sleep", func() bool {
+		y.live(0)
 		if !y.quiet() {
-			calm = time.Now()
+			since = time.Now()
+			return false
 		}
-	}
+		return y.settled(since)
+	})
 	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Error(err)
 	}
@@ -133,7 +136,7 @@ func newYard(t *testing.T) *yard {
 	y.write("token", y.forge.Token, 0o600)
 	host := `
   - {name: %s, labels: [self-hosted, gpu, %s], start: ./move start, stop: ./move stop, status: cat power.$PAWL_HOST,
-     boot: 40s, halt: 40s, timeout: 40s, idle: 500ms, ask: 100ms, retry: 1s, jobs: 1}`
+     boot: 2m, halt: 2m, timeout: 2m, idle: 500ms, ask: 100ms, retry: 1s, jobs: 1}`
 	y.write("wake.yaml", fmt.Sprintf(`version: 1
 listen: 127.0.0.1:0
 secret: {file: hook}
@@ -190,7 +193,7 @@ func (y *yard) serve(binary string) *process {
 			}
 		}
 	}()
-	if p.hook = <-found; p.hook == "" {
+	if p.hook = await.Receive(y.t, "the address of the webhook", found); p.hook == "" {
 		y.t.Fatalf("it does not serve:\n%s", y.log.String())
 	}
 	return p
@@ -274,6 +277,26 @@ func (y *yard) unserved() (n int) {
 
 func (y *yard) quiet() bool {
 	return y.unserved() == 0 && y.power("a") == "off" && y.power("b") == "off"
+}
+
+// settled reports whether the state says that nothing is left to do, according to a list of
+// jobs that was requested after since.
+func (y *yard) settled(since time.Time) bool {
+	s, err := wake.LoadState(filepath.Join(y.dir, "wake.state.json"))
+	if err != nil {
+		y.t.Fatal(err)
+	}
+	for _, j := range s.Jobs {
+		if j.Stage == wake.Queued || j.Stage == wake.Running {
+			return false
+		}
+	}
+	for _, h := range s.Hosts {
+		if h.Seen != wake.Off || h.Flight != nil {
+			return false
+		}
+	}
+	return s.Polled[y.forge.Repo.String()].After(since)
 }
 
 func (y *yard) checkAcknowledged() {
