@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/goatnote-inc/pawl/internal/await"
 	"github.com/goatnote-inc/pawl/internal/pgtemp"
 )
 
@@ -25,22 +26,13 @@ func startDemo(t *testing.T, tmp string) (p *process, url string) {
 	_ = l.Close()
 	p = &process{}
 	p.start(t, []string{"TMPDIR=" + tmp}, "demo", "--days", "15", "--addr", strings.TrimPrefix(url, "http://"))
-	for end := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
+	p.awaitAlive(t, "the demo to be ready", func() bool {
 		if strings.Contains(p.said(), pgtemp.ErrNotInstalled.Error()) {
 			t.Skip(pgtemp.ErrNotInstalled)
 		}
-		if strings.Contains(p.said(), " ready\n") {
-			return p, url
-		}
-		select {
-		case <-p.ended:
-			t.Fatalf("the demo ended:\n%s", p.said())
-		default:
-		}
-		if time.Now().After(end) {
-			t.Fatalf("the demo is not there:\n%s", p.said())
-		}
-	}
+		return strings.Contains(p.said(), " ready\n")
+	})
+	return p, url
 }
 
 // left are folders of demos and processes that work in them.
@@ -57,7 +49,7 @@ func left(tmp string) (folders, processes []string) {
 
 func nothingLeft(t *testing.T, tmp string) {
 	t.Helper()
-	eventually(t, "everything of the demo is gone", func() bool {
+	await.True(t, "the end of everything that the demo started", func() bool {
 		folders, processes := left(tmp)
 		return len(folders)+len(processes) == 0
 	})
@@ -67,7 +59,7 @@ func TestDemo(t *testing.T) {
 	t.Parallel()
 	tmp := t.TempDir()
 	p, url := startDemo(t, tmp)
-	client := &http.Client{Timeout: patience}
+	client := &http.Client{Timeout: await.Limit}
 	for path, want := range map[string]string{"/p/demo": "<html", "/v1/projects/demo/series": `"name"`, "/readyz": "ok"} {
 		if code, text := get(t, client, url+path); code != 200 || !strings.Contains(text, want) {
 			t.Errorf("%s: %d\n%s", path, code, text)
@@ -117,7 +109,7 @@ func TestDemoSweep(t *testing.T) {
 		}
 		return dir
 	}
-	old, young, other, watched := folder(demoPrefix+"old", time.Hour), folder(demoPrefix+"young", 0), folder("another", time.Hour), folder(demoPrefix+"watched", time.Hour)
+	old, young, other, watched := folder(demoPrefix+"old", time.Hour), folder(demoPrefix+"young", -time.Hour), folder("another", time.Hour), folder(demoPrefix+"watched", time.Hour)
 	lock, err := lockDemo(watched)
 	if err != nil {
 		t.Fatal(err)

@@ -12,11 +12,9 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"time"
-)
 
-// patience is how long anything may take on a machine that is busy.
-const patience = 2 * time.Minute
+	"github.com/goatnote-inc/pawl/internal/await"
+)
 
 // process is a pawld that runs.
 type process struct {
@@ -90,20 +88,35 @@ func (p *process) said() string {
 // wait waits for a line of its log.
 func (p *process) wait(t *testing.T, is func(map[string]any) bool) {
 	t.Helper()
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+	p.awaitAlive(t, "a line of the log", func() bool {
 		for line := range strings.Lines(p.said()) {
 			var fields map[string]any
 			if json.Unmarshal([]byte(line), &fields) == nil && is(fields) {
-				return
+				return true
 			}
 		}
+		return false
+	})
+}
+
+// awaitAlive waits until holds returns true. It fails if the process ends first.
+func (p *process) awaitAlive(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	await.True(t, what, func() bool {
+		ended := false
 		select {
 		case <-p.ended:
-			t.Fatalf("it ended: %v\n%s", p.cmd.ProcessState, p.said())
+			ended = true
 		default:
 		}
-	}
-	t.Fatalf("it never said so:\n%s", p.said())
+		if holds() {
+			return true
+		}
+		if ended {
+			t.Fatalf("it ended while the test waited for %s: %v", what, p.cmd.ProcessState)
+		}
+		return false
+	})
 }
 
 func (p *process) signal(t *testing.T, s syscall.Signal) {
@@ -116,13 +129,8 @@ func (p *process) signal(t *testing.T, s syscall.Signal) {
 // code waits for its end.
 func (p *process) code(t *testing.T) int {
 	t.Helper()
-	select {
-	case <-p.ended:
-		return p.cmd.ProcessState.ExitCode()
-	case <-time.After(patience):
-		t.Fatalf("it does not end:\n%s", p.said())
-		return 0
-	}
+	await.Receive(t, "the process to end", p.ended)
+	return p.cmd.ProcessState.ExitCode()
 }
 
 // get asks for a path; 0 where nobody answers.
@@ -142,15 +150,4 @@ func get(t *testing.T, client *http.Client, url string) (int, string) {
 		return 0, err.Error()
 	}
 	return resp.StatusCode, string(text)
-}
-
-// eventually waits until something holds.
-func eventually(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-		if holds() {
-			return
-		}
-	}
-	t.Fatalf("never: %s", what)
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/goatnote-inc/pawl/client"
+	"github.com/goatnote-inc/pawl/internal/await"
 	"github.com/goatnote-inc/pawl/internal/demo"
 )
 
@@ -50,7 +51,7 @@ func (b *balancer) ask(ctx context.Context) {
 	b.mu.Unlock()
 	var ready []*url.URL
 	for _, u := range all {
-		ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+		ctx, cancel := context.WithTimeout(ctx, await.Limit)
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String()+"/readyz", http.NoBody)
 		if err == nil {
 			if resp, err := http.DefaultClient.Do(req); err == nil {
@@ -113,7 +114,7 @@ func TestRollingRestart(t *testing.T) {
 	start := func() *process {
 		p := startServe(t, o.url, append(o.env, "PAWLD_SHUTDOWN_DELAY=500ms", "PAWLD_LOG_LEVEL=info")...)
 		b.add(p.Address)
-		eventually(t, "the balancer sees it", func() bool { return b.has(p.Address) })
+		await.True(t, "the balancer to see the server", func() bool { return b.has(p.Address) })
 		return p
 	}
 	running := []*process{start(), start()}
@@ -148,7 +149,7 @@ func TestRollingRestart(t *testing.T) {
 	})
 	for range 3 {
 		group.Go(func() {
-			hc := &http.Client{Timeout: patience}
+			hc := &http.Client{Timeout: await.Limit}
 			for !done() {
 				code, text := get(t, hc, front.URL+"/v1/projects/kernels/series?limit=5")
 				asked.Add(1)

@@ -13,10 +13,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/goatnote-inc/pawl/client"
+	"github.com/goatnote-inc/pawl/internal/await"
 	"github.com/goatnote-inc/pawl/internal/demo"
 	"github.com/goatnote-inc/pawl/internal/store/storetest"
 )
@@ -66,6 +68,11 @@ func TestTraceOfAReport(t *testing.T) {
 	o.want(0, nil, "project", "create", "kernels")
 	key := strings.TrimSpace(o.want(0, nil, "key", "create", "kernels", "--scope", "report:main"))
 	p := startServe(t, url, "PAWLD_TRACES_ENDPOINT="+where.URL)
+	conn, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.WithoutCancel(t.Context()))
 
 	for report := range demo.Year(1, demo.Size{Days: 3, Configs: 1}) {
 		if report.Pull > 0 {
@@ -76,11 +83,13 @@ func TestTraceOfAReport(t *testing.T) {
 		}
 		trace := client.Key(report)[:32]
 		p.wait(t, func(line map[string]any) bool { return line["trace"] == trace && line["status"] == 201.0 })
-		admin := inside(p)
-		eventually(t, "the look is done", func() bool {
-			_, text := get(t, admin, "http://admin/metrics")
-			_, count, ok := strings.Cut(text, `pawld_job_seconds_count{job="look",outcome="ok"} `)
-			return ok && count[0] != '0' // the sweep may have looked too
+		await.True(t, "the look at the report", func() bool { // a look that a sweep started has no trace
+			var ended int
+			err := conn.QueryRow(t.Context(), `select count(*) from river.river_job where kind = 'look' and state = 'completed' and args ? 'trace'`).Scan(&ended)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return ended == 1
 		})
 		p.signal(t, syscall.SIGTERM) // sends what it has
 		if code := p.code(t); code != 0 {
