@@ -16,6 +16,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/goatnote-inc/pawl/client"
+	"github.com/goatnote-inc/pawl/internal/await"
 	"github.com/goatnote-inc/pawl/internal/store"
 )
 
@@ -148,11 +149,13 @@ func TestBackPressure(t *testing.T) {
 		}
 		done := make(chan int, 1)
 		go func() { done <- w.send("kernels", key, example(1, 1)).StatusCode }()
-		for waiting := 0; waiting == 0; time.Sleep(time.Millisecond) { // until the first has the only place
+		await.True(t, "the first report to have the only place", func() bool {
+			waiting := 0
 			if err := tx.QueryRow(ctx, `select count(*) from pg_locks where not granted and database = (select oid from pg_database where datname = current_database())`).Scan(&waiting); err != nil {
-				return err
+				t.Fatal(err)
 			}
-		}
+			return waiting > 0
+		})
 		a := w.send("kernels", key, example(2, 1))
 		if a.StatusCode != http.StatusServiceUnavailable || a.Header.Get("Retry-After") != "1" {
 			t.Errorf("%d %v", a.StatusCode, a.Header)
@@ -166,9 +169,7 @@ func TestBackPressure(t *testing.T) {
 		return nil
 	})
 	w.sent("kernels", key, example(2, 1))
-	if !w.server.bodies.whole.TryAcquire(w.server.limits.IngestBytes) {
-		t.Error("memory was not given back")
-	}
+	w.allMemory()
 	if a := w.send("kernels", key, example(3, 1)); a.StatusCode != http.StatusServiceUnavailable {
 		t.Errorf("without memory for the body: %d", a.StatusCode)
 	}
@@ -263,7 +264,12 @@ func TestSlowBodies(t *testing.T) {
 		_ = resp.Body.Close()
 		_ = conn.Close()
 	}
-	if !w.server.bodies.whole.TryAcquire(w.server.limits.IngestBytes) {
-		t.Error("memory was not given back")
-	}
+	w.allMemory()
+}
+
+// allMemory takes all memory for request bodies. It waits, because a request returns its
+// share after its answer was sent.
+func (w *world) allMemory() {
+	w.t.Helper()
+	await.True(w.t, "memory to be given back", func() bool { return w.server.bodies.whole.TryAcquire(w.server.limits.IngestBytes) })
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/goatnote-inc/pawl/client"
+	"github.com/goatnote-inc/pawl/internal/await"
 	"github.com/goatnote-inc/pawl/internal/store"
 	"github.com/goatnote-inc/pawl/measure"
 	"github.com/goatnote-inc/pawl/ratchet"
@@ -132,11 +133,11 @@ func TestStreamsEnd(t *testing.T) {
 	if got := following(lines); got != "over" {
 		t.Errorf("after the server went: %s", got)
 	}
-	for open := 1; open > 0; time.Sleep(time.Millisecond) { // both places are given back
+	await.True(t, "both places to be given back", func() bool {
 		w.server.lives.mu.Lock()
-		open = w.server.lives.open
-		w.server.lives.mu.Unlock()
-	}
+		defer w.server.lives.mu.Unlock()
+		return w.server.lives.open == 0
+	})
 }
 
 func TestStreamsAreFew(t *testing.T) {

@@ -19,6 +19,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/goatnote-inc/pawl/client"
+	"github.com/goatnote-inc/pawl/internal/await"
 	"github.com/goatnote-inc/pawl/internal/demo"
 	"github.com/goatnote-inc/pawl/internal/store"
 )
@@ -183,9 +184,9 @@ func TestManySendTheSame(t *testing.T) {
 	created := map[int]int{}
 	each(clients, reports*copies, func(i int) {
 		which := i / copies // neighbours send the same
-		for {
+		for end := time.Now().Add(await.Limit); ; {
 			status, said := w.post("kernels", key, bodies[which])
-			if status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests {
+			if (status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests) && time.Now().Before(end) {
 				time.Sleep(time.Millisecond)
 				continue
 			}

@@ -21,6 +21,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/goatnote-inc/pawl/client"
+	"github.com/goatnote-inc/pawl/internal/await"
 	"github.com/goatnote-inc/pawl/internal/blob"
 	"github.com/goatnote-inc/pawl/internal/store"
 	"github.com/goatnote-inc/pawl/measure"
@@ -79,9 +80,7 @@ func TestFewRecordsAtOnce(t *testing.T) {
 		w.want(http.StatusUnprocessableEntity, asked{path: record})
 		w.want(http.StatusOK, asked{path: page})
 	}
-	if !w.server.records.TryAcquire(int64(w.server.limits.Records)) {
-		t.Fatal("places were not given back")
-	}
+	await.True(t, "places to be given back", func() bool { return w.server.records.TryAcquire(int64(w.server.limits.Records)) })
 	if a := w.want(http.StatusServiceUnavailable, asked{path: record}); a.Header.Get("Retry-After") != "1" {
 		t.Errorf("%v", a.Header)
 	}
