@@ -86,18 +86,19 @@ func (s *Server) logged(texts ...string) bool {
 	return slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(end, text) })
 }
 
+// exitLimit is how long the processes of a killed server may take to exit: milliseconds
+// usually, seconds on a busy machine.
+const exitLimit = time.Minute
+
 // Restart starts the server again, after a Kill or a Stop. Children of a killed server
 // may need a moment to notice.
 func (s *Server) Restart(ctx context.Context) error {
-	err := s.start(ctx)
-	for try := 0; err != nil && try < 20 && ctx.Err() == nil; try++ {
-		if !s.logged("still in use", "Address already in use") {
-			break
+	for end := time.Now().Add(exitLimit); ; time.Sleep(100 * time.Millisecond) {
+		err := s.start(ctx)
+		if err == nil || ctx.Err() != nil || time.Now().After(end) || !s.logged("still in use", "Address already in use") {
+			return err
 		}
-		time.Sleep(100 * time.Millisecond)
-		err = s.start(ctx)
 	}
-	return err
 }
 
 func (s *Server) start(ctx context.Context) error {

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -86,6 +87,7 @@ func ingest(t testing.TB, s *store.Store, project int64, r *client.Report, lane 
 func ask(t testing.TB, url, sql string, args ...any) int64 {
 	t.Helper()
 	conn := owner(t, url)
+	defer conn.Close(context.WithoutCancel(t.Context())) // or a test that polls uses up all connections
 	var n int64
 	if err := conn.QueryRow(t.Context(), sql, args...).Scan(&n); err != nil {
 		t.Fatalf("%s: %v", sql, err)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/goatnote-inc/pawl/client"
+	"github.com/goatnote-inc/pawl/internal/await"
 	"github.com/goatnote-inc/pawl/internal/store"
 )
 
@@ -38,9 +39,9 @@ func TestRetainKeepsBlobsOfReportsThatCommitMeanwhile(t *testing.T) {
 		_, err := s.Retain(context.WithoutCancel(t.Context()), store.RetainOptions{Project: p, Drop: b.drop})
 		ended <- err
 	}()
-	for waiting := int64(0); waiting == 0; time.Sleep(time.Millisecond) {
-		waiting = ask(t, url, `select count(*) from pg_locks where not granted and (database is null or database = (select oid from pg_database where datname = current_database()))`)
-	}
+	await.True(t, "retention to wait for the report", func() bool {
+		return ask(t, url, `select count(*) from pg_locks where not granted and (database is null or database = (select oid from pg_database where datname = current_database()))`) > 0
+	})
 	if err := errors.Join(tx.Commit(t.Context()), <-ended); err != nil {
 		t.Fatal(err)
 	}
@@ -61,9 +62,9 @@ func TestBytesAreNotDroppedUnderAnUpload(t *testing.T) {
 			_, err := s.AddBlob(context.WithoutCancel(t.Context()), p, d, 5, client.Main)
 			noted <- err
 		}()
-		for waiting := int64(0); waiting == 0; time.Sleep(time.Millisecond) {
-			waiting = ask(t, url, `select count(*) from pg_locks where locktype = 'advisory' and not granted`)
-		}
+		await.True(t, "the upload to wait for the drop", func() bool {
+			return ask(t, url, `select count(*) from pg_locks where locktype = 'advisory' and not granted and database = (select oid from pg_database where datname = current_database())`) > 0
+		})
 		return nil
 	})
 	if err != nil || !dropped {
