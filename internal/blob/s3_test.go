@@ -4,13 +4,13 @@ import (
 	"bytes"
 	"fmt"
 	"net"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"sync/atomic"
 	"testing"
-	"time"
+
+	"github.com/goatnote-inc/pawl/internal/await"
 )
 
 // TestS3 holds a real S3 server to what the folder is held to. versitygw is found in
@@ -65,18 +65,18 @@ func versitygw(t *testing.T) (root, endpoint string) {
 	go func() { _ = cmd.Wait(); close(ended) }()
 	t.Cleanup(func() { _ = cmd.Process.Kill(); <-ended })
 	endpoint = "http://" + address
-	for {
-		r, err := http.Get(endpoint)
-		if err == nil {
-			_ = r.Body.Close()
-		}
-		select {
-		case <-ended: // also if somebody else answers, who took the port
-			t.Fatalf("versitygw ended: %s", said.String())
-		case <-time.After(50 * time.Millisecond):
-			if err == nil {
-				return root, endpoint
-			}
-		}
+	// Another program may have taken the port. Only our server serves this folder.
+	if err := os.Mkdir(filepath.Join(root, "ready"), 0o755); err != nil {
+		t.Fatal(err)
 	}
+	ready := open(t, "s3://ready?region=us-east-1&use_path_style=true&endpoint="+endpoint)
+	await.True(t, "versitygw to answer", func() bool {
+		select {
+		case <-ended:
+			t.Fatalf("versitygw ended: %s", said.String())
+		default:
+		}
+		return ready.Ping(t.Context()) == nil
+	})
+	return root, endpoint
 }

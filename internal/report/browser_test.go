@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/goatnote-inc/pawl/internal/await"
 )
 
 // browser is a real one, spoken to over a pair of pipes in the DevTools protocol:
@@ -118,7 +120,7 @@ func (b *browser) call(method string, params map[string]any) map[string]any {
 // must not hold up the test.
 func (b *browser) next(into any) {
 	b.t.Helper()
-	if err := b.from.SetReadDeadline(time.Now().Add(90 * time.Second)); err != nil {
+	if err := b.from.SetReadDeadline(time.Now().Add(await.Limit)); err != nil {
 		b.t.Fatal(err)
 	}
 	text, err := b.read.ReadBytes(0)
@@ -141,9 +143,7 @@ func (b *browser) open(page string, width int, scheme string) string {
 	b.call("Emulation.setEmulatedMedia", map[string]any{"features": []any{map[string]any{"name": "prefers-color-scheme", "value": scheme}}})
 	b.events = nil
 	b.call("Page.navigate", map[string]any{"url": "file://" + path})
-	for b.evaluate("document.readyState+location.protocol") != "completefile:" {
-		time.Sleep(20 * time.Millisecond)
-	}
+	await.True(b.t, "the page to load", func() bool { return b.evaluate("document.readyState+location.protocol") == "completefile:" })
 	return "file://" + path
 }
 
