@@ -3,6 +3,7 @@ package profile_test
 import (
 	"bytes"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"syscall"
@@ -79,21 +80,30 @@ func readBig(t testing.TB, raw, details []byte) *profile.Profile {
 	return p
 }
 
-func TestReportOf200KernelsInASecond(t *testing.T) {
-	if raceEnabled {
-		t.Skip("the race detector changes the speed")
+func TestReportOf200Kernels_IsReadWhole(t *testing.T) {
+	raw, details := bigReport()
+	p := readBig(t, raw, details)
+	if len(p.Launches) != bigLaunches {
+		t.Fatalf("%d launches, want %d", len(p.Launches), bigLaunches)
+	}
+	for i, l := range p.Launches {
+		if len(l.Rules) != bigRules || len(l.Metrics) < bigColumns-11 {
+			t.Fatalf("launch %d has %d rules and %d metrics", i, len(l.Rules), len(l.Metrics))
+		}
+	}
+}
+
+func TestReportOf200Kernels_TakesUnderASecond(t *testing.T) {
+	if os.Getenv("PAWL_LAB") == "" {
+		t.Skip("measures time: make lab PAGE=diagnose")
 	}
 	raw, details := bigReport()
-	// The processor's time, of all threads, and the best of five: what a neighbour does
-	// says nothing about the code.
+	// CPU time of all threads, and the best of five: other programs hardly change it.
 	best := time.Hour
 	for range 5 {
 		began := processorTime(t)
-		p := readBig(t, raw, details)
+		readBig(t, raw, details)
 		best = min(best, processorTime(t)-began)
-		if len(p.Launches) != bigLaunches || len(p.Launches[0].Rules) != bigRules || len(p.Launches[0].Metrics) < bigColumns-11 {
-			t.Fatalf("%d launches, %d rules, %d metrics", len(p.Launches), len(p.Launches[0].Rules), len(p.Launches[0].Metrics))
-		}
 	}
 	t.Logf("%d kernels, %.1f MB raw and %.1f MB details: %v", bigLaunches, float64(len(raw))/1e6, float64(len(details))/1e6, best.Round(time.Millisecond))
 	if best > time.Second {

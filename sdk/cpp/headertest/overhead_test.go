@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"math"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -13,8 +14,9 @@ import (
 // timing loop. Both sides run in turns in one process, so that what the machine
 // does otherwise hits both alike; each block of 15 runs gives one ratio.
 func TestOverheadIsBelowOnePercent(t *testing.T) {
+	lab(t)
 	honest := build(t, "gcc", "testdata/overhead.c", "-O2")
-	for clock, r := range measureOverhead(t, honest) {
+	for clock, r := range measureOverhead(t, honest, 0.004) {
 		t.Logf("%s: SDK/bare %v", clock, r)
 		switch {
 		case r.low > 1.01 || r.high < 0.99:
@@ -27,12 +29,37 @@ func TestOverheadIsBelowOnePercent(t *testing.T) {
 
 // The same comparison must see 3 us where they are.
 func TestOverheadIsSeenWhereThereIsSome(t *testing.T) {
+	lab(t)
 	slow := build(t, "gcc", "testdata/overhead.c", "-O2", "-DEXTRA_NS=3000")
-	for clock, r := range measureOverhead(t, slow) {
+	for clock, r := range measureOverhead(t, slow, 0.004) {
 		t.Logf("%s: SDK/bare %v", clock, r)
 		if r.high < 1.01 {
 			t.Errorf("%s: 3 us more on one side are not seen: %v", clock, r)
 		}
+	}
+}
+
+// A busy machine cannot hide these: pawl.h does not double the time of a 100 us kernel,
+// and a millisecond more on its side is seen.
+func TestOverhead_IsNotLarge(t *testing.T) {
+	for flag, want := range map[string]func(float64) bool{
+		"-DEXTRA_NS=0":       func(ratio float64) bool { return ratio > 0.5 && ratio < 2 },
+		"-DEXTRA_NS=1000000": func(ratio float64) bool { return ratio > 2 },
+	} {
+		program := build(t, "gcc", "testdata/overhead.c", "-O2", flag)
+		for clock, r := range measureOverhead(t, program, 1) {
+			t.Logf("%s, %s: SDK/bare %v", flag, clock, r)
+			if !want(r.median) {
+				t.Errorf("%s, %s: SDK/bare %v", flag, clock, r)
+			}
+		}
+	}
+}
+
+func lab(t *testing.T) {
+	t.Helper()
+	if os.Getenv("PAWL_LAB") == "" {
+		t.Skip("measures time: make lab PAGE=overhead")
 	}
 }
 
@@ -48,10 +75,12 @@ func (r ratio) String() string {
 		r.median, r.low, r.high, r.quarter, r.quarter3, r.n)
 }
 
-func measureOverhead(t *testing.T, program string) map[string]ratio {
+// measureOverhead measures up to four times, until the intervals of both clocks are
+// narrower than width.
+func measureOverhead(t *testing.T, program string, width float64) map[string]ratio {
 	t.Helper()
 	blocks := map[string][]float64{}
-	for range 4 { // until the interval is narrow enough to decide, or patience ends
+	for range 4 {
 		lines := bufio.NewScanner(strings.NewReader(run(t, 0, program, "1.5")))
 		for lines.Scan() {
 			var clock string
@@ -64,7 +93,7 @@ func measureOverhead(t *testing.T, program string) map[string]ratio {
 		narrow := true
 		for _, values := range blocks {
 			r := summarize(values)
-			narrow = narrow && r.high-r.low < 0.004
+			narrow = narrow && r.n >= 9 && r.high-r.low < width
 		}
 		if narrow && len(blocks) == 2 {
 			break

@@ -1,5 +1,0 @@
-//go:build race
-
-package profile_test
-
-const raceEnabled = true
