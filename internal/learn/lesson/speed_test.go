@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 )
 
 // library is a folder of a thousand lessons, the outcomes of ten thousand sessions, and what
@@ -47,12 +46,10 @@ func library(tb testing.TB) (Folder, []Outcome, Facts) {
 // A thousand lessons and ten thousand sessions answer. How fast is for the benchmarks to say.
 func TestManyLessons(t *testing.T) {
 	f, outcomes, facts := library(t)
-	began := time.Now()
 	b, err := f.Read()
 	if err != nil {
 		t.Fatal(err)
 	}
-	read := time.Since(began)
 	b.Learn(outcomes)
 	if n := len(b.All(facts)); n != 1000+len(Starter()) {
 		t.Errorf("%d lessons", n)
@@ -60,7 +57,6 @@ func TestManyLessons(t *testing.T) {
 	if len(b.Speaking(facts)) == 0 {
 		t.Error("none speaks")
 	}
-	t.Logf("read in %v, answered in %v", read, time.Since(began)-read)
 }
 
 // BenchmarkAnswer is what an answer costs when the lessons are read: 30,000 outcomes of ten
