@@ -3,6 +3,7 @@ package build
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -14,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/goatnote-inc/pawl/internal/await"
 )
 
 // project is a repository with a file k.c in the folder suite, a header beside it,
@@ -444,7 +447,7 @@ func TestKilledWriter(t *testing.T) {
 	if dir := os.Getenv("PAWL_TEST_KILLED_WRITER"); dir != "" {
 		c := &Cache{Dir: filepath.Join(dir, "cache")}
 		for i := range 1000 {
-			r := Recipe{Command: "head -c 3000000 /dev/zero >out", Env: []string{"N=" + strconv.Itoa(i)}, Dir: filepath.Join(dir, "work"), Outputs: []string{"out"}, Cache: c}
+			r := Recipe{Command: "head -c 3000000 /dev/zero >out", Env: []string{fmt.Sprint("N=", os.Getpid(), i)}, Dir: filepath.Join(dir, "work"), Outputs: []string{"out"}, Cache: c}
 			if _, err := Make(t.Context(), r, nil); err != nil {
 				t.Fatal(err)
 			}
@@ -455,18 +458,20 @@ func TestKilledWriter(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, "work"), 0o755); err != nil {
 		t.Fatal(err)
 	}
+	c := &Cache{Dir: filepath.Join(dir, "cache")}
 	for round := range 12 {
+		before := len(c.entries())
 		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^TestKilledWriter$")
 		cmd.Env = append(os.Environ(), "PAWL_TEST_KILLED_WRITER="+dir)
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(time.Duration(150+23*round) * time.Millisecond)
+		await.True(t, "a build in the cache", func() bool { return len(c.entries()) > before })
+		time.Sleep(time.Duration(23*round) * time.Millisecond)
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 		_ = cmd.Wait()
 	}
-	c := &Cache{Dir: filepath.Join(dir, "cache")}
 	builds := c.entries()
 	for _, h := range builds {
 		into := t.TempDir()

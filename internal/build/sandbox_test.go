@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/goatnote-inc/pawl/internal/await"
 )
 
 // sandbox is the one of this machine; tests that need it are skipped where there is none.
@@ -268,15 +270,16 @@ func TestSandboxProcesses(t *testing.T) {
 
 func noneAlive(t *testing.T, marker string) {
 	t.Helper()
-	all, err := filepath.Glob("/proc/[0-9]*/cmdline")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, path := range all {
-		if line, _ := os.ReadFile(path); strings.Contains(string(line), "sleep\x00"+marker) {
-			t.Errorf("%s is still alive: %q", path, line)
+	await.True(t, "sleep "+marker+" to be gone", func() bool {
+		all, err := filepath.Glob("/proc/[0-9]*/cmdline")
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
+		return !slices.ContainsFunc(all, func(path string) bool {
+			line, _ := os.ReadFile(path)
+			return strings.Contains(string(line), "sleep\x00"+marker)
+		})
+	})
 }
 
 func TestSandboxTimeLimit(t *testing.T) {
