@@ -16,6 +16,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/goatnote-inc/pawl/client"
+	"github.com/goatnote-inc/pawl/internal/await"
 	"github.com/goatnote-inc/pawl/internal/demo"
 	"github.com/goatnote-inc/pawl/internal/store"
 	"github.com/goatnote-inc/pawl/internal/watch"
@@ -138,12 +139,12 @@ func lookAtOnce(t *testing.T, s *store.Store, project int64) {
 	var wg sync.WaitGroup
 	for range 3 {
 		wg.Go(func() {
-			for {
+			for end := time.Now().Add(5 * await.Limit); ; {
 				_, err := watch.Look(t.Context(), s, project)
 				if err == nil {
 					return
 				}
-				if !errors.Is(err, watch.ErrBusy) {
+				if !errors.Is(err, watch.ErrBusy) || time.Now().After(end) {
 					t.Error(err)
 					return
 				}
