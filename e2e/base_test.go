@@ -25,6 +25,16 @@ void matmul(int n, const float *a, const float *b, float *c) {
 }
 `
 
+// slowedThrice does all the work three times. A busy machine cannot hide that.
+const slowedThrice = `
+void matmul(int n, const float *a, const float *b, float *c) {
+  for (int i = 0; i < 3; i++) {
+    memset(c, 0, sizeof(float) * (size_t)n * (size_t)n);
+    matmul_rows(n, 0, n, a, b, c);
+  }
+}
+`
+
 const slowSuite = `version: 1
 name: matmul
 device: {price_per_hour: 0.8}
@@ -36,7 +46,7 @@ benchmarks:
 `
 
 // slowRepository is a git repository whose last commit slows the kernel down.
-func slowRepository(t *testing.T) string {
+func slowRepository(t *testing.T, kernel string) string {
 	t.Helper()
 	dir := copyExample(t, "matmul-c")
 	withSDK(t, dir)
@@ -54,19 +64,19 @@ func slowRepository(t *testing.T) string {
 	git(t, dir, "init", "-q")
 	git(t, dir, "add", ".")
 	git(t, dir, "commit", "-q", "-m", "matmul")
-	write(t, filepath.Join(dir, "matmul.c"), rows+slowed)
+	write(t, filepath.Join(dir, "matmul.c"), rows+kernel)
 	git(t, dir, "commit", "-q", "-a", "-m", "slower")
 	return dir
 }
 
 func TestBaseIsMeasuredBesideTheCandidate(t *testing.T) {
 	needsTime(t)
-	dir := slowRepository(t)
-	pawl(t, dir, "bench", "--base", "HEAD~1", "--rounds", "6", "--samples", "20").want(t, 0, "against base", "record: results/current.json")
+	dir := slowRepository(t, slowedThrice)
+	pawl(t, dir, "bench", "--base", "HEAD~1", "--rounds", "6", "--samples", "10").want(t, 0, "against base", "record: results/current.json")
 	run := load(t, filepath.Join(dir, "results/current.json"))
 	checkInterleaving(t, run, 6)
-	if ratio := candidateOverBase(t, run); ratio < 0.9 || ratio > 1.3 {
-		t.Errorf("the candidate takes %.3f of the base's time; 1.06 was injected", ratio)
+	if ratio := candidateOverBase(t, run); ratio < 1.5 || ratio > 6 {
+		t.Errorf("the candidate takes %.3f of the base's time; 3 was injected", ratio)
 	}
 	if out := git(t, dir, "worktree", "list"); strings.Count(out, "\n") != 0 {
 		t.Errorf("the checkout of the base is still there:\n%s", out)
@@ -138,7 +148,7 @@ func TestSixPercent(t *testing.T) {
 		t.Skip("only with PAWL_LAB=FILE")
 	}
 	const tries, rounds = 10, 16
-	dir := slowRepository(t)
+	dir := slowRepository(t, slowed)
 	turns := os.Getenv("PAWL_LAB_TURNS")
 	if turns != "" {
 		write(t, filepath.Join(dir, "pawl.yaml"), strings.Replace(slowSuite, "timer: cpu", "turns: "+turns+", timer: cpu", 1))

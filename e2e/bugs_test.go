@@ -97,9 +97,9 @@ func needsOpenCL(t *testing.T, kernel string) {
 	}
 }
 
-// Every seeded bug is found, made small within a minute, and what is left of it fails
-// again: as the command that is printed, and from the corpus. PAWL_BUGS_TABLE names a
-// file for the table of docs/lab/fuzz.md.
+// Every seeded bug is found and reduced. The reduced case fails again, both as the printed
+// command and from the corpus. With PAWL_BUGS_TABLE, a file for the table of
+// docs/lab/fuzz.md, reducing it must also take less than a minute.
 func TestSeededBugs(t *testing.T) {
 	needsTime(t)
 	var table strings.Builder
@@ -121,7 +121,7 @@ func TestSeededBugs(t *testing.T) {
 				t.Fatalf("no failure is told:\n%s", r.stdout)
 			}
 			f := answer.Benchmarks[0].Failures[0]
-			if f.Seconds > 60 {
+			if f.Seconds > 60 && os.Getenv("PAWL_BUGS_TABLE") != "" { // measures time: make lab PAGE=fuzz
 				t.Errorf("it took %.0f s to make it small", f.Seconds)
 			}
 			if len(f.Command) < 2 || f.Command[0] != "pawl" {

@@ -54,8 +54,8 @@ func inGit(t *testing.T, root string) {
 	}
 }
 
-// All examples, built twice: the second time takes seconds, in the same folder and
-// in another clone.
+// The examples are built twice. The second build, in another clone, comes from the cache.
+// In the lab it must also be fast.
 func TestCachedRebuild(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiles every example")
@@ -108,7 +108,7 @@ func TestCachedRebuild(t *testing.T) {
 	first := total(clones[0], false)
 	other := total(clones[1], true)
 	t.Logf("%d examples: built in %.1f s, taken from the cache in another clone in %.2f s", len(examples), first.Seconds(), other.Seconds())
-	if other > max(10*time.Second, first/2) { // a busy machine makes both slow
+	if lab && other > max(10*time.Second, first/2) { // measures time: make lab PAGE=build
 		t.Errorf("a cached rebuild takes %v", other)
 	}
 }

@@ -11,10 +11,12 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/await"
 	"github.com/goatnote-inc/pawl/internal/device/devicetest"
 	"github.com/goatnote-inc/pawl/measure"
 )
@@ -89,20 +91,24 @@ func TestKillNine(t *testing.T) {
 	needsTime(t)
 	dir, stub := gpuFolder(t)
 	rng := rand.New(rand.NewPCG(20, 9))
-	whole := time.Since(measureOnce(t, dir, stub))
+	took, events := measureOnce(t, dir, stub)
 	withRounds, locked := 0, 0
-	// On a machine that changes its speed, kills come early or late: then there are more.
-	const least = 5
-	kills := 0
-	for kill := 0; kill < 20 || kill < 100 && (withRounds < least || locked < least); kill++ {
-		kills++
+	const kills, least = 20, 5
+	for kill := range kills {
 		cmd := gpuCommand(t, dir, stub, "bench", "--rounds", "8", "--json")
 		stderr, err := cmd.StderrPipe()
 		must(t, err)
 		must(t, cmd.Start())
-		reported := make(chan int)
-		go func() { reported <- countRounds(stderr) }()
-		time.Sleep(time.Duration(rng.Int64N(int64(whole))))
+		// The moment is a random event plus a short random time. A random time alone would be
+		// too early or too late on a machine whose speed changes.
+		after, pause := rng.IntN(events), int64(took)/int64(events)
+		if kill%4 == 0 { // during startup, when clocks are locked
+			after, pause = 0, int64(took)/4
+		}
+		reached, reported := make(chan struct{}), make(chan int, 1)
+		go func() { reported <- countRounds(stderr, after, reached) }()
+		await.Receive(t, fmt.Sprintf("event %d of %d", after, events), reached)
+		time.Sleep(time.Duration(rng.Int64N(pause)))
 		must(t, cmd.Process.Kill())
 		done := <-reported
 		_ = cmd.Wait()
@@ -137,21 +143,34 @@ func TestKillNine(t *testing.T) {
 	}
 }
 
-// measureOnce tells how long a run takes, by when it began.
-func measureOnce(t *testing.T, dir string, stub *devicetest.Stub) time.Time {
+// measureOnce returns how long a run takes and how many events it reports.
+func measureOnce(t *testing.T, dir string, stub *devicetest.Stub) (took time.Duration, events int) {
 	t.Helper()
+	cmd := gpuCommand(t, dir, stub, "bench", "--rounds", "8", "--json")
+	var said bytes.Buffer
+	cmd.Stderr = &said
 	began := time.Now()
-	if out, err := gpuCommand(t, dir, stub, "bench", "--rounds", "8").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("%v\n%s", err, said.String())
 	}
-	return began
+	return time.Since(began), bytes.Count(said.Bytes(), []byte("\n"))
 }
 
-func countRounds(r io.Reader) int {
-	n := 0
+// countRounds returns how many rounds were reported as done. It closes reached when it has
+// read as many lines as after says, or at the end.
+func countRounds(r io.Reader, after int, reached chan<- struct{}) int {
+	reach := sync.OnceFunc(func() { close(reached) })
+	defer reach()
+	n, lines := 0, 0
+	if after == 0 {
+		reach()
+	}
 	for s := bufio.NewScanner(r); s.Scan(); {
 		if bytes.Contains(s.Bytes(), []byte(`"event":"round_done"`)) {
 			n++
+		}
+		if lines++; lines == after {
+			reach()
 		}
 	}
 	return n
@@ -161,13 +180,7 @@ func countRounds(r io.Reader) int {
 // by itself.
 func waitForHarness(t *testing.T, dir string) {
 	t.Helper()
-	deadline := time.Now().Add(10 * time.Second)
-	for len(processesIn(dir)) > 0 {
-		if time.Now().After(deadline) {
-			t.Fatalf("harness %v outlives the pawl that started it", processesIn(dir))
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
+	await.True(t, "the harness to end with the pawl that started it", func() bool { return len(processesIn(dir)) == 0 })
 }
 
 // processesIn lists the processes that run a program from the folder.
@@ -190,21 +203,25 @@ func TestTwoPawlsOneDevice(t *testing.T) {
 	b := t.TempDir()
 	must(t, os.CopyFS(b, os.DirFS(a)))
 	must(t, os.Chmod(filepath.Join(b, "harness"), 0o755))
-	one := gpuCommand(t, a, stub, "bench", "--rounds", "30")
-	stderr, err := one.StderrPipe()
-	must(t, err)
-	must(t, one.Start())
-	rest := readUntil(t, stderr, "round 1 of")
-	other, err := gpuCommand(t, b, stub, "bench", "--rounds", "3").CombinedOutput()
-	if err != nil {
-		t.Errorf("the second: %v\n%s", err, other)
+	begin := func(dir, rounds, until string) (cmd *exec.Cmd, rest chan string) {
+		cmd = gpuCommand(t, dir, stub, "bench", "--rounds", rounds, "--wait", "10m")
+		stderr, err := cmd.StderrPipe()
+		must(t, err)
+		must(t, cmd.Start())
+		return cmd, readUntil(t, stderr, until)
 	}
-	said := <-rest
-	if err := one.Wait(); err != nil {
-		t.Errorf("the first: %v\n%s", err, said)
+	one, rest := begin(a, "5000", "round 1 of")
+	other, otherRest := begin(b, "3", "waiting for NVIDIA L4, which process")
+	must(t, one.Process.Signal(os.Interrupt)) // the second waits for it
+	said, otherSaid := <-rest, <-otherRest
+	if err := one.Wait(); one.ProcessState.ExitCode() != 5 {
+		t.Errorf("the first: %v, want exit code 5\n%s", err, said)
 	}
-	if strings.Count(string(other), "waiting for NVIDIA L4, which process") != 1 || strings.Contains(said, "waiting for") {
-		t.Errorf("the second must wait and say for whom:\n%s\nthe first:\n%s", other, said)
+	if err := other.Wait(); err != nil {
+		t.Errorf("the second: %v\n%s", err, otherSaid)
+	}
+	if strings.Count(otherSaid, "waiting for NVIDIA L4, which process") != 1 || strings.Contains(said, "waiting for") {
+		t.Errorf("the second must wait and say for whom:\n%s\nthe first:\n%s", otherSaid, said)
 	}
 	first, last := span(t, load(t, filepath.Join(a, "results/current.json"))), span(t, load(t, filepath.Join(b, "results/current.json")))
 	if first[1].After(last[0]) {
@@ -221,7 +238,9 @@ func span(t *testing.T, run *measure.Run) [2]time.Time {
 // pawl itself must not disturb what it measures: under 2 % of a core while
 // rounds run, watching the device ten times a second.
 func TestOwnCPU(t *testing.T) {
-	needsTime(t)
+	if os.Getenv("PAWL_LAB") == "" {
+		t.Skip("measures time: make lab PAGE=overhead")
+	}
 	dir, stub := gpuFolder(t)
 	write(t, filepath.Join(dir, "pawl.yaml"), strings.Replace(spinSuite, "[50, 200]", "[5000]", 1))
 	cmd := gpuCommand(t, dir, stub, "bench", "--rounds", "3", "--samples", "400", "--json")

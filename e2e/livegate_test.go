@@ -56,7 +56,7 @@ func TestLiveGates(t *testing.T) {
 	}
 	must(t, os.MkdirAll(out, 0o755))
 	path := filepath.Join(out, fmt.Sprintf("gates-%d.jsonl", stream))
-	dir := slowRepository(t)
+	dir := slowRepository(t, slowed)
 	write(t, filepath.Join(dir, "pawl.yaml"), liveSuite)
 	git(t, dir, "commit", "-q", "-a", "-m", "a smaller kernel")
 	seed := 10_000*(stream-1) + len(readGates(t, path))
