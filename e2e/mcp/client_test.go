@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/goatnote-inc/pawl/internal/await"
 )
 
 // shapes are the schemas of messages.
@@ -203,13 +205,7 @@ func (c *client) answer(id int) message {
 	c.mu.Lock()
 	ch := c.wait[id]
 	c.mu.Unlock()
-	select {
-	case m := <-ch:
-		return m
-	case <-time.After(10 * time.Minute):
-		c.t.Fatalf("no answer to %s: %s", c.asked[id], c.said)
-		return message{}
-	}
+	return await.ReceiveWithin(c.t, 10*time.Minute, "an answer to "+c.asked[id], ch)
 }
 
 func (c *client) ask(method string, params map[string]any) message {

@@ -17,7 +17,7 @@ import (
 // page; internal/mcp has the table of everybody else.
 func TestHTTP(t *testing.T) {
 	dir, _ := checkout(t)
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, binary, "mcp", "--http", "127.0.0.1:0")
 	cmd.Dir = dir
