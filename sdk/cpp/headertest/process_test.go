@@ -73,22 +73,23 @@ func TestEndsWhileMeasuring(t *testing.T) {
 func TestColdIsSlowerThanHot(t *testing.T) {
 	t.Parallel()
 	program := build(t, "gcc", "testdata/memory.c", "-O2")
-	cold, hot := medianOf(t, program, "cold"), medianOf(t, program, "hot")
+	cold, hot := fastestOf(t, program, "cold"), fastestOf(t, program, "hot")
 	t.Logf("reading 512 KiB: hot %.0f ns, cold %.0f ns of CPU time", hot, cold)
 	if cold < 1.2*hot {
 		t.Errorf("cold takes %.0f ns, hot %.0f ns: the cache was not swept", cold, hot)
 	}
 }
 
-// The conformance runner compares; here a number is wanted. The clock is the CPU's: the machine may be busy.
-func medianOf(t *testing.T, program, cache string) float64 {
+// fastestOf returns the fastest sample in CPU time. Other programs take time and cache from most samples, but not
+// from all of them.
+func fastestOf(t *testing.T, program, cache string) float64 {
 	t.Helper()
 	lines := []string{
 		`{"id":1,"op":"prepare","benchmark":"chase","params":{"kib":512},"timer":"cpu","cache":"` + cache + `","bytes":524288}`,
 		`{"id":2,"op":"measure","samples":21}`,
 	}
 	replies := exchange(t, program, lines...)
-	return median(t, replies[1])
+	return fastest(t, replies[1])
 }
 
 // Hostile input: any bytes on the pipe end in an answer or in a clean exit, never in a crash.
