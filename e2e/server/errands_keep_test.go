@@ -37,7 +37,7 @@ func oldBranch(y *try) {
 }
 
 func branchGone(y *try) {
-	y.until("runs of branches are gone", func() bool {
+	y.until("runs of branches to be gone", func() bool {
 		return y.w.count(y.t, `select count(*) from pawl.report where project_id = $1 and lane > 0`, y.id) == 0
 	}, "retain")
 }
@@ -88,7 +88,7 @@ func aged(y *try, path string) {
 // collected waits until the file nobody refers to is gone.
 func collected(y *try) {
 	_, path, _ := y.orphanFile()
-	y.until("the unused file is gone", func() bool {
+	y.until("the unused file to be gone", func() bool {
 		_, err := os.Stat(path)
 		return os.IsNotExist(err)
 	}, "retain", "collect")
@@ -125,7 +125,7 @@ func deleteSecond(_ context.Context, y *try) {
 
 // secondGone waits until the deletion was finished, and looks for leftovers.
 func secondGone(y *try) {
-	y.until("the project is gone", func() bool {
+	y.until("the project to be gone", func() bool {
 		return y.w.count(y.t, `select count(*) from pawl.project where slug = $1`, y.second()) == 0
 	}, "retain")
 	for _, table := range []string{"report", "receipt", "point", "tile", "series", "testbed", "revision", "blob", "report_blob", "dirty", "event", "api_key"} {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/goatnote-inc/pawl/internal/await"
 	"github.com/goatnote-inc/pawl/internal/store"
 )
 
@@ -78,7 +79,7 @@ func sweepUntilFired(ctx context.Context, y *try) { asking("sweep")(ctx, y) }
 func (y *try) until(what string, holds func() bool, ask ...string) {
 	y.t.Helper()
 	var asked time.Time
-	eventually(y.t, what, func() bool {
+	await.TrueWithin(y.t, patience, what, func() bool {
 		time.Sleep(150 * time.Millisecond) // each question is a connection
 		if holds() {
 			return true
@@ -113,7 +114,7 @@ func (y *try) do(method, path, key string, body []byte) (int, string, error) {
 // compacted waits until all points are in tiles: the story is of a month long ago.
 func compacted(y *try) {
 	y.quiet()
-	y.until("all points are in tiles", func() bool {
+	y.until("all points to be in tiles", func() bool {
 		return y.w.count(y.t, `select count(*) from pawl.point where project_id = $1`, y.id) == 0
 	}, "compact")
 }
@@ -132,7 +133,7 @@ func addHook(y *try) {
 func told(y *try) {
 	y.quiet()
 	began := time.Now()
-	y.until("people are told", func() bool {
+	y.until("people to be told", func() bool {
 		if time.Since(began) > 15*time.Second {
 			began = time.Now()
 			y.w.exec(y.t, `update river.river_job set attempted_at = attempted_at - interval '10 minutes' where state = 'running' and kind = 'deliver'`)

@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/goatnote-inc/pawl/client"
+	"github.com/goatnote-inc/pawl/internal/await"
 	"github.com/goatnote-inc/pawl/internal/store"
 )
 
@@ -63,7 +64,7 @@ func TestImmediateStop(t *testing.T) {
 	}
 	for stop := range stops {
 		goal := sent.Load() + 64
-		eventually(t, "writers go on", func() bool { return sent.Load() >= goal || t.Failed() })
+		await.TrueWithin(t, patience, "writers to go on", func() bool { return sent.Load() >= goal || t.Failed() })
 		if err := w.pg.Stop(t.Context(), true); err != nil {
 			t.Fatal(err)
 		}

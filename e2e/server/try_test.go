@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/goatnote-inc/pawl/client"
+	"github.com/goatnote-inc/pawl/internal/await"
 	"github.com/goatnote-inc/pawl/internal/store"
 )
 
@@ -205,7 +206,7 @@ func (y *try) reach(all *sync.WaitGroup) {
 	for !y.w.fired() {
 		select {
 		case <-sent:
-			sent, late = nil, time.After(time.Minute)
+			sent, late = nil, time.After(patience)
 		case <-late:
 			y.mu.Lock()
 			defer y.mu.Unlock()
@@ -220,7 +221,7 @@ func (y *try) reach(all *sync.WaitGroup) {
 func (y *try) quiet() {
 	y.t.Helper()
 	var asked time.Time
-	eventually(y.t, "all reports of "+y.slug+" stand at their commits and were looked at", func() bool {
+	await.TrueWithin(y.t, patience, "all reports of "+y.slug+" to stand at their commits and to be looked at", func() bool {
 		time.Sleep(150 * time.Millisecond) // each question is a connection
 		n := y.w.count(y.t, `select (select count(*) from pawl.dirty where project_id = $1) +
 			(select count(*) from pawl.report r join pawl.revision v on v.project_id = r.project_id and v.sha = r.sha

@@ -14,10 +14,10 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/goatnote-inc/pawl/internal/await"
 	"github.com/goatnote-inc/pawl/internal/identity/identitytest"
 	"github.com/goatnote-inc/pawl/internal/pgtemp"
 	"github.com/goatnote-inc/pawl/internal/store"
@@ -122,7 +122,7 @@ func (w *world) start(t *testing.T) {
 	}
 	w.serve, w.ended = cmd, make(chan struct{})
 	go func() { _ = cmd.Wait(); close(w.ended) }()
-	eventually(t, "the server is ready", func() bool {
+	await.TrueWithin(t, patience, "the server to be ready", func() bool {
 		select {
 		case <-w.ended:
 			said, _ := os.ReadFile(w.log)
@@ -173,11 +173,7 @@ func (w *world) fired() bool {
 // killed waits for the server's end, which must have been a violent one.
 func (w *world) killed(t *testing.T) {
 	t.Helper()
-	select {
-	case <-w.ended:
-	case <-time.After(patience):
-		t.Fatal("the server does not end")
-	}
+	await.Receive(t, "the server to end", w.ended)
 	if !byKill(w.serve.ProcessState) {
 		t.Fatalf("the server ended with %v", w.serve.ProcessState)
 	}
@@ -191,7 +187,7 @@ func byKill(s *os.ProcessState) bool {
 // mendPostgres starts the database again after it died.
 func (w *world) mendPostgres(t *testing.T, pid int) {
 	t.Helper()
-	eventually(t, "PostgreSQL is dead", func() bool { return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) })
+	await.True(t, "PostgreSQL to be dead", func() bool { return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) })
 	if err := w.pg.Restart(t.Context()); err != nil {
 		t.Fatal(err)
 	}
