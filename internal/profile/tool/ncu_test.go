@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/await"
 	"github.com/goatnote-inc/pawl/internal/harness"
 	"github.com/goatnote-inc/pawl/internal/profile"
 	"github.com/goatnote-inc/pawl/measure"
@@ -24,7 +25,7 @@ func onL4(t *testing.T, env ...string) Target {
 		t.Fatal(err)
 	}
 	return Target{
-		Command: harness.Command{Line: script, Dir: t.TempDir(), Env: append([]string{`FEATURES="profile"`}, env...), Silence: 10 * time.Second},
+		Command: harness.Command{Line: script, Dir: t.TempDir(), Env: append([]string{`FEATURES="profile"`}, env...), Silence: await.Limit},
 		Prepare: harness.Prepare{Benchmark: "scan", Implementation: "candidate", Timer: measure.TimerWall},
 		Exact:   true, Warmup: 3, Locked: true, Cache: measure.Hot,
 		Device: gpu.Identity{Kind: gpu.NVIDIA, Name: "NVIDIA L4", UUID: "GPU-1", ComputeCapability: "8.9", Driver: "550.54"},
