@@ -2,7 +2,7 @@
 GO ?= go
 BIN ?= $(CURDIR)/bin
 
-.PHONY: help build demo test race lint fuzz e2e lab lab-live release ci clean
+.PHONY: help build demo test race lint fuzz e2e lab lab-live release ci nightly clean
 
 help: ## show this
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -40,6 +40,9 @@ release: ## what VERSION will hold, in dist, and its lines for checksums.txt
 
 ci: ## what CI runs
 	./.ci/run
+
+nightly: ## what is too long for CI, hours
+	./scripts/nightly
 
 clean: ## remove what the targets made
 	rm -rf bin dist results

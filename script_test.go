@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -20,6 +21,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/build"
 	"github.com/goatnote-inc/pawl/internal/cli"
 	"github.com/goatnote-inc/pawl/internal/daemon"
+	"github.com/goatnote-inc/pawl/internal/testrun"
 )
 
 // TestMain lets scripts run pawl: the test binary becomes the command when it is
@@ -54,7 +56,7 @@ func TestScripts(t *testing.T) {
 		t.Fatal(err)
 	}
 	testscript.Run(t, testscript.Params{
-		Dir:                 filepath.Join("testdata", "script"),
+		Files:               scripts(t),
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "receiver": receiver},
@@ -79,6 +81,25 @@ func TestScripts(t *testing.T) {
 			)
 			return os.Mkdir(locks, 0o700)
 		},
+	})
+}
+
+// scripts are those to run: all of them, or with the race detector, which makes commands slow,
+// those of commands that do several things at once.
+func scripts(t *testing.T) []string {
+	t.Helper()
+	all, err := filepath.Glob(filepath.Join("testdata", "script", "*.txtar"))
+	if err != nil || len(all) == 0 {
+		t.Fatalf("no scripts: %v", err)
+	}
+	concurrent := []string{"bench", "build", "comment", "fuzz", "run", "tune", "wake"}
+	for _, name := range concurrent {
+		if !slices.Contains(all, filepath.Join("testdata", "script", name+".txtar")) {
+			t.Errorf("there is no script %s", name)
+		}
+	}
+	return slices.DeleteFunc(all, func(path string) bool {
+		return testrun.Race && !slices.Contains(concurrent, strings.TrimSuffix(filepath.Base(path), ".txtar"))
 	})
 }
 

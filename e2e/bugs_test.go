@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/goatnote-inc/pawl/internal/testrun"
 )
 
 // seeded are the bugs of testdata/bugs, by the number that BUG has. Each is one
@@ -106,8 +108,8 @@ func TestSeededBugs(t *testing.T) {
 	folder := kernels(t)
 	for _, s := range seeded {
 		t.Run(fmt.Sprintf("%02d-%s", s.bug, s.benchmark), func(t *testing.T) {
-			if s.bug%4 != 1 && os.Getenv("PAWL_BUGS_TABLE") == "" {
-				t.Skip("make lab PAGE=fuzz tries all")
+			if s.bug%8 != 1 && os.Getenv("PAWL_BUGS_TABLE") == "" {
+				testrun.NightlyOnly(t)
 			}
 			needsOpenCL(t, s.kernel)
 			dir := folder(s.kernel)
@@ -141,8 +143,11 @@ func TestSeededBugs(t *testing.T) {
 func TestNoBugs(t *testing.T) {
 	needsTime(t)
 	folder := kernels(t)
-	for _, kernel := range []string{"attention", "matmul", "rows", "vector", "opencl"} {
+	for _, kernel := range []string{"matmul", "opencl", "attention", "rows", "vector"} {
 		t.Run(kernel, func(t *testing.T) {
+			if kernel != "matmul" && kernel != "opencl" {
+				testrun.NightlyOnly(t)
+			}
 			needsOpenCL(t, kernel)
 			pawl(t, folder(kernel), "fuzz").want(t, 0)
 		})

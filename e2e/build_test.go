@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/goatnote-inc/pawl/internal/testrun"
 )
 
 // built is what pawl build --json says.
@@ -81,10 +83,10 @@ func TestCachedRebuild(t *testing.T) {
 		inGit(t, root)
 		clones = append(clones, root)
 	}
-	lab := os.Getenv("PAWL_LAB") != "" // all of them take a minute
+	lab := os.Getenv("PAWL_LAB") != "" || testrun.Nightly() // all of them take a minute
 	examples := map[string][]string{"matmul-c": nil}
 	for name, tools := range map[string][]string{"attention-c": {"python3"}, "softmax-cmake": {"cmake", "ninja"}, "reduce-opencl": {"clinfo"}, "attention-cuda": {"nvcc"}} {
-		if has(tools...) && (lab || name == "softmax-cmake" || name == "reduce-opencl") {
+		if has(tools...) && (lab || name == "softmax-cmake") {
 			examples[name] = nil
 		}
 	}
@@ -137,7 +139,7 @@ func TestCcacheHits(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			needs(t, c.tool)
 			if c.tool == "nvcc" && os.Getenv("PAWL_LAB") == "" {
-				t.Skip("make lab PAGE=build compiles twelve files for a GPU")
+				testrun.NightlyOnly(t)
 			}
 			root, caches := t.TempDir(), t.TempDir()
 			write := func(name, text string) {

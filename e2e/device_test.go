@@ -18,6 +18,7 @@ import (
 	"github.com/goatnote-inc/pawl/gpu"
 	"github.com/goatnote-inc/pawl/internal/await"
 	"github.com/goatnote-inc/pawl/internal/device/devicetest"
+	"github.com/goatnote-inc/pawl/internal/testrun"
 	"github.com/goatnote-inc/pawl/measure"
 )
 
@@ -93,7 +94,8 @@ func TestKillNine(t *testing.T) {
 	rng := rand.New(rand.NewPCG(20, 9))
 	took, events := measureOnce(t, dir, stub)
 	withRounds, locked := 0, 0
-	const kills, least = 20, 5
+	kills := testrun.Times(8, 20)
+	least := kills / 4
 	for kill := range kills {
 		cmd := gpuCommand(t, dir, stub, "bench", "--rounds", "8", "--json")
 		stderr, err := cmd.StderrPipe()

@@ -16,6 +16,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/harness"
 	"github.com/goatnote-inc/pawl/internal/profile"
 	"github.com/goatnote-inc/pawl/internal/profile/tool"
+	"github.com/goatnote-inc/pawl/internal/testrun"
 	"github.com/goatnote-inc/pawl/measure"
 )
 
@@ -153,8 +154,11 @@ func TestRunNamesTheCauseOfARegression(t *testing.T) {
 		t.Skip("it measures")
 	}
 	dir := whyProject(t)
-	for _, c := range changes {
+	for i, c := range changes {
 		t.Run(c.name, func(t *testing.T) {
+			if i > 0 {
+				testrun.NightlyOnly(t)
+			}
 			change(t, dir, c.name)
 			must(t, os.RemoveAll(filepath.Join(dir, "results")))
 			pawl(t, dir, "run", "--base", "HEAD").want(t, 1, "regression")

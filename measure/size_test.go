@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/goatnote-inc/pawl/internal/testrun"
 	"github.com/goatnote-inc/pawl/measure"
 )
 
@@ -55,7 +56,7 @@ func bigProcess(t *testing.T) {
 	if testing.Short() {
 		t.Skip("writes 200 MB")
 	}
-	if raceEnabled {
+	if testrun.Race {
 		t.Skip("the race detector changes both memory and speed")
 	}
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")

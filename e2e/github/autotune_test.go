@@ -1,17 +1,16 @@
 package github
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/goatnote-inc/pawl/internal/testrun"
 )
 
 // A search by hand leaves suggestions, and opens a draft with the values that won.
 func TestAutotuneOpensADraft(t *testing.T) {
-	if os.Getenv("PAWL_NIGHTLY") == "" {
-		t.Skip("searches for minutes: make nightly")
-	}
+	testrun.NightlyOnly(t)
 	w := newCWorld(t)
 	head := w.git("rev-parse", "HEAD")
 	w.seed("main", head)

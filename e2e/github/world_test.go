@@ -12,10 +12,11 @@ import (
 
 	"github.com/goatnote-inc/pawl/internal/forge"
 	"github.com/goatnote-inc/pawl/internal/forge/githubtest"
+	"github.com/goatnote-inc/pawl/internal/testrun"
 )
 
-// bin is the folder of the pawl under test, built once.
-var bin string
+// bin is the folder of the pawl under test, and cache its builds, made once.
+var bin, cache string
 
 func TestMain(m *testing.M) { os.Exit(run(m)) }
 
@@ -25,8 +26,10 @@ func run(m *testing.M) int {
 		panic(err)
 	}
 	defer os.RemoveAll(dir)
-	bin = filepath.Join(dir, "bin")
-	if _, err := exec.LookPath("act"); err == nil {
+	bin, cache = filepath.Join(dir, "bin"), filepath.Join(dir, "cache")
+	if pawl := os.Getenv("PAWL"); pawl != "" {
+		bin = filepath.Dir(pawl)
+	} else if _, err := exec.LookPath("act"); err == nil {
 		cmd := exec.CommandContext(context.Background(), "go", "build", "-o", filepath.Join(bin, "pawl"), "../../cmd/pawl")
 		if out, err := cmd.CombinedOutput(); err != nil {
 			os.Stderr.Write(out)
@@ -77,7 +80,7 @@ func installed(w *world) *world {
 // plainWorld is a folder with a kernel and a suite; nothing is committed yet.
 func plainWorld(t *testing.T) *world {
 	t.Helper()
-	if os.Getenv("PAWL_NIGHTLY") != "" {
+	if testrun.Nightly() {
 		return plainCWorld(t)
 	}
 	w := emptyWorld(t)
@@ -138,7 +141,7 @@ func (w *world) environ() []string {
 // settings are variables that jobs get as well.
 func (w *world) settings() map[string]string {
 	return map[string]string{
-		"PAWL_LOCK_DIR": filepath.Join(w.temp, "locks"), "PAWL_CACHE": filepath.Join(filepath.Dir(bin), "cache"), "E2E_REMOTE": w.remote, "E2E_STORE": w.store,
+		"PAWL_LOCK_DIR": filepath.Join(w.temp, "locks"), "PAWL_CACHE": cache, "E2E_REMOTE": w.remote, "E2E_STORE": w.store,
 	}
 }
 

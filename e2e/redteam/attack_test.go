@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/goatnote-inc/pawl/internal/testrun"
 )
 
 // attack is one change that cheats, or tries to. Those of a level and a path stand in one file
@@ -119,7 +121,7 @@ func inCI(t *testing.T, few bool) {
 		t.Skip("measures for real")
 	}
 	if !few && os.Getenv("PAWL_REDTEAM") == "" {
-		t.Skip("make lab PAGE=redteam runs all")
+		testrun.NightlyOnly(t)
 	}
 }
 

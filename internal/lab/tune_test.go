@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/goatnote-inc/pawl/internal/testrun"
 	"github.com/goatnote-inc/pawl/internal/tune/replay"
 )
 
@@ -28,9 +29,7 @@ func TestTuneAtOnce(t *testing.T) {
 
 // A small measurement has every part, the same every time, and is a page.
 func TestTune(t *testing.T) {
-	if raceEnabled {
-		t.Skip("mostly arithmetic: CI runs it without the race detector, which watches TestTuneAtOnce")
-	}
+	testrun.SkipRace(t)
 	o := TuneOptions{Seed: 3, Quick: true, Repeats: 1, Strategies: []string{"auto", "random"}}
 	r, err := Tune(t.Context(), o)
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/goatnote-inc/pawl/internal/ledger"
+	"github.com/goatnote-inc/pawl/internal/testrun"
 	"github.com/goatnote-inc/pawl/ratchet"
 )
 
@@ -192,10 +193,7 @@ func TestHooksDoNotRun(t *testing.T) {
 // Two clones that push at once lose none of 200 appends.
 func TestTwoWritersOfABranch(t *testing.T) {
 	t.Parallel()
-	tries := 100
-	if testing.Short() {
-		tries = 10
-	}
+	tries := testrun.Times(20, 100)
 	remote := newRemote(t)
 	race(t, tries, onBranch(t, clone(t, remote), "origin"), onBranch(t, clone(t, remote), "origin"))
 	checkTries(t, onBranch(t, clone(t, remote), "origin"), tries)
@@ -204,10 +202,7 @@ func TestTwoWritersOfABranch(t *testing.T) {
 // Two writers of one repository lose nothing either.
 func TestTwoWritersOfALocalBranch(t *testing.T) {
 	t.Parallel()
-	tries := 30
-	if testing.Short() {
-		tries = 10
-	}
+	tries := testrun.Times(20, 30)
 	dir := newRepository(t)
 	race(t, tries, onBranch(t, dir, ""), onBranch(t, dir, ""))
 	checkTries(t, onBranch(t, dir, ""), tries)
@@ -344,10 +339,7 @@ func TestARemoteThatForgets(t *testing.T) {
 
 func TestWritersOfABranchThatAreKilled(t *testing.T) {
 	t.Parallel()
-	tries := 20
-	if testing.Short() {
-		tries = 3
-	}
+	tries := testrun.Times(20, 20)
 	dir := newRepository(t)
 	for try := range tries {
 		w := writer{Name: fmt.Sprint("try", try), Dir: dir, Branch: ledger.DefaultBranch}

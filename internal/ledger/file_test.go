@@ -19,6 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/goatnote-inc/pawl/internal/ledger"
+	"github.com/goatnote-inc/pawl/internal/testrun"
 	"github.com/goatnote-inc/pawl/ratchet"
 )
 
@@ -128,10 +129,7 @@ func TestAConflictEnds(t *testing.T) {
 // Two processes at once lose nothing in 200 tries each.
 func TestTwoWritersOfAFile(t *testing.T) {
 	t.Parallel()
-	tries := 200
-	if testing.Short() {
-		tries = 30
-	}
+	tries := testrun.Times(30, 200)
 	dir := t.TempDir()
 	var outs []io.Reader
 	var ins []io.Writer
@@ -183,10 +181,7 @@ func TestTwoWritersOfAFile(t *testing.T) {
 // does not get in the way of the next.
 func TestKilledWriters(t *testing.T) {
 	t.Parallel()
-	tries := 100
-	if testing.Short() {
-		tries = 10
-	}
+	tries := testrun.Times(20, 100)
 	rng := rand.New(rand.NewPCG(7, 7))
 	dir, torn := t.TempDir(), 0
 	for try := 0; try < tries || torn == 0 && try < 100*tries; try++ { // a busy machine may need more
@@ -253,10 +248,7 @@ func TestTornLines(t *testing.T) {
 	l := open(t, ledger.Where{Dir: dir})
 	add(t, l, "a", "b", "c")
 	text := get(t, path)
-	step := 1
-	if testing.Short() {
-		step = 13
-	}
+	step := testrun.Times(13, 1)
 	second := strings.Index(text, "\n") + 1
 	for cut := second; cut <= len(text); cut += step {
 		put(t, path, text[:cut])

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/goatnote-inc/pawl/internal/testrun"
 	"github.com/goatnote-inc/pawl/internal/tune/replay"
 	"github.com/goatnote-inc/pawl/internal/tune/search"
 )
@@ -54,9 +55,7 @@ func fourParameters() Header {
 
 // shares of a function that is known: the variance of each part over all points.
 func TestImportanceOfKnownFunctions(t *testing.T) {
-	if raceEnabled {
-		t.Skip("arithmetic without a second goroutine: CI runs it without the race detector")
-	}
+	testrun.SkipRace(t)
 	rank := func(v any) float64 { return math.Log2(v.(float64)) - 2 } // -2 to 2, variance 2
 	for _, test := range []struct {
 		name  string
@@ -152,9 +151,7 @@ func TestImportanceIsDeterministic(t *testing.T) {
 
 // From 200 evaluations of a search comes the ranking that the whole space has.
 func TestImportanceOfRecordedSpaces(t *testing.T) {
-	if raceEnabled {
-		t.Skip("arithmetic without a second goroutine: CI runs it without the race detector")
-	}
+	testrun.SkipRace(t)
 	data := os.Getenv("PAWL_DATA")
 	if data == "" {
 		t.Skip("PAWL_DATA is not set: no recorded spaces")

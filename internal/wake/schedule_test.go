@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"testing"
 	"time"
+
+	"github.com/goatnote-inc/pawl/internal/testrun"
 )
 
 const repo = "o/kernels"
@@ -17,6 +19,10 @@ const repo = "o/kernels"
 // no running job that was known is stopped before the budget ends, and the true bill of
 // a day stays within its budget.
 func TestSchedules(t *testing.T) {
+	schedules := 1000
+	if testrun.Race { // ten times slower, and sequential
+		schedules = 60
+	}
 	t.Parallel()
 	var starts, kills, lost, delivered, jobs, tight int
 	for seed := range uint64(schedules) {

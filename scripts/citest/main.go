@@ -47,6 +47,7 @@ func run(ctx context.Context, args []string, plan io.Reader, out io.Writer) (boo
 	flaky := flags.String("flaky", "", "file to which flaky tests are appended, one JSON document per line")
 	started := flags.Int64("started", time.Now().Unix(), "when CI started, in seconds since 1970")
 	retries := flags.Int("retries", 2, "how often a failed test runs again")
+	failed := flags.String("failed", "", "an earlier step that failed; tests run, and CI fails")
 	if err := flags.Parse(args); err != nil {
 		return false, fmt.Errorf("cannot parse flags: %w", err)
 	}
@@ -69,6 +70,9 @@ func run(ctx context.Context, args []string, plan io.Reader, out io.Writer) (boo
 		return false, err
 	}
 	s := r.summarize(allowed)
+	if *failed != "" {
+		s.failures = append(s.failures, failure{what: *failed + " failed, see above"})
+	}
 	s.print(out, time.Since(r.started))
 	if err := appendFlaky(ctx, *dir, *flaky, s.flaky); err != nil {
 		return false, err

@@ -143,7 +143,7 @@ func (s *summary) print(w io.Writer, took time.Duration) {
 		fmt.Fprintln(w, "\n== flaky: failed once, passed by itself. Each is a defect.")
 	}
 	for _, f := range s.flaky {
-		fmt.Fprintf(w, "%s %s (%s), try %d passed\n%s", f.pkg, f.test, f.group.name, f.tries, indent(f.firstError))
+		fmt.Fprintf(w, "%s %s (%s), try %d passed\n%s", f.pkg, f.test, f.group.name, f.tries, indent(f.firstError, maxFlakyLines))
 	}
 	printSlowest(w, "packages", s.packages)
 	printSlowest(w, "tests", s.slowest)
@@ -173,12 +173,13 @@ func printSlowest(w io.Writer, what string, list []timed) {
 	}
 }
 
-func indent(text string) string {
-	var b strings.Builder
-	for line := range strings.Lines(text) {
-		b.WriteString("    " + strings.TrimRight(line, "\n") + "\n")
-	}
-	return b.String()
+// maxFlakyLines bounds what the summary shows of a flaky test; the file of -flaky has all.
+const maxFlakyLines = 40
+
+// indent returns the last lines of a text, indented.
+func indent(text string, maxLines int) string {
+	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
+	return "    " + strings.Join(lines[max(0, len(lines)-maxLines):], "\n    ") + "\n"
 }
 
 // readSkips reads regular expressions, one per line, that a reason to skip must match.

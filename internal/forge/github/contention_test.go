@@ -12,6 +12,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/forge"
 	"github.com/goatnote-inc/pawl/internal/forge/github"
 	"github.com/goatnote-inc/pawl/internal/forge/githubtest"
+	"github.com/goatnote-inc/pawl/internal/testrun"
 )
 
 // contender makes a client that lives in a world.
@@ -33,7 +34,7 @@ func contender(t *testing.T, s *githubtest.Server, w *world, delay func() time.D
 // all that can go wrong is that one undoes another.
 func TestSectionsSurviveContention(t *testing.T) {
 	rounds := 20
-	if testing.Short() || detecting {
+	if testing.Short() || testrun.Race {
 		rounds = 2
 	}
 	s := githubtest.New(t)

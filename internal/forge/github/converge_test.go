@@ -18,6 +18,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/forge"
 	"github.com/goatnote-inc/pawl/internal/forge/github"
 	"github.com/goatnote-inc/pawl/internal/forge/githubtest"
+	"github.com/goatnote-inc/pawl/internal/testrun"
 )
 
 // Two writers share a pull request while everything goes wrong that GitHub documents, and
@@ -25,7 +26,7 @@ import (
 // sections as they were written last, and the checks are where they belong.
 func TestWritersConvergeUnderFaults(t *testing.T) {
 	schedules := 200
-	if testing.Short() || detecting {
+	if testing.Short() || testrun.Race {
 		schedules = 8
 	}
 	transport := &http.Transport{MaxIdleConnsPerHost: 4}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/goatnote-inc/pawl/internal/testrun"
 	"github.com/goatnote-inc/pawl/internal/tune/search"
 	"github.com/goatnote-inc/pawl/internal/tune/space"
 )
@@ -168,9 +169,7 @@ func least(s *space.Space, points []int) float64 {
 
 // What each strategy is for: the model needs a fraction of what random search needs.
 func TestModelIsBetterThanRandom(t *testing.T) {
-	if raceEnabled {
-		t.Skip("arithmetic without a second goroutine: CI runs it without the race detector")
-	}
+	testrun.SkipRace(t)
 	s := tiles(t)
 	all := make([]int, s.Len())
 	for i := range all {

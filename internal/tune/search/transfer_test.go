@@ -3,15 +3,14 @@ package search_test
 import (
 	"testing"
 
+	"github.com/goatnote-inc/pawl/internal/testrun"
 	"github.com/goatnote-inc/pawl/internal/tune/search"
 )
 
 // A source with the same taste is worth many evaluations, and one with the opposite
 // taste does not ruin a search.
 func TestWarmStart(t *testing.T) {
-	if raceEnabled {
-		t.Skip("arithmetic without a second goroutine: CI runs it without the race detector")
-	}
+	testrun.SkipRace(t)
 	s := tiles(t)
 	all := make([]int, s.Len())
 	for i := range all {

@@ -3,9 +3,13 @@
 package headertest_test
 
 import (
+	"context"
+	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/goatnote-inc/pawl/sdk/conformance"
@@ -21,13 +25,48 @@ func tool(t *testing.T, name string) string {
 	return path
 }
 
-// build compiles a source file with the given compiler and flags and
-// returns the program. Warnings fail the test.
+// programs are those that were compiled, in a folder that all tests share.
+var programs struct {
+	sync.Mutex
+	dir  string
+	made map[string]func() (string, error)
+}
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "pawl-headertest-")
+	if err != nil {
+		panic(err)
+	}
+	programs.dir, programs.made = dir, map[string]func() (string, error){}
+	status := m.Run()
+	_ = os.RemoveAll(dir)
+	os.Exit(status)
+}
+
+// build compiles a source file with the given compiler and flags and returns the program,
+// which is compiled once for all tests. Warnings fail the test.
 func build(t *testing.T, compiler, source string, flags ...string) string {
 	t.Helper()
-	program := filepath.Join(t.TempDir(), "program")
+	path := tool(t, compiler)
+	key := fmt.Sprintf("%q %q %q", path, source, flags)
+	programs.Lock()
+	once := programs.made[key]
+	if once == nil {
+		program := filepath.Join(programs.dir, fmt.Sprintf("program%d", len(programs.made)))
+		once = sync.OnceValues(func() (string, error) { return program, compile(path, source, program, flags) })
+		programs.made[key] = once
+	}
+	programs.Unlock()
+	program, err := once()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return program
+}
+
+func compile(compiler, source, program string, flags []string) error {
 	arguments := []string{"-I..", "-o", program}
-	libraries := []string{} // stand after what needs them, the language stands before
+	var libraries []string // stand after what needs them, the language stands before
 	for _, flag := range flags {
 		if strings.HasPrefix(flag, "-l") {
 			libraries = append(libraries, flag)
@@ -36,11 +75,11 @@ func build(t *testing.T, compiler, source string, flags ...string) string {
 		}
 	}
 	arguments = append(append(arguments, source), libraries...)
-	out, err := exec.CommandContext(t.Context(), tool(t, compiler), arguments...).CombinedOutput()
+	out, err := exec.CommandContext(context.Background(), compiler, arguments...).CombinedOutput()
 	if err != nil || len(out) > 0 {
-		t.Fatalf("%s %s: %v\n%s", compiler, strings.Join(arguments, " "), err, out)
+		return fmt.Errorf("%s %s: %w\n%s", compiler, strings.Join(arguments, " "), err, out)
 	}
-	return program
+	return nil
 }
 
 // play plays a transcript that stands in the test itself.

@@ -5,6 +5,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"github.com/goatnote-inc/pawl/internal/testrun"
 )
 
 // Compiling is what can be tested of CUDA without a GPU, and what a program says where there is none.
@@ -17,6 +19,9 @@ func TestCUDACompiles(t *testing.T) {
 		for _, source := range []string{"../conformance.c", "testdata/gpu.cu"} {
 			t.Run(arch+"/"+source, func(t *testing.T) {
 				t.Parallel()
+				if arch != "sm_89" {
+					testrun.NightlyOnly(t)
+				}
 				program := build(t, nvcc, source, "-x=cu", "-arch="+arch, "-Xcompiler=-Wall,-Wextra")
 				if exec.CommandContext(t.Context(), "nvidia-smi").Run() == nil {
 					return // there is a GPU: the harness would use it
@@ -32,7 +37,8 @@ func TestHIPCompiles(t *testing.T) {
 	if testing.Short() {
 		t.Skip("hipcc is slow")
 	}
-	build(t, tool(t, "hipcc"), "testdata/gpu.cu", "-xhip", "-Wall", "-Wextra")
+	t.Setenv("HIP_PLATFORM", "amd") // hipcc chooses NVIDIA where it finds nvcc
+	build(t, tool(t, "hipcc"), "testdata/gpu.cu", "-xhip", "--offload-arch=gfx90a", "-Wall", "-Wextra")
 }
 
 // The emulated device runs the CUDA side of pawl.h for real, but for the hardware.

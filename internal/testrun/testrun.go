@@ -1,0 +1,37 @@
+// Package testrun tells tests how they run: in CI or at night, with the race detector or
+// without. CI runs a part of what takes long, the night (make nightly) runs all of it. Only
+// tests import this package.
+package testrun
+
+import (
+	"os"
+	"testing"
+)
+
+// Nightly reports whether everything is wanted: PAWL_NIGHTLY is set.
+func Nightly() bool { return os.Getenv("PAWL_NIGHTLY") != "" }
+
+// Times returns how often to try something: few times in CI, many times at night.
+func Times(few, many int) int {
+	if Nightly() {
+		return many
+	}
+	return few
+}
+
+// NightlyOnly skips the test in CI.
+func NightlyOnly(t testing.TB) {
+	t.Helper()
+	if !Nightly() {
+		t.Skip("runs at night: make nightly")
+	}
+}
+
+// SkipRace skips a test of sequential arithmetic under the race detector, which makes it ten
+// times slower and finds nothing. CI also runs it without the detector.
+func SkipRace(t testing.TB) {
+	t.Helper()
+	if Race {
+		t.Skip("sequential arithmetic: runs without the race detector")
+	}
+}

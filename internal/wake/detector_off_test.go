@@ -1,5 +1,0 @@
-//go:build !race
-
-package wake
-
-const schedules = 1000
