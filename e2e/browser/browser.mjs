@@ -10,13 +10,14 @@ const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
 
 export const launch = () => chromium.launch({
   executablePath: ask.chromium,
+  timeout: 120_000, // a busy machine is no reason to fail
   args: ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run", "--hide-scrollbars", "--disable-lcd-text"],
 });
 
 // watched opens a page and notes what must not happen on it.
 export const watched = async (browser, options) => {
   const context = await browser.newContext(options);
-  context.setDefaultTimeout(120_000); // a busy machine is no reason to fail
+  context.setDefaultTimeout(120_000); // likewise
   const page = await context.newPage();
   const problems = [];
   page.on("console", (m) => { if (m.type() === "error" || m.type() === "warning") problems.push(`console: ${m.text()}`); });
@@ -35,7 +36,5 @@ export const check = async (page, problems, rules) => {
   const result = await page.evaluate((only) => globalThis.axe.run(document, { runOnly: only, resultTypes: ["violations"] }), runOnly);
   for (const v of result.violations) for (const n of v.nodes.slice(0, 3)) problems.push(`axe ${v.id}: ${n.target.join(" ")}: ${n.failureSummary?.replaceAll("\n", " ")}`);
 };
-
-export const wait = (page, ms) => page.waitForTimeout(ms);
 
 export const done = (found) => process.stdout.write(JSON.stringify(found));
