@@ -14,7 +14,7 @@ func TestAutotuneOpensADraft(t *testing.T) {
 	w := newCWorld(t)
 	head := w.git("rev-parse", "HEAD")
 	w.seed("main", head)
-	e, inputs := w.dispatch(event{"case": "matmul/N160", "budget": "3m", "draft": "true"})
+	e, inputs := w.dispatch(event{"case": "matmul/N160", "budget": "30m", "draft": "true"})
 	w.wantJobs(w.act("pawl-autotune", "workflow_dispatch", w.github.Token, e, inputs...), "measure, apply")
 	if text := read(t, filepath.Join(w.store, "pawl-results", "suggestions.md")); !strings.Contains(text, "BLOCK_N") {
 		t.Errorf("the suggestions are:\n%s", text)

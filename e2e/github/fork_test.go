@@ -34,7 +34,7 @@ func TestAForkIsPublishedByTheSecondWorkflow(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.git("checkout", "--quiet", "-b", "theirs")
-	w.slow(60)
+	w.slow(200)
 	w.commit("a stranger's change")
 	p := forge.Pull{
 		Open: true, Fork: true, HeadRepo: forkID, HeadBranch: "theirs", HeadSHA: w.git("rev-parse", "HEAD"), Author: "stranger",

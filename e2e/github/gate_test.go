@@ -29,7 +29,7 @@ func TestASlowdownFails(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.git("checkout", "--quiet", "-b", "slower")
-	w.slow(60)
+	w.slow(200)
 	w.commit("compute rows twice")
 	p := w.open("slower")
 	w.wantJobs(w.act("pawl-gate", "pull_request", w.github.Token, w.pullEvent(p)), "announce, touched, measure, publish")

@@ -40,7 +40,7 @@ func TestAGainMovesTheBaseline(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	before := w.git("rev-parse", "HEAD")
-	w.slow(60)
+	w.slow(200)
 	slow := w.commit("slow at first")
 	w.push("main")
 	w.wantJobs(w.act("pawl-ratchet", "push", w.github.Token, w.pushEvent(before, slow)), "touched, measure, move")
