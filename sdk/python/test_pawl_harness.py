@@ -426,7 +426,7 @@ def test_other_code_finds_no_trace_of_the_pipes(start):
     harness = start(
         """
         import os, subprocess, sys
-        program = "import os; print([k for k in os.environ if k.startswith('PAWL') and k not in ('PAWL_BROWSER_MODULES', 'PAWL_DATA', 'PAWL_GITHUB_API', 'PAWL_NCU')], len(os.listdir('/proc/self/fd')))"
+        program = "import os; print([k for k in os.environ if k not in %r and k.startswith('PAWL')], len(os.listdir('/proc/self/fd')))"
         subprocess.run([sys.executable, "-c", program], close_fds=False)
         @pawl.benchmark("forks")
         def forks():
@@ -438,9 +438,10 @@ def test_other_code_finds_no_trace_of_the_pipes(start):
             os.waitpid(child, 0)
             return print
         """
+        % list(os.environ)  # whoever runs the tests may set what they like
     )
     assert "error" not in harness.prepare("forks")
-    # Those three are the tests' own. 4: stdin, stdout, stderr and the folder being listed.
+    # 4: stdin, stdout, stderr and the folder being listed.
     assert harness.stdout().splitlines() == ["[] 4", "pipes in a fork: 0"]
 
 

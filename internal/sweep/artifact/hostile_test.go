@@ -136,22 +136,24 @@ func TestLaTeXCompiles(t *testing.T) {
 	if err != nil {
 		t.Skip("needs pdflatex")
 	}
+	page := strings.Builder{}
+	page.WriteString("\\documentclass{article}\n\\usepackage{booktabs}\n\\begin{document}\n")
 	for _, name := range hostile {
 		for path, text := range files(t, renamed(name)) {
-			if !strings.HasSuffix(path, ".tex") {
-				continue
-			}
-			dir := t.TempDir()
-			page := "\\documentclass{article}\n\\usepackage{booktabs}\n\\begin{document}\n" + text + "\\end{document}\n"
-			if err := os.WriteFile(filepath.Join(dir, "t.tex"), []byte(page), 0o644); err != nil {
-				t.Fatal(err)
-			}
-			cmd := exec.CommandContext(t.Context(), tex, "-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape", "t.tex")
-			cmd.Dir = dir
-			if out, err := cmd.CombinedOutput(); err != nil {
-				t.Errorf("%s with %q: %v\n%s", path, name, err, out)
+			if strings.HasSuffix(path, ".tex") {
+				page.WriteString(text + "\n\n")
 			}
 		}
+	}
+	page.WriteString("\\end{document}\n")
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "t.tex"), []byte(page.String()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), tex, "-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape", "t.tex")
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s\nof\n%s", err, out, page.String())
 	}
 }
 
