@@ -10,13 +10,13 @@ import (
 
 // Limit is how long a wait may take. It is far more than a busy machine needs, because a
 // deadline that is not reached costs nothing.
-const Limit = 2 * time.Minute
+const Limit = 5 * time.Minute
 
 // poll is the pause between two checks.
 const poll = 10 * time.Millisecond
 
 // True returns as soon as holds returns true. It ends the test if that takes longer than
-// Limit: "waited 2m0s for the lock to be free".
+// Limit: "waited 5m0s for the lock to be free".
 func True(t testing.TB, what string, holds func() bool) {
 	t.Helper()
 	TrueWithin(t, Limit, what, holds)

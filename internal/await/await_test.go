@@ -49,7 +49,7 @@ func TestTrue_ReturnsWhenItHolds(t *testing.T) {
 func TestTrue_FailsAfterTheLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		message, took := failure(func(t *recorder) { await.True(t, "the impossible", func() bool { return false }) })
-		if message != "waited 2m0s for the impossible" || took > await.Limit+time.Second {
+		if message != "waited 5m0s for the impossible" || took > await.Limit+time.Second {
 			t.Errorf("%q after %v", message, took)
 		}
 		message, took = failure(func(t *recorder) { await.TrueWithin(t, time.Hour, "more", func() bool { return false }) })
@@ -90,7 +90,7 @@ func TestReceive(t *testing.T) {
 			t.Errorf("received %d from a closed channel", got)
 		}
 		message, took := failure(func(t *recorder) { await.Receive(t, "a word", make(chan string)) })
-		if message != "waited 2m0s for a word" || took != await.Limit {
+		if message != "waited 5m0s for a word" || took != await.Limit {
 			t.Errorf("%q after %v", message, took)
 		}
 	})
