@@ -56,8 +56,8 @@ func bigProcess(t *testing.T) {
 	if testing.Short() {
 		t.Skip("writes 200 MB")
 	}
-	if testrun.Race {
-		t.Skip("the race detector changes both memory and speed")
+	if testrun.Race { // it changes both memory and speed
+		t.Skip("runs at night: make nightly")
 	}
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
 	cmd.Env = append(os.Environ(), "PAWL_BIG_RECORD="+t.TempDir(), "GOMEMLIMIT=192MiB")
