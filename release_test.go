@@ -16,6 +16,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/goatnote-inc/pawl/internal/testrun"
 )
 
 // releaseBuild is the part of .goreleaser.yaml that decides what a binary is.
@@ -68,9 +70,7 @@ func TestReleaseIsReproducible(t *testing.T) {
 				t.Errorf("it is not built as the first:\n%s", diff)
 			}
 			b.Main = main
-			if main != builds[0].Main && os.Getenv("PAWL_RELEASE") == "" {
-				t.Skip("runs at night: make nightly") // the same flags as the first
-			}
+			testrun.NightlyOnly(t) // it compiles everything twice, without cgo
 			testReproducible(t, b)
 		})
 	}
