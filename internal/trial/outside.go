@@ -38,7 +38,7 @@ func (p *process) outside(ctx context.Context, c Case, cr *measure.CaseRound) er
 	}
 	before, err := p.beside(ctx, c, len(cr.Samples))
 	if err != nil {
-		return refuse(cr, err)
+		return p.refuse(ctx, cr, err)
 	}
 	for _, k := range sizes(p.Doubt.Secret, budget/run) {
 		took, err := p.read(ctx, o.Clock, harness.Run{Iterations: k})
@@ -47,11 +47,11 @@ func (p *process) outside(ctx context.Context, c Case, cr *measure.CaseRound) er
 			return nil
 		}
 		if err != nil {
-			return refuse(cr, err)
+			return p.refuse(ctx, cr, err)
 		}
 		after, err := p.beside(ctx, c, len(cr.Samples))
 		if err != nil {
-			return refuse(cr, err)
+			return p.refuse(ctx, cr, err)
 		}
 		o.Runs, o.Times = append(o.Runs, k), append(o.Times, took)
 		o.Beside = append(o.Beside, (before+after)/2)

@@ -82,6 +82,7 @@ type process struct {
 	session *harness.Session // nil before the first case
 	key     string           // of the command that runs
 	cases   int              // how many it has prepared
+	lost    int              // processes in a row that a case ended
 	looking believed         // what of the case that is ready is to be looked at
 	scored  scored
 }
@@ -102,7 +103,7 @@ func (p *process) ready(ctx context.Context, c Case) (measure.CaseRound, error) 
 		Arguments: c.Arguments, Launch: c.Launch,
 	})
 	if err != nil {
-		return refused(err)
+		return p.refused(ctx, err)
 	}
 	p.expect(c)
 	busy := warmBusy
@@ -112,12 +113,12 @@ func (p *process) ready(ctx context.Context, c Case) (measure.CaseRound, error) 
 	cr := measure.CaseRound{Quantum: prepared.Quantum, Samples: measure.Samples{}}
 	if p.scores() {
 		if err := p.readyScored(ctx, c, &cr); err != nil {
-			return refused(err)
+			return p.refused(ctx, err)
 		}
 		return cr, nil
 	}
 	if err := p.warmUp(ctx, c, &cr, busy); err != nil {
-		return refused(err)
+		return p.refused(ctx, err)
 	}
 	return cr, nil
 }
@@ -145,15 +146,16 @@ func (p *process) take(ctx context.Context, c Case, cr *measure.CaseRound, sampl
 	if p.scores() {
 		for range samples {
 			if err := p.takeScored(ctx, c, cr); err != nil || cr.Error != "" {
-				return refuse(cr, err)
+				return p.refuse(ctx, cr, err)
 			}
 		}
 		return nil
 	}
 	m, err := p.session.Measure(ctx, c.Key.Name(), harness.Measure{Samples: samples, Keep: p.keepIn(len(cr.Samples), samples)})
 	if err != nil {
-		return refuse(cr, err)
+		return p.refuse(ctx, cr, err)
 	}
+	p.lost = 0
 	p.looking.kept = append(p.looking.kept, m.Kept...)
 	cr.Batch, cr.Note = m.Batch, m.Note
 	cr.Samples = append(cr.Samples, m.Samples...)
@@ -179,13 +181,13 @@ func (p *process) kill() {
 	}
 }
 
-// refuse puts an error reply in the place of what was measured so far: part of a round
-// is no round. A lost process stays an error.
-func refuse(cr *measure.CaseRound, err error) error {
+// refuse puts an error in the place of what was measured so far: part of a round is no
+// round.
+func (p *process) refuse(ctx context.Context, cr *measure.CaseRound, err error) error {
 	if err == nil {
 		return nil
 	}
-	failed, err := refused(err)
+	failed, err := p.refused(ctx, err)
 	if failed.Error != "" {
 		failed.Warmup, failed.Quantum = cr.Warmup, cr.Quantum
 		*cr = failed
@@ -193,11 +195,27 @@ func refuse(cr *measure.CaseRound, err error) error {
 	return err
 }
 
-// refused turns an error reply into a case without samples; a lost process
-// stays an error.
-func refused(err error) (measure.CaseRound, error) {
-	if e, ok := errors.AsType[*harness.Error](err); ok && !e.Broken() {
+// Lost begins what a record says of a case whose process crashed or hung.
+const Lost = "the process was lost: "
+
+// mostLost is how many processes in a row may be lost before it is no longer the fault of a
+// case.
+const mostLost = 4
+
+// refused turns an error reply, or the loss of the process, into a case without samples: the
+// next case begins with a process of its own. What cannot be the fault of one case stays an error.
+func (p *process) refused(ctx context.Context, err error) (measure.CaseRound, error) {
+	e, ok := errors.AsType[*harness.Error](err)
+	switch {
+	case !ok || ctx.Err() != nil:
+	case !e.Broken():
 		return measure.CaseRound{Error: e.Detail, Samples: measure.Samples{}}, nil
+	case e.Kind != harness.Crashed && e.Kind != harness.Hung || p.lost == mostLost:
+	default:
+		p.lost++
+		p.kill()
+		p.session = nil
+		return measure.CaseRound{Error: Lost + firstLine(e.Error()), Samples: measure.Samples{}}, nil
 	}
 	return measure.CaseRound{}, err
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/goatnote-inc/pawl/measure"
@@ -42,6 +44,7 @@ type trial struct {
 	orders    *orders
 	counted   int      // rounds that count
 	undecided []string // case names, in the order of the plan
+	lost      []string // those that cost a side its process: no round more
 	history   map[string]map[string][]measure.CaseRound
 	longest   time.Duration  // of a round so far
 	drops     map[string]int // rounds spoiled, by the sides that were affected
@@ -74,7 +77,7 @@ func newTrial(p Plan) *trial {
 
 func (t *trial) run(ctx context.Context) error {
 	for i, target := range t.Growth {
-		for t.counted < target {
+		for t.counted < target && (len(t.undecided) > 0 || len(t.lost) == 0) {
 			if reason := t.overBudget(); reason != "" {
 				t.out.State, t.out.Reason = measure.OverBudget, reason
 				t.look(true)
@@ -111,7 +114,7 @@ func (t *trial) target() int {
 
 // look asks which cases need more rounds.
 func (t *trial) look(final bool) {
-	t.undecided = t.Decide(Look{Rounds: t.counted, Final: final, Cases: t.history})
+	t.undecided = t.without(t.Decide(Look{Rounds: t.counted, Final: final, Cases: t.history}))
 	t.Emit(Looked{Rounds: t.counted, Undecided: t.undecided})
 	if final {
 		t.out.Undecided = t.undecided
@@ -142,6 +145,7 @@ func (t *trial) round(ctx context.Context, target int) (bool, error) {
 		t.Emit(RoundDone{Number: t.counted + 1, Of: target, Round: round, Seconds: took.Seconds(), Dollars: t.dollars()})
 		if round.Dropped == "" {
 			t.keep(results)
+			t.undecided = t.without(t.undecided)
 			t.counted++
 			return true, nil
 		}
@@ -152,11 +156,19 @@ func (t *trial) round(ctx context.Context, target int) (bool, error) {
 func (t *trial) keep(results []measure.Result) {
 	for _, r := range results {
 		name := r.Case.Name()
+		if strings.HasPrefix(r.Round.Error, Lost) && !slices.Contains(t.lost, name) {
+			t.lost = append(t.lost, name)
+		}
 		if t.history[name] == nil {
 			t.history[name] = map[string][]measure.CaseRound{}
 		}
 		t.history[name][r.Case.Implementation] = append(t.history[name][r.Case.Implementation], r.Round)
 	}
+}
+
+// without leaves out cases that cost a side its process: they would in every round.
+func (t *trial) without(names []string) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(t.lost, name) })
 }
 
 func (t *trial) names(order []int) []string {

@@ -31,6 +31,7 @@ func playHarness(side string) int {
 	if err != nil {
 		return 1
 	}
+	prepared := ""
 	for s := bufio.NewScanner(in); s.Scan(); {
 		var q struct {
 			ID        int
@@ -60,8 +61,9 @@ func playHarness(side string) int {
 		case q.Op == "prepare" && q.Benchmark == "refused":
 			reply += `,"error":{"code":"no_memory","message":"no room"}`
 		case q.Op == "prepare":
+			prepared = q.Benchmark
 			reply += `,"timer":"wall"`
-		case q.Op == "measure" && !q.Warmup && os.Getenv("PAWL_TEST_CRASH") != "":
+		case q.Op == "measure" && !q.Warmup && slices.Contains(strings.Fields(os.Getenv("PAWL_TEST_CRASH")), prepared):
 			return 7
 		case q.Op == "measure":
 			samples := strings.Repeat(","+os.Getenv("PAWL_RUN_NS"), q.Samples)[1:]
@@ -215,11 +217,38 @@ func TestEnvironmentMakesAProcess(t *testing.T) {
 	}
 }
 
-// Turns or not, a side that breaks is named, and the others are ended.
+// A case that costs a side its process is broken. The others go on, and it is not tried again.
+func TestOneBadCaseIsOneBadCase(t *testing.T) {
+	for _, turns := range []bool{true, false} {
+		p, b, _ := protocolPlan(t, []string{"a", "bad", "b", "worse", "c"}, map[string][]string{"one": {"PAWL_TEST_CRASH=bad worse"}}, "one", "two")
+		p.Turns = turns
+		out, err := trial.Run(t.Context(), p)
+		if err != nil || out.State != measure.Complete {
+			t.Fatalf("turns %t: outcome %+v, %v", turns, out, err)
+		}
+		good, lost := map[string]int{}, map[string]int{}
+		for _, r := range b.results {
+			switch name := r.Case.Benchmark + " " + r.Case.Implementation; {
+			case strings.HasPrefix(r.Round.Error, trial.Lost+"harness"):
+				lost[name]++
+			case r.Round.Error == "" && len(r.Round.Samples) == 10:
+				good[name]++
+			}
+		}
+		if len(lost) != 2 || lost["bad one"] != 1 || lost["worse one"] != 1 {
+			t.Errorf("turns %t: lost %v", turns, lost)
+		}
+		if n := out.Rounds; good["a one"] != n || good["b two"] != n || good["c one"] != n || good["bad two"] != 1 {
+			t.Errorf("turns %t: measured %v in %d rounds", turns, good, n)
+		}
+	}
+}
+
+// Turns or not, a side that loses one process after the other is named, and the others are ended.
 func TestABrokenSideInTurns(t *testing.T) {
-	p, b, _ := protocolPlan(t, []string{"k"}, map[string][]string{"b": {"PAWL_TEST_CRASH=1"}}, "a", "b")
+	p, b, _ := protocolPlan(t, []string{"a", "b", "c", "d", "e", "f"}, map[string][]string{"two": {"PAWL_TEST_CRASH=a b c d e f"}}, "one", "two")
 	out, err := trial.Run(t.Context(), p)
-	if err == nil || !strings.HasPrefix(err.Error(), "b: harness") || out.State != measure.Failed {
+	if err == nil || !strings.HasPrefix(err.Error(), "two: harness") || out.State != measure.Failed {
 		t.Fatalf("outcome %+v, %v", out, err)
 	}
 	if len(b.rounds) != 1 || b.rounds[0].Dropped == "" {
