@@ -18,8 +18,8 @@ import (
 var ErrNothing = errors.New("nothing to report")
 
 // ErrIdentical is wrapped by the error of results without a record, because both sides
-// were the same to the byte: a commit that changed no kernel, which is no mistake.
-var ErrIdentical = errors.New("both sides are the same to the byte, so nothing was measured")
+// had nothing in which they differ: a commit that changed no kernel, which is no mistake.
+var ErrIdentical = errors.New("nothing that a build or a kernel reads had changed, so nothing was measured")
 
 // Input is what a report is made from.
 type Input struct {

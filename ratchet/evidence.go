@@ -30,7 +30,7 @@ type Evidence struct {
 
 	HasBase, HasCandidate     bool
 	BaseError, CandidateError string // why a side has no samples, or is wrong
-	Identical                 bool   // both sides are the same to the byte, and were not measured
+	Identical                 bool   // nothing differs that a build or a kernel reads, and nothing was measured
 	NoSamples                 bool   // a side is only a summary: nothing can be decided
 	// Redefined says what the case is measured with that is not the base's: the suite,
 	// the harness, a tolerance. Whoever changes those needs a person's word.

@@ -32,7 +32,7 @@ func TestVerdicts(t *testing.T) {
 		{"a base that fails", made{rounds: 8, spread: quiet}, func(e *ratchet.Evidence) { e.BaseError = "does not build" }, ratchet.Inconclusive, ratchet.Holds, "the base failed: does not build"},
 		{"no base", made{rounds: 8}, func(e *ratchet.Evidence) { e.HasBase, e.Base = false, nil }, ratchet.New, ratchet.Holds, "New"},
 		{"no candidate", made{rounds: 8}, func(e *ratchet.Evidence) { e.HasCandidate, e.Candidate = false, nil }, ratchet.Missing, ratchet.Holds, "Missing"},
-		{"the same bytes", made{}, func(e *ratchet.Evidence) { e.Identical = true }, ratchet.Identical, ratchet.Holds, "the same to the byte"},
+		{"the same bytes", made{}, func(e *ratchet.Evidence) { e.Identical = true }, ratchet.Identical, ratchet.Holds, "Nothing that a build or a kernel reads differs"},
 		{"a summary", made{}, func(e *ratchet.Evidence) { e.NoSamples = true }, ratchet.Inconclusive, ratchet.Holds, "summary"},
 		{"apart by 6 %", made{rounds: 8, effect: 0.06, spread: quiet}, apart, ratchet.Inconclusive, ratchet.Holds, "not measured in the same minutes"},
 		{"apart by 50 %", made{rounds: 8, effect: 0.5, spread: quiet}, apart, ratchet.Regression, ratchet.Holds, "measured apart"},

@@ -14,7 +14,7 @@ import (
 func (s *studied) sentence(f *Facts) string {
 	switch s.verdict {
 	case Identical:
-		return "Both sides are the same to the byte, so there was nothing to measure."
+		return "Nothing that a build or a kernel reads differs from the base, so there was nothing to measure."
 	case New:
 		return "New: the base does not have this case, so there is nothing to compare it with."
 	case Missing:

@@ -12,7 +12,7 @@ const (
 	New          Verdict = "new"       // the base does not have the case
 	Missing      Verdict = "missing"   // the candidate does not have it any more
 	Broken       Verdict = "broken"    // wrong result, build or harness failure
-	Identical    Verdict = "identical" // both sides are the same to the byte
+	Identical    Verdict = "identical" // nothing differs that a build or a kernel reads
 )
 
 // Severity orders verdicts for whoever must decide about a change: no before

@@ -9,7 +9,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/forge"
 )
 
-// A pull request that changes a comment in the kernel builds to the same code, and passes.
+// A pull request that changes a comment in the kernel is measured, and passes.
 func TestSameCodePasses(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -84,7 +84,6 @@ func (r *run) build(ctx context.Context, s *side) error {
 		}
 		commands = append(commands, recipe.Command, v.Harness.Command)
 		files = append(files, v.Harness.Files...)
-		s.scripted = s.scripted || build.Scripted(s.dir, v.Harness.Command)
 		if !done[v.Build.Key()] {
 			done[v.Build.Key()] = true
 			recipes = append(recipes, recipe)
@@ -93,7 +92,6 @@ func (r *run) build(ctx context.Context, s *side) error {
 	if err := r.make(ctx, s, recipes, log); err != nil {
 		return err
 	}
-	s.known = len(s.impl.Build.Outputs)+len(files) > 0
 	for _, c := range commands {
 		files = append(files, build.Programs(s.dir, c)...)
 	}
@@ -143,7 +141,7 @@ func (r *run) recipe(ctx context.Context, s side, b suite.Build) (build.Recipe, 
 	if err != nil || recipe.Command == "" {
 		return recipe, err
 	}
-	// A base too: its sources are one's own, but the command is the change's.
+	// A base too, so that both are built alike.
 	if recipe.Sandbox, err = build.Confine(ctx, b.Sandbox, r.trust(), os.Getenv); err != nil {
 		return recipe, err
 	}
@@ -153,18 +151,18 @@ func (r *run) recipe(ctx context.Context, s side, b suite.Build) (build.Recipe, 
 	if b.Cache {
 		recipe.Cache = r.workshop.cache
 	}
-	recipe.Ignore = r.makes(s.dir)
+	recipe.Ignore = r.makes(s)
 	return recipe, nil
 }
 
-// makes are the files below a folder that pawl and all builds of the suite make:
+// makes are the files in the folder of a side that pawl and all builds of its suite make:
 // they are no sources of any of them.
-func (r *run) makes(dir string) []string {
+func (r *run) makes(s side) []string {
 	list := []string{".pawl"}
-	if results := within(dir, filepath.Dir(r.Out)); results != "" {
+	if results := within(s.dir, filepath.Dir(r.Out)); results != "" {
 		list = append(list, results)
 	}
-	for _, v := range r.Suite.Variants() {
+	for _, v := range r.written(s).Variants() {
 		list = append(list, v.Build.Outputs...)
 		switch v.Build.Recipe {
 		case "nvcc", "torch":

@@ -36,6 +36,7 @@ func (r *run) define(base side) error {
 		d.Changed, d.Cases, r.missing = redefined.Changed, redefined.Cases, redefined.Missing
 		globs = slices.Concat(globs, was.Definition)
 		r.terms = was
+		r.rebuilt = r.Suite.Rebuilt(was)
 	}
 	files, err := otherFiles(base.dir, r.Dir, globs)
 	if err != nil {
@@ -132,9 +133,30 @@ func (r *run) noticeDefinition() {
 			r.notice(device.Notice{Code: "definition_unmatched", Message: fmt.Sprintf("definition: %q matches no file here: a change of what was meant would go unnoticed", glob)})
 		}
 	}
+	r.noticeBuild()
 	if r.definition == nil {
 		return
 	}
-	text := "definition changed: " + strings.Join(r.definition.Changed, ", ") + "; both sides are measured with the change's own"
+	text := "definition changed: " + strings.Join(r.definition.Changed, ", ")
+	if slices.Equal(r.definition.Changed, []string{"harness"}) {
+		text += "; each side is started as its own commit says"
+	} else {
+		text += "; both sides are measured with the change's own"
+	}
 	r.notice(device.Notice{Code: "definition", Message: text})
+}
+
+// noticeBuild tells how the change is built otherwise than its base. Where that also builds the
+// harness, the change has a say in what measures it.
+func (r *run) noticeBuild() {
+	if len(r.rebuilt) == 0 {
+		return
+	}
+	text := "build changed: " + strings.Join(r.rebuilt, "; ") + "; each side is built by its own recipe"
+	s := r.sides[0]
+	program, _, _ := strings.Cut(r.variants(s)[0].Harness.Command, " ")
+	if slices.ContainsFunc(s.impl.Build.Outputs, func(o measure.FileDigest) bool { return o.Path == strings.TrimPrefix(program, "./") }) {
+		text += ", its harness too"
+	}
+	r.notice(device.Notice{Code: "build", Message: text})
 }

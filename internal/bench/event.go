@@ -26,8 +26,11 @@ type (
 		Seconds float64
 		Cached  bool // it was kept from an earlier build
 	}
-	// Identical tells that there is nothing to measure.
-	Identical struct{ Digest string }
+	// Identical tells that there is nothing to measure: what changed since the base can be ignored.
+	Identical struct {
+		Base    string
+		Ignored int // files
+	}
 	// Waiting tells who holds what is needed: the device, or the place of the record.
 	Waiting struct{ What, Holder string }
 	// Listed tells of cases that are going to be measured, before their first result.

@@ -44,6 +44,13 @@ func (r *run) meet(ctx context.Context) (harness.Welcome, error) {
 		if r.Suite, err = r.Suite.Fill(listed); err != nil {
 			return harness.Welcome{}, err
 		}
+		for i := range r.sides {
+			if s := &r.sides[i]; s.suite != nil {
+				if s.suite, err = s.suite.Fill(listed); err != nil {
+					return harness.Welcome{}, &trial.SideError{Side: s.name, Err: err}
+				}
+			}
+		}
 	}
 	return session.Welcome, session.Bye(ctx)
 }
@@ -55,7 +62,7 @@ func (r *run) open(ctx context.Context) (*harness.Session, error) {
 	for _, launcher := range r.launchers {
 		h.Command, h.Env = launcher, nil
 	}
-	return harness.Start(ctx, s.command(h, nil, r.deviceEnv()...), hello(r.Version, r.lease.Device().Identity()))
+	return harness.Start(ctx, r.start(s, h, nil), hello(r.Version, r.lease.Device().Identity()))
 }
 
 func (r *run) deviceEnv() []string { return DeviceEnv(r.lease.Device().Identity()) }
@@ -145,7 +152,7 @@ func (r *run) runner(s side) (trial.Runner, error) {
 	variants := r.variants(s)
 	if h := variants[0].Harness; r.plain() {
 		return &trial.Commands{
-			Command: s.command(h, log, r.deviceEnv()...), Format: formatName(h.Format), Output: h.Output, Side: s.name,
+			Command: r.start(s, h, log), Format: formatName(h.Format), Output: h.Output, Side: s.name,
 			Found: r.list,
 			Keep:  func(k measure.CaseKey) bool { return r.wants(k.Name(), k.Benchmark) },
 		}, nil
@@ -163,7 +170,7 @@ func (r *run) runner(s side) (trial.Runner, error) {
 	return trial.Sessions{
 		Hello: hello(r.Version, r.lease.Device().Identity()),
 		Command: func(c trial.Case) harness.Command {
-			return s.command(r.harnessFor(byCase[c.Key.Name()], c), log, r.deviceEnv()...)
+			return r.start(s, r.harnessFor(byCase[c.Key.Name()], c), log)
 		},
 		Doubt: doubt,
 	}, nil

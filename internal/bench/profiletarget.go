@@ -38,7 +38,7 @@ func (p *profiling) target(s side, name string) (tool.Target, error) {
 	}
 	log := p.logs[s.name]
 	if t.Plain {
-		t.Command = s.command(p.variants(s)[0].Harness, log, p.deviceEnv()...)
+		t.Command = p.start(s, p.variants(s)[0].Harness, log)
 		return t, nil
 	}
 	c, ok := p.caseOf(s.name, name)
@@ -47,7 +47,7 @@ func (p *profiling) target(s side, name string) (tool.Target, error) {
 	}
 	for _, v := range p.variants(s) {
 		if slices.ContainsFunc(v.Cases, func(x suite.Case) bool { return x.Name() == name }) {
-			t.Command = s.command(p.harnessFor(v.Harness, c), log, p.deviceEnv()...)
+			t.Command = p.start(s, p.harnessFor(v.Harness, c), log)
 		}
 	}
 	t.Cache = c.Key.Cache

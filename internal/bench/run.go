@@ -39,15 +39,15 @@ func Run(ctx context.Context, o Options) (res Result, err error) {
 	if err := r.takePlace(ctx); err != nil {
 		return Result{}, err
 	}
+	if same, err := r.identical(ctx); err != nil || same {
+		return Result{Identical: same}, err
+	}
 	if err := r.chooseDevice(ctx); err != nil {
 		return Result{}, err
 	}
 	for _, step := range r.begin() {
 		if err := step(ctx); err != nil {
 			return Result{}, err
-		}
-		if same, err := r.identical(ctx); err != nil || same {
-			return Result{Identical: same}, err
 		}
 	}
 	if r.built != nil {
@@ -87,6 +87,7 @@ type run struct {
 
 	definition *measure.Definition // where it is not the base's
 	overlay    []string            // files of it that every side is given
+	rebuilt    []string            // how its recipe differs from the base's
 	missing    []suite.Case        // of the base, that the candidate has not
 	terms      *suite.Suite        // the base's own: what a change is held to; nil where it has none
 	secret     *rand.Rand          // what no side can foresee

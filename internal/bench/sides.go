@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/goatnote-inc/pawl/internal/build"
 	"github.com/goatnote-inc/pawl/internal/harness"
@@ -22,12 +23,10 @@ type side struct {
 	name string // as the record calls it
 	from string // the implementation of the suite it is built as: a base is a candidate
 	dir  string // where its commands run
-	// suite is the run's with the side's own values of tunables, where they are others; else nil.
+	root string // of its tree: the repository's, or empty where there is none
+	// suite is the run's question with the answer of the side's own commit; nil for the run's own.
 	suite *suite.Suite
 	impl  measure.Implementation
-	// known says that its digest covers everything it consists of, as far as the
-	// suite declares it. A script may load files that nobody declared.
-	known, scripted bool
 }
 
 // prepare checks out, builds and identifies every side, the candidate first.
@@ -45,6 +44,9 @@ func (r *run) prepare(ctx context.Context) error {
 		for i := range names {
 			if s := &names[i]; s.impl.Commit == "" {
 				s.impl.Commit, s.impl.Dirty = head, dirty
+			}
+			if s := &names[i]; s.root == "" && within(repo.Root, s.dir) != "" {
+				s.root = repo.Root
 			}
 		}
 	}
@@ -72,7 +74,7 @@ func usualSides(ctx context.Context, r *run) ([]side, error) {
 		}
 		for i := range names[1:] {
 			s := &names[i+1]
-			if err := r.tunedAsWritten(s); err != nil {
+			if err := r.answer(s); err != nil {
 				return nil, &trial.SideError{Side: s.name, Err: err}
 			}
 			if err := s.define(r.Dir, r.overlay); err != nil {
@@ -129,7 +131,7 @@ func (r *run) checkout(ctx context.Context, name, ref string) (side, error) {
 		return side{}, err
 	}
 	r.atEnd(func(ctx context.Context) error { return tree.Remove(ctx) })
-	s := side{name: name, from: suite.Candidate, dir: filepath.Join(tree.Dir, inside)}
+	s := side{name: name, from: suite.Candidate, dir: filepath.Join(tree.Dir, inside), root: tree.Dir}
 	s.impl.Commit, s.impl.Ref = tree.Commit, ref
 	if _, err := os.Stat(s.dir); err != nil {
 		return side{}, &trial.SideError{Side: name, Err: fmt.Errorf("the folder %s is not in %s: this commit has nothing to compare with", inside, ref)}
@@ -153,9 +155,10 @@ func relativeTo(root, dir string) (string, error) {
 	return filepath.Rel(root, dir)
 }
 
-// tunedAsWritten gives a commit the values of tunables that its own suite has: everything else of a
-// suite says how to measure, these say what is measured.
-func (r *run) tunedAsWritten(s *side) error {
+// answer has a commit built by the recipe of its own suite, with its own tunables. It is started
+// as its own suite says, too, unless it is given other files to start. A commit without a suite
+// is built and started as the change says.
+func (r *run) answer(s *side) error {
 	if r.Path == "" {
 		return nil
 	}
@@ -163,11 +166,11 @@ func (r *run) tunedAsWritten(s *side) error {
 	if err != nil { // it has none, or none that can be read, which define tells
 		return nil //nolint:nilerr // the change's own serves
 	}
-	own, err := r.Suite.TunedAs(was)
-	if err == nil && own != r.Suite {
-		s.suite = own
+	s.suite, err = r.Suite.AnsweredBy(was, len(r.overlay) == 0)
+	if err != nil {
+		return fmt.Errorf("its recipe does not fit the benchmarks of the change: %w", err)
 	}
-	return err
+	return nil
 }
 
 // written is the suite that a side is built and started by.
@@ -195,39 +198,68 @@ func (r *run) variants(s side) []suite.Variant {
 	return list
 }
 
-// identical tells whether two sides are the same in everything that could make
-// their times differ. Then there is nothing to measure. A change that redefines what is measured is
-// never that: both sides have its definitions, so they are the same, and a person has to see it.
-func (r *run) identical(ctx context.Context) (bool, error) {
-	i := slices.IndexFunc(r.sides, func(s side) bool { return s.name == suite.Base })
-	if i < 0 || r.Again || r.ForceMeasure || r.measuresReferences() || r.definition != nil || len(r.missing) > 0 {
-		return false, nil
-	}
-	candidate, base := r.sides[0], r.sides[i]
-	if candidate.known && candidate.impl.Digest != base.impl.Digest {
-		return false, nil
-	}
-	if !candidate.known || candidate.scripted {
-		// What it consists of is not declared, or not all of it: every file must be the same.
-		repo, err := build.Open(ctx, r.Dir)
-		if err != nil {
-			return false, err
-		}
-		same, err := repo.SameFiles(ctx, base.impl.Commit, repo.Root)
-		if err != nil || !same {
-			return false, err
-		}
-	}
-	r.Emit(Identical{Digest: candidate.impl.Digest})
-	return true, nil
-}
-
 // command is how a variant's harness is started for a side.
 func (s side) command(h suite.Harness, log io.Writer, extra ...string) harness.Command {
 	return harness.Command{
 		Line: h.Command, Dir: s.dir, Silence: h.Timeout, Log: log,
 		Env: append(environ(h.Env), extra...),
 	}
+}
+
+// start is how the run starts a variant's harness. pawl's own launcher searches nothing in a
+// side's tree.
+func (r *run) start(s side, h suite.Harness, log io.Writer) harness.Command {
+	var own []string
+	if !r.checked() {
+		own = s.paths(h.Env)
+	}
+	return s.command(h, log, slices.Concat(own, r.deviceEnv())...)
+}
+
+// paths put the side's own tree first on the search paths of Python and of the dynamic linker. A
+// package that was installed with pip install -e, or a library in LD_LIBRARY_PATH, is otherwise the
+// one of the working tree, whichever side asks.
+func (s side) paths(env map[string]string) []string {
+	dir, err := filepath.Abs(s.dir)
+	if err != nil {
+		return nil
+	}
+	var python, libraries []string
+	for _, root := range []string{dir, s.root} {
+		if root != "" && !slices.Contains(python, root) {
+			python = append(python, root)
+			if src := filepath.Join(root, "src"); isFolder(src) {
+				python = append(python, src)
+			}
+		}
+	}
+	for _, o := range s.impl.Build.Outputs {
+		if folder := filepath.Join(dir, filepath.Dir(o.Path)); strings.Contains(filepath.Base(o.Path), ".so") && !slices.Contains(libraries, folder) {
+			libraries = append(libraries, folder)
+		}
+	}
+	list := []string{searchPath("PYTHONPATH", python, env)}
+	if len(libraries) > 0 {
+		list = append(list, searchPath("LD_LIBRARY_PATH", libraries, env))
+	}
+	return list
+}
+
+// searchPath puts folders before what the suite, or else the caller, has in a variable.
+func searchPath(name string, folders []string, env map[string]string) string {
+	was, ok := env[name]
+	if !ok {
+		was = os.Getenv(name)
+	}
+	if was != "" {
+		folders = append(folders, was)
+	}
+	return name + "=" + strings.Join(folders, string(filepath.ListSeparator))
+}
+
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }
 
 func environ(env map[string]string) []string {

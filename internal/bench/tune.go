@@ -220,7 +220,7 @@ func (t *tuner) openRooms(ctx context.Context) error {
 		t.rooms = make(chan *build.Room, 1)
 		return nil
 	}
-	leave := t.makes(t.Dir)
+	leave := t.makes(side{dir: t.Dir})
 	if results := within(t.Dir, filepath.Dir(t.results)); t.results != "" && results != "" {
 		leave = append(leave, results)
 	}

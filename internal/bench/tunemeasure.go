@@ -86,7 +86,7 @@ func (t *tuner) process(ctx context.Context, a *attempt) (samples []float64, los
 }
 
 func (t *tuner) startPoint(ctx context.Context, a *attempt) (*harness.Session, error) {
-	command := side{dir: a.dir}.command(a.variant.Harness, nil, t.deviceEnv()...)
+	command := t.start(side{dir: a.dir}, a.variant.Harness, nil)
 	command.Silence = t.silence(a.variant.Harness)
 	return harness.Start(ctx, command, hello(t.Version, t.lease.Device().Identity()))
 }

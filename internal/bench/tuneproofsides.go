@@ -39,7 +39,7 @@ func (p *prover) sides(ctx context.Context, r *run) ([]side, error) {
 		list = append(list, s)
 	}
 	if baseline, ok := r.baseline(ctx, ""); ok {
-		if err := r.tunedAsWritten(&baseline); err != nil {
+		if err := r.answer(&baseline); err != nil {
 			return nil, &trial.SideError{Side: baseline.name, Err: err}
 		}
 		list = append(list, baseline)
@@ -55,7 +55,7 @@ func (p *prover) copies(ctx context.Context, r *run) (*build.Rooms, error) {
 	if !r.Suite.TunesBuild(suite.Candidate, p.benchmark) {
 		return nil, nil //nolint:nilnil // then all sides are one build
 	}
-	leave := r.makes(r.Dir)
+	leave := r.makes(side{dir: r.Dir})
 	if results := within(r.Dir, filepath.Dir(p.out)); p.out != "" && results != "" {
 		leave = append(leave, results)
 	}

@@ -109,17 +109,6 @@ func (r *Repository) User(ctx context.Context) string {
 	return name
 }
 
-// SameFiles tells whether the working tree below dir, files that git does not
-// track included, is what the commit holds.
-func (r *Repository) SameFiles(ctx context.Context, commit, dir string) (bool, error) {
-	changed, err := git(ctx, dir, "diff", "--name-only", "--no-ext-diff", commit, "--", ".")
-	if err != nil || changed != "" {
-		return false, err
-	}
-	untracked, err := git(ctx, dir, "ls-files", "--others", "--exclude-standard", "--", ".")
-	return untracked == "", err
-}
-
 // git runs one git command. Hooks and configuration that could run a stranger's
 // program on checkout are left out.
 func git(ctx context.Context, dir string, args ...string) (string, error) {

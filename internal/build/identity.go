@@ -82,26 +82,6 @@ func Programs(dir, command string) []string {
 	return files
 }
 
-// Scripted tells whether a command runs an interpreter: what its script loads
-// is nowhere declared.
-func Scripted(dir, command string) bool {
-	for word := range strings.FieldsSeq(command) {
-		if slices.Contains(interpreters, filepath.Base(strings.Trim(word, `"'`))) {
-			return true
-		}
-	}
-	return slices.ContainsFunc(Programs(dir, command), func(p string) bool {
-		f, err := os.Open(filepath.Join(dir, p))
-		if err != nil {
-			return false
-		}
-		defer f.Close()
-		head := make([]byte, 2)
-		_, err = io.ReadFull(f, head)
-		return err == nil && string(head) == "#!"
-	})
-}
-
 // Combine makes one digest of an implementation from everything that could make
 // two of them differ: build outputs, harness files, the suite, and how the harnesses
 // are started.

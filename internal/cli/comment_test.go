@@ -244,7 +244,7 @@ func TestCommentEndedEarly(t *testing.T) {
 		"no answer":                {map[string]string{"exit-code": "2"}, forge.Neutral, "no answer"},
 		"green without a record":   {map[string]string{"exit-code": "0", "verdict.json": `{"verdict": "improvement"}`}, forge.Neutral, "left no record"},
 		"green without a verdict":  {map[string]string{"exit-code": "0"}, forge.Neutral, "left no record"},
-		"identical":                {map[string]string{"exit-code": "0", "verdict.json": `{"verdict": "identical"}`}, forge.Success, "same to the byte"},
+		"identical":                {map[string]string{"exit-code": "0", "verdict.json": `{"verdict": "identical"}`}, forge.Success, "nothing that a build or a kernel reads differs"},
 		"identical without a code": {map[string]string{"verdict.json": `{"verdict": "identical"}`}, forge.Neutral, "cancelled"},
 		"broken": {map[string]string{
 			"exit-code":    "1",

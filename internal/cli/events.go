@@ -21,7 +21,7 @@ func jsonEvent(e bench.Event) string {
 	case bench.Built:
 		name, fields["side"], fields["seconds"], fields["cached"] = "built", e.Side, e.Seconds, e.Cached
 	case bench.Identical:
-		name, fields["digest"] = "identical", e.Digest
+		name, fields["base"], fields["ignored"] = "identical", e.Base, e.Ignored
 	case bench.Confirming:
 		name, fields["cases"] = "confirming", e.Cases
 	case bench.Waiting:

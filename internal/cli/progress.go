@@ -104,7 +104,11 @@ func (p *progress) describe(e bench.Event) string {
 		}
 		return fmt.Sprintf("built %s in %.1f s", e.Side, e.Seconds)
 	case bench.Identical:
-		return "identical: both sides are the same to the byte, nothing to measure (--force-measure does it anyway)"
+		line := fmt.Sprintf("identical: nothing that a build or a kernel reads differs from %.12s, nothing to measure (--force-measure does it anyway)", e.Base)
+		if e.Ignored > 0 {
+			line += "; ignored: " + report.Plural(e.Ignored, "other file")
+		}
+		return line
 	case bench.Confirming:
 		return fmt.Sprintf("confirming the gain of %s with fresh rounds", report.Plural(len(e.Cases), "case"))
 	case bench.Waiting:

@@ -45,9 +45,10 @@ The server is that of --server and --project, or of PAWL_SERVER and PAWL_PROJECT
 has a key of the project. Without it, a job of GitHub Actions shows who it is (it
 needs id-token: write).
 
-Exit code: 0 when the server has it, or when pawl run found nothing to measure because both
-sides were the same to the byte; 1 when the server will never take it; 2 when there is
-nothing to report; 3 when it could not be sent, and waits; 5 when interrupted, and waits.`,
+Exit code: 0 when the server has it, or when pawl run found nothing to measure because
+nothing that a build or a kernel reads had changed; 1 when the server will never take it;
+2 when there is nothing to report; 3 when it could not be sent, and waits; 5 when
+interrupted, and waits.`,
 		Example: `  pawl push --server https://pawl.example.com --project kernels
   pawl push --dry-run          # what would be sent, and how much
   pawl push --resume           # what waits from before`,

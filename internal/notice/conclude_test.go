@@ -22,7 +22,7 @@ func TestConclusions(t *testing.T) {
 		maintained   .              enforce  yes   no       | neutral     claimed by a fork: 2 unchanged
 		improvement  .              enforce  no    no       | success     1 improvement
 		improvement  .              enforce  yes   no       | neutral     claimed by a fork: 1 improvement
-		identical    .              enforce  no    no       | success     both sides are the same
+		identical    .              enforce  no    no       | success     nothing that a build
 		identical    .              enforce  yes   no       | neutral     claimed by a fork
 
 		regression   .              enforce  no    no       | failure     1 regression

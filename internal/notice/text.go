@@ -46,7 +46,7 @@ func (in Input) what(o outcome, d *report.Document) string {
 	case o.word == string(ratchet.Broken):
 		return "the candidate cannot be measured"
 	case o.word == string(ratchet.Identical):
-		return "both sides are the same to the byte, there was nothing to measure"
+		return "nothing that a build or a kernel reads differs from the base, there was nothing to measure"
 	default:
 		return "the run ended before anything could be judged"
 	}

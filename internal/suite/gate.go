@@ -29,6 +29,7 @@ type Gate struct {
 	FailOn []string  // verdicts, and FailOnError
 	Quiet  bool      // begin no report where nothing changed
 	Paths  []string  // globs of further files that touch a kernel
+	Ignore []string  // globs of files that no build and no kernel reads
 	Accept string    // the least permission that may accept: "write", "maintain" or "admin"
 }
 
@@ -84,6 +85,10 @@ func (r *resolver) gate() {
 	for _, glob := range d.Paths {
 		r.glob(glob, "paths")
 		r.suite.Gate.Paths = append(r.suite.Gate.Paths, glob.string)
+	}
+	for _, glob := range d.Ignore {
+		r.glob(glob, "ignore")
+		r.suite.Gate.Ignore = append(r.suite.Gate.Ignore, glob.string)
 	}
 	for _, q := range r.doc.Quarantine {
 		r.glob(q.Case, "case")

@@ -35,14 +35,14 @@ func day(text string) time.Time {
 }
 
 func TestGate(t *testing.T) {
-	want := suite.Gate{Mode: suite.Enforce, FailOn: []string{"regression", "broken", "missing"}, Accept: "write"}
+	want := suite.Gate{Mode: suite.Enforce, FailOn: []string{"regression", "broken", "missing"}, Accept: "write", Ignore: []string{"**/*.md", "**/*.rst", "**/LICENSE", "**/.gitignore", "**/CODEOWNERS", ".github"}}
 	if diff := cmp.Diff(want, parseGate(t, "").Gate); diff != "" {
 		t.Errorf("without the key (-want +got)\n%s", diff)
 	}
-	got := parseGate(t, `gate: {mode: advise, since: 2026-11-15, fail-on: error, quiet: true, paths: ["kernels/**", a.cu], accept: admin}`).Gate
+	got := parseGate(t, `gate: {mode: advise, since: 2026-11-15, fail-on: error, quiet: true, paths: ["kernels/**", a.cu], ignore: [docs], accept: admin}`).Gate
 	want = suite.Gate{
 		Mode: suite.Advise, Since: day("2026-11-15"), FailOn: []string{"error"}, Quiet: true,
-		Paths: []string{"kernels/**", "a.cu"}, Accept: "admin",
+		Paths: []string{"kernels/**", "a.cu"}, Ignore: []string{"docs"}, Accept: "admin",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)

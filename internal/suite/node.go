@@ -108,12 +108,7 @@ func (n *node) describe() string {
 	}
 }
 
-func shorten(s string) string {
-	if utf8.RuneCountInString(s) <= 40 {
-		return s
-	}
-	return string([]rune(s)[:40]) + "..."
-}
+func shorten(s string) string { return shortenTo(s, 40) }
 
 // inside is the place of a character of a scalar's text. Escapes and block scalars
 // change the text, so it is looked for in the file; not found there, the place of

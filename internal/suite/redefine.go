@@ -13,6 +13,10 @@ var (
 	freeBenchmarkKeys = []string{"matrix", "include", "exclude", "implementations", "tune"}
 )
 
+// answerKeys are those of freeKeys that no person has to agree to. Where baselines lie and what a
+// verdict leads to decide as much as a limit does.
+var answerKeys = slices.DeleteFunc(slices.Clone(freeKeys), func(key string) bool { return key == "baseline" || key == "gate" })
+
 // Redefinition is what one suite says otherwise than another about cases that both
 // have.
 type Redefinition struct {
@@ -25,7 +29,8 @@ type Redefinition struct {
 // how, has changed the question and not only the answer.
 func (s *Suite) Redefines(base *Suite) Redefinition {
 	var r Redefinition
-	r.Changed = otherKeys(base.root, s.root, "", freeKeys)
+	r.Changed = otherKeys(base.root, s.root, "", answerKeys)
+	r.Changed = append(r.Changed, s.otherJudges(base)...)
 	all := len(r.Changed) > 0
 	for _, name := range s.doc.Benchmarks.names() {
 		was, is := benchmarkNode(base.root, name), benchmarkNode(s.root, name)
@@ -44,6 +49,29 @@ func (s *Suite) Redefines(base *Suite) Redefinition {
 		r.Missing = s.gone(base)
 	}
 	return r
+}
+
+// otherJudges are implementations that a check of the base calls right and that are others now.
+func (s *Suite) otherJudges(base *Suite) []string {
+	none := &node{kind: mapNode}
+	was, is := base.root.get("implementations"), s.root.get("implementations")
+	if was == nil || was.kind != mapNode {
+		was = none
+	}
+	if is == nil || is.kind != mapNode {
+		is = none
+	}
+	var list []string
+	for _, b := range base.Benchmarks {
+		if b.Check == nil || b.Check.Implementation == "" {
+			continue
+		}
+		name := b.Check.Implementation
+		if key := "implementations." + name; !bytes.Equal(written(was, name), written(is, name)) && !slices.Contains(list, key) {
+			list = append(list, key)
+		}
+	}
+	return list
 }
 
 func benchmarkNode(root *node, name string) *node {

@@ -122,34 +122,6 @@ func (s *Suite) Tuned(benchmark string, values map[string]any) (*Suite, error) {
 	return resolve(s.root, s.doc, s.listed, &tuning{benchmark, map[string]map[string]any{benchmark: plain}}, &problems{files: s.Files})
 }
 
-// TunedAs is the suite with the defaults of another one, where both have a tunable and the value:
-// a commit is measured with the suite of its change, and still computed in its own way.
-func (s *Suite) TunedAs(other *Suite) (*Suite, error) {
-	t := &tuning{values: map[string]map[string]any{}}
-	for _, b := range s.Benchmarks {
-		i := slices.IndexFunc(other.Benchmarks, func(o Benchmark) bool { return o.Name == b.Name })
-		if b.Tune == nil || i < 0 || other.Benchmarks[i].Tune == nil {
-			continue
-		}
-		for _, p := range b.Tune.Parameters {
-			j := other.Benchmarks[i].Tune.index(p.Name)
-			if j < 0 {
-				continue
-			}
-			if v := other.Benchmarks[i].Tune.Parameters[j].Default; v != p.Default && slices.Contains(p.Values, v) {
-				if t.values[b.Name] == nil {
-					t.values[b.Name] = map[string]any{}
-				}
-				t.values[b.Name][p.Name] = v
-			}
-		}
-	}
-	if len(t.values) == 0 {
-		return s, nil
-	}
-	return resolve(s.root, s.doc, s.listed, t, &problems{files: s.Files})
-}
-
 // TunesBuild tells whether points of a benchmark differ in how an implementation is built,
 // and not only in how it is started or asked.
 func (s *Suite) TunesBuild(implementation string, b Benchmark) bool {

@@ -159,22 +159,3 @@ func TestTunedDiscovers(t *testing.T) {
 		t.Error("a constraint that rules out the default for what the harness lists")
 	}
 }
-
-// A base is measured with the suite of its change and its own defaults.
-func TestTunedAs(t *testing.T) {
-	s := parse(t, tunedSuite)
-	was := parse(t, strings.NewReplacer("[64, 128, 256]", "{values: [64, 128, 256], default: 128}", "default: 2", "default: 4", "fast: [false", "quick: [false").Replace(tunedSuite))
-	tuned, err := s.TunedAs(was)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := tuned.Benchmarks[0].Complete(Params{{"N", 4096.0}}).String(); got != "N: 4096, BLOCK: 128, UNROLL: 4, fast: false" {
-		t.Error(got)
-	}
-	if len(tuned.Cases()) != len(s.Cases()) || tuned.Digest == s.Digest {
-		t.Errorf("%d cases, want %d", len(tuned.Cases()), len(s.Cases()))
-	}
-	if same, err := s.TunedAs(parse(t, tunedSuite)); err != nil || same != s {
-		t.Errorf("the same defaults make another suite: %v", err)
-	}
-}

@@ -14,14 +14,18 @@ import (
 // Rules say what touches a suite. Paths are from the top of the repository, with slashes.
 type Rules struct {
 	folder string   // of the suite; "." for the top
-	whole  bool     // a build reads it does not say what: any file may matter
+	whole  bool     // nobody says which files outside the folder matter: any may
 	globs  []string // of further files
-	suite  []string // the files of the suite itself
+	ignore []string // globs of files that nothing reads
+	suite  []string // the file of the suite itself
 }
 
 // Of are the rules of a suite that stands in a folder of its repository.
 func Of(s *suite.Suite, folder string) Rules {
-	r := Rules{folder: path.Clean(folder), globs: slices.Clone(s.Gate.Paths)}
+	r := Rules{folder: path.Clean(folder), whole: len(s.Gate.Paths) == 0, globs: slices.Clone(s.Gate.Paths)}
+	for _, glob := range s.Gate.Ignore {
+		r.ignore = append(r.ignore, strings.ToLower(glob))
+	}
 	at := func(names ...string) []string {
 		var list []string
 		for _, name := range names {
@@ -29,9 +33,10 @@ func Of(s *suite.Suite, folder string) Rules {
 		}
 		return list
 	}
-	for _, name := range s.Files {
-		if !path.IsAbs(name) {
-			r.suite = append(r.suite, at(name)...)
+	if len(s.Files) > 0 {
+		r.suite = at(path.Base(s.Files[0]))
+		for _, name := range s.Files[1:] { // what it extends may lie anywhere
+			r.globs = append(r.globs, "**/"+path.Base(name))
 		}
 	}
 	r.globs = append(r.globs, at(s.Definition...)...)
@@ -40,7 +45,6 @@ func Of(s *suite.Suite, folder string) Rules {
 		r.globs = append(r.globs, at(i.Build.Sources...)...)
 		r.globs = append(r.globs, at(i.Harness.Files...)...)
 		r.globs = append(r.globs, at(named(i.Build.Command+" "+i.Build.Folder+" "+i.Harness.Command)...)...)
-		r.whole = r.whole || i.Build.Needed() && i.Build.Inputs == nil && len(s.Gate.Paths) == 0
 	}
 	for _, b := range s.Benchmarks {
 		if b.Check != nil {
@@ -72,22 +76,15 @@ func (r Rules) Why(file string) string {
 		return "named by the suite"
 	case strings.HasPrefix(file, ".github/workflows/pawl-"):
 		return "how it is measured"
-	case prose(file):
+	case slices.ContainsFunc(r.ignore, func(glob string) bool { return Match(glob, strings.ToLower(file)) }):
 		return ""
 	case inside:
 		return "in the suite's folder"
 	case r.whole:
-		return "the build may read it"
+		return "a build or a kernel may read it"
 	default:
 		return ""
 	}
-}
-
-// prose are files that no build reads, as far as anybody can tell by a name.
-func prose(file string) bool {
-	base := strings.ToLower(path.Base(file))
-	return strings.HasPrefix(file, ".github/") || slices.Contains([]string{".md", ".rst"}, path.Ext(base)) ||
-		slices.Contains([]string{"license", ".gitignore", "codeowners"}, base)
 }
 
 // Match tells whether a glob means a file: by its whole name, or by a folder that it is

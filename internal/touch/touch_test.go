@@ -32,7 +32,8 @@ func TestWhy(t *testing.T) {
 		{".", atTop, "pawl.yaml a.cu src/b.cu CMakeLists.txt docs/x.png Makefile .github/workflows/pawl-gate.yml", "README.md docs/guide.md LICENSE .gitignore .github/workflows/test.yml .github/CODEOWNERS x/y.RST"},
 		{"kernels", atTop, "kernels/pawl.yaml kernels/a.cu common.h web/app.js", "README.md kernels/README.md"},
 		{"a/k", narrow, "a/k/pawl.yaml a/k/x.cu a/lib/y.c a/lib/deep/z a/gen/z.h a/build/m.mk tools/h.py a/data/w.bin a/oracle.py third_party/x/y/z.cuh third_party/z.cuh", "web/app.js a/kk/x.cu a/gen/z.c a/other pawl.yaml README.md a/k/notes.md third_party/z.c"},
-		{"k", plain, "k/x k/pawl.yaml", "x web/app.js kk/x"},
+		{"k", plain, "k/x k/pawl.yaml x web/app.js kk/x common/pawl.yaml", "x.md"},
+		{"k", plain + "gate: {paths: [lib], ignore: ['**/*.TXT']}\n", "k/x k/README.md lib/x.txt.c", "other/pawl.yaml x web/app.js kk/x k/notes.txt lib2/x"},
 		{".", plain + "gate: {paths: ['docs/**']}\n", "docs/x.md x.cu", "README.md"},
 	} {
 		r := rules(t, test.folder, test.suite)

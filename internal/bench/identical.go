@@ -1,0 +1,50 @@
+package bench
+
+import (
+	"context"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/goatnote-inc/pawl/internal/touch"
+)
+
+// identical tells whether nothing in which the change differs from its base can be read by a build
+// or by what runs. Then there is nothing to build and nothing to measure. What comes out of a build
+// is no proof of that: what runs may read other files than those.
+func (r *run) identical(ctx context.Context) (bool, error) {
+	if r.Base == "" || r.Again || r.ForceMeasure || r.lineup != nil || r.measuresReferences() {
+		return false, nil
+	}
+	repo, inside, err := r.base(ctx)
+	if err != nil {
+		return false, err
+	}
+	inside = filepath.ToSlash(inside)
+	if r.Path == "" || !repo.Has(ctx, r.Base, r.Path) {
+		return false, nil
+	}
+	commit, err := repo.Commit(ctx, r.Base)
+	if err != nil {
+		return false, err
+	}
+	changed, err := repo.Changed(ctx, commit)
+	if err != nil {
+		return false, err
+	}
+	// The rules are the change's, but a change of the rules is one of the suite, which counts.
+	rules := touch.Of(r.Suite, inside)
+	own := []string{path.Join(inside, ".pawl"), path.Join(inside, within(r.Dir, filepath.Dir(r.Out)))}
+	for _, file := range changed {
+		ours := slices.ContainsFunc(own, func(folder string) bool { return folder != inside && strings.HasPrefix(file, folder+"/") })
+		if ours && !repo.Has(ctx, "HEAD", filepath.Join(repo.Root, file)) {
+			continue // left by an earlier run
+		}
+		if rules.Why(file) != "" {
+			return false, nil
+		}
+	}
+	r.Emit(Identical{Base: commit, Ignored: len(changed)})
+	return true, nil
+}

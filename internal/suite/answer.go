@@ -1,0 +1,103 @@
+package suite
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// AnsweredBy is the suite with the answer of another commit's: its recipe for building, its
+// tunables and, if started, its way to start the harness. The question, which is everything
+// else, stays. A commit without a benchmark is asked with the tunables that are known.
+func (s *Suite) AnsweredBy(own *Suite, started bool) (*Suite, error) {
+	root := s.root.with("build", own.root.get("build"))
+	if started {
+		root = root.with("harness", own.root.get("harness"))
+	}
+	if list := root.get("benchmarks"); list != nil && list.kind == mapNode {
+		for _, k := range list.keys {
+			is, was := list.get(k.text), benchmarkNode(own.root, k.text)
+			if is.kind == mapNode && was != nil && was.kind == mapNode {
+				list = list.with(k.text, is.with("tune", was.get("tune")))
+			}
+		}
+		root = root.with("benchmarks", list)
+	}
+	p := &problems{files: s.Files}
+	return resolve(root, decodeFile(root, p), s.listed, nil, p)
+}
+
+// with is a mapping with another value of a key; nil takes the key away.
+func (n *node) with(key string, value *node) *node {
+	out := *n
+	out.keys, out.items = slices.Clone(n.keys), slices.Clone(n.items)
+	i := slices.IndexFunc(out.keys, func(k *node) bool { return k.text == key })
+	switch {
+	case i >= 0 && value == nil:
+		out.keys, out.items = slices.Delete(out.keys, i, i+1), slices.Delete(out.items, i, i+1)
+	case i >= 0:
+		out.items[i] = value
+	case value != nil:
+		name := *value
+		name.kind, name.tag, name.text, name.keys, name.items = scalarNode, "str", key, nil, nil
+		out.keys, out.items = append(out.keys, &name), append(out.items, value)
+	}
+	return &out
+}
+
+// Rebuilt says what of the recipe is not as another commit's suite has it, a phrase for each
+// key: "flags: -O3 became -O1".
+func (s *Suite) Rebuilt(was *Suite) []string {
+	var list []string
+	before, now := was.root.get("build"), s.root.get("build")
+	for _, key := range otherKeys(before, now, "", nil) {
+		list = append(list, became(key, plainText(before.get(key)), plainText(now.get(key))))
+	}
+	return list
+}
+
+// became tells two texts apart by the words in which they differ.
+func became(key, was, is string) string {
+	a, b := strings.Fields(was), strings.Fields(is)
+	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
+		a, b = a[1:], b[1:]
+	}
+	for len(a) > 0 && len(b) > 0 && a[len(a)-1] == b[len(b)-1] {
+		a, b = a[:len(a)-1], b[:len(b)-1]
+	}
+	from, to := shortenTo(strings.Join(a, " "), 120), shortenTo(strings.Join(b, " "), 120)
+	switch {
+	case from == "" && to == "":
+		return key + ": spelled differently"
+	case from == "":
+		return fmt.Sprintf("%s: %s was added", key, to)
+	case to == "":
+		return fmt.Sprintf("%s: %s was removed", key, from)
+	default:
+		return fmt.Sprintf("%s: %s became %s", key, from, to)
+	}
+}
+
+// plainText is a value in a line, as people write it.
+func plainText(n *node) string {
+	if n == nil || n.isNull() {
+		return ""
+	}
+	if n.kind == scalarNode {
+		return n.text
+	}
+	parts := make([]string, len(n.items))
+	for i, item := range n.items {
+		if parts[i] = plainText(item); n.kind == mapNode {
+			parts[i] = n.keys[i].text + "=" + parts[i]
+		}
+	}
+	return strings.Join(parts, " ")
+}
+
+func shortenTo(s string, most int) string {
+	if r := []rune(s); len(r) > most {
+		return string(r[:most]) + "..."
+	}
+	return s
+}

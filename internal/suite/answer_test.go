@@ -1,0 +1,66 @@
+package suite
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// A base is asked the question of its change, and answers with its own recipe and defaults.
+func TestAnsweredBy(t *testing.T) {
+	s := parse(t, tunedSuite)
+	was := parse(t, strings.NewReplacer("[64, 128, 256]", "{values: [64, 128, 256], default: 128}", "default: 2", "default: 4", "fast: [false", "quick: [false").Replace(tunedSuite))
+	own, err := s.AnsweredBy(was, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := own.Benchmarks[0].Complete(Params{{"N", 4096.0}}).String(); got != "N: 4096, BLOCK: 128, UNROLL: 4, quick: false" {
+		t.Error(got)
+	}
+	if len(own.Cases()) != len(s.Cases()) || own.Digest == s.Digest {
+		t.Errorf("%d cases, want %d", len(own.Cases()), len(s.Cases()))
+	}
+	if same, err := s.AnsweredBy(parse(t, tunedSuite), true); err != nil || same.Digest != s.Digest {
+		t.Errorf("the same answer makes another suite: %v", err)
+	}
+}
+
+// Each side of a comparison has its own build; the harness only if it is asked for.
+func TestAnsweredByHasItsOwnRecipe(t *testing.T) {
+	const text = `version: 1
+build: {command: '%b', outputs: [%o]}
+harness: {command: ./%o}
+benchmarks: {sum: {matrix: {N: [1, 2]}, tune: {parameters: {B: [1, 2]}}}}
+`
+	fill := func(b, o string) *Suite { return parse(t, strings.NewReplacer("%b", b, "%o", o).Replace(text)) }
+	is, was := fill("make fast B=${B}", "fast"), fill("make slow", "slow")
+	own, err := is.AnsweredBy(was, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v := own.Variants()[0]; v.Build.Command != "make slow" || !slices.Equal(v.Build.Outputs, []string{"slow"}) || v.Harness.Command != "./slow" || len(v.Cases) != 2 {
+		t.Errorf("%+v", v)
+	}
+	if own, err = is.AnsweredBy(was, false); err != nil || own.Variants()[0].Harness.Command != "./fast" {
+		t.Errorf("%+v, %v", own, err)
+	}
+}
+
+func TestRebuilt(t *testing.T) {
+	for _, c := range []struct{ was, is, want string }{
+		{"{command: make}", "{command: make}", ""},
+		{"{command: make CFLAGS=-O3 all}", "{command: make CFLAGS=-O1 all}", "command: CFLAGS=-O3 became CFLAGS=-O1"},
+		{"{command: make}", "{command: make CFLAGS=-O1}", "command: CFLAGS=-O1 was added"},
+		{"{command: make, env: {CC: gcc}}", "{command: make, env: {CC: clang}}", "env: CC=gcc became CC=clang"},
+		{"{command: make, outputs: [a, b]}", "{command: make, outputs: [a]}", "outputs: b was removed"},
+		{"{recipe: nvcc, sources: [a.cu], target: a, flags: -O3 -lineinfo}", "{recipe: nvcc, sources: [a.cu], target: a, flags: -O1 -lineinfo}", "flags: -O3 became -O1"},
+		{"{command: make}", "{recipe: cmake, target: all}", "recipe: command became cmake; target: all was added; command: make was removed"},
+	} {
+		suite := func(build string) *Suite {
+			return parse(t, "version: 1\nbuild: "+build+"\nharness: {command: ./a}\n")
+		}
+		if got := strings.Join(suite(c.is).Rebuilt(suite(c.was)), "; "); got != c.want {
+			t.Errorf("%s after %s: %q, want %q", c.is, c.was, got, c.want)
+		}
+	}
+}
