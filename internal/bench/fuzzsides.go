@@ -108,15 +108,15 @@ func (f *fuzz) harnessed(implementation string, b suite.Benchmark, log io.Writer
 		}
 		return &oracle.HarnessSubject{
 			Implementation: implementation, Complete: b.Complete,
-			Process: oracle.Process{Dir: f.tensors, Start: f.starter("", v.Harness, log)},
+			Process: oracle.Process{Dir: f.tensors, Start: f.starter("", v.Harness, f.alone(implementation, v.Harness), log)},
 		}, nil
 	}
 	return newKernel(implementation, start, key)
 }
 
-func (f *fuzz) starter(role harness.Role, h suite.Harness, log io.Writer) func(context.Context) (*harness.Session, error) {
+func (f *fuzz) starter(role harness.Role, h suite.Harness, alone bool, log io.Writer) func(context.Context) (*harness.Session, error) {
 	command := side{dir: f.Dir}.command(h, log, f.deviceEnv()...)
-	command.Role = role
+	command.Role, command.Alone = role, alone
 	return func(ctx context.Context) (*harness.Session, error) {
 		return harness.Start(ctx, command, hello(f.Version, f.lease.Device().Identity()))
 	}
@@ -151,7 +151,7 @@ func (f *fuzz) launched(b suite.Benchmark, log io.Writer) *kernel {
 		h.Harness.Command, h.Harness.Env = launch.Command(path), nil
 		return &oracle.HarnessSubject{
 			Implementation: suite.Candidate, Launch: spec, Complete: b.Complete,
-			Process: oracle.Process{Dir: f.tensors, Start: f.starter(harness.Launcher, h.Harness, log)},
+			Process: oracle.Process{Dir: f.tensors, Start: f.starter(harness.Launcher, h.Harness, false, log)},
 		}, nil
 	}
 	return newKernel(suite.Candidate, start, key)
@@ -167,7 +167,7 @@ func (f *fuzz) reference(b suite.Benchmark, log io.Writer) (oracle.Reference, fu
 	case command != "":
 		h, _ := f.Suite.Implementation(suite.Candidate) // for its timeout
 		h.Harness.Command, h.Harness.Env = command, nil
-		c := &oracle.CommandReference{Process: oracle.Process{Dir: f.tensors, Start: f.starter(harness.Oracle, h.Harness, log)}}
+		c := &oracle.CommandReference{Process: oracle.Process{Dir: f.tensors, Start: f.starter(harness.Oracle, h.Harness, false, log)}}
 		return c, c.Close
 	case b.Check.Implementation != "":
 		k := f.harnessed(b.Check.Implementation, b, log)

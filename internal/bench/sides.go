@@ -213,7 +213,15 @@ func (r *run) start(s side, h suite.Harness, log io.Writer) harness.Command {
 	if !r.checked() {
 		own = s.paths(h.Env)
 	}
-	return s.command(h, log, slices.Concat(own, r.deviceEnv())...)
+	c := s.command(h, log, slices.Concat(own, r.deviceEnv())...)
+	c.Alone = r.alone(s.from, h)
+	return c
+}
+
+// alone tells whether a harness is the program of one reference, and not the candidate's too.
+func (r *run) alone(implementation string, h suite.Harness) bool {
+	candidate, _ := r.Suite.Implementation(suite.Candidate)
+	return implementation != "" && implementation != suite.Candidate && h.Command != candidate.Harness.Command
 }
 
 // paths put the side's own tree first on the search paths of Python and of the dynamic linker. A

@@ -30,11 +30,16 @@ func play(mode string) int {
 	requests := bufio.NewScanner(in)
 	for requests.Scan() {
 		var req struct {
-			ID int    `json:"id"`
-			Op string `json:"op"`
+			ID             int    `json:"id"`
+			Op             string `json:"op"`
+			Implementation string `json:"implementation"`
 		}
 		if err := json.Unmarshal(requests.Bytes(), &req); err != nil {
 			return 100
+		}
+		if mode == "candidate-only" && req.Op == "prepare" && req.Implementation != "candidate" {
+			fmt.Fprintf(out, `{"id":%d,"op":"prepare","error":{"code":"no_such_implementation","message":"spin has no implementation %s"}}`+"\n", req.ID, req.Implementation)
+			continue
 		}
 		if code := answer(mode, req.ID, req.Op, out); code >= 0 {
 			return code

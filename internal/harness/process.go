@@ -27,6 +27,9 @@ type Command struct {
 	Grace   time.Duration // how long it may take to end after bye; 0 for a few seconds
 	Most    int           // how many samples one request may bring; 0 for millions
 	Log     io.Writer     // gets what it prints; nil for nowhere
+	// Alone says that the program is that of one implementation. It may know it by that name, or as
+	// the candidate, if it is made of the same harness.
+	Alone bool
 }
 
 // maxLine bounds a message: more would be a mistake or an attack.

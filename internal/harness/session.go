@@ -90,12 +90,20 @@ func (s *Session) Cases(ctx context.Context) ([]suite.Listed, error) {
 	return reply.Benchmarks, err
 }
 
+// codeNoImplementation is how a harness refuses an implementation that it does not have.
+const codeNoImplementation = "no_such_implementation"
+
 // Prepare makes a case ready and releases the one before.
 func (s *Session) Prepare(ctx context.Context, p Prepare) (Prepared, error) {
 	doing := "prepare " + p.Benchmark
 	s.prepared = p.Benchmark
 	var reply Prepared
-	if err := s.ask(ctx, opPrepare, doing, p, &reply); err != nil {
+	err := s.ask(ctx, opPrepare, doing, p, &reply)
+	if e, ok := errors.AsType[*Error](err); ok && e.Code == codeNoImplementation && s.command.Alone {
+		p.Implementation = measure.Candidate
+		err = s.ask(ctx, opPrepare, doing, p, &reply)
+	}
+	if err != nil {
 		return Prepared{}, err
 	}
 	if reply.Timer != p.Timer {

@@ -196,3 +196,23 @@ func TestOutputStaysTheUsers(t *testing.T) {
 		t.Errorf("log: %q", log.String())
 	}
 }
+
+// A program of its own may know a reference by its name, or only as its candidate. A harness that
+// also has the candidate may not: that would be measured in its place.
+func TestPrepareOfAReference(t *testing.T) {
+	reference := spin
+	reference.Implementation = "ref"
+	for alone, want := range map[bool]string{true: "", false: "has no implementation"} {
+		c := command(t, "candidate-only")
+		c.Alone = alone
+		s, err := harness.Start(t.Context(), c, hello)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = s.Prepare(t.Context(), reference)
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("alone %t: %v", alone, err)
+		}
+		s.Kill()
+	}
+}
