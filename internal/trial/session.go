@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/goatnote-inc/pawl/internal/harness"
@@ -215,9 +216,21 @@ func (p *process) refused(ctx context.Context, err error) (measure.CaseRound, er
 		p.lost++
 		p.kill()
 		p.session = nil
-		return measure.CaseRound{Error: Lost + firstLine(e.Error()), Samples: measure.Samples{}}, nil
+		return measure.CaseRound{Error: Lost + inOneLine(e), Samples: measure.Samples{}}, nil
 	}
 	return measure.CaseRound{}, err
+}
+
+// inOneLine is what happened, what to do about it, and the last thing the process printed.
+func inOneLine(e *harness.Error) string {
+	text := firstLine(e.Error())
+	if e.Hint != "" {
+		text += "; " + firstLine(e.Hint)
+	}
+	if printed := strings.TrimSpace(e.Stderr); printed != "" {
+		text += "; its last output: " + strings.TrimSpace(printed[strings.LastIndexByte(printed, '\n')+1:])
+	}
+	return text
 }
 
 // warmUp runs a case until it is steady, at least as often as the plan says.
