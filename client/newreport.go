@@ -17,8 +17,8 @@ import (
 // ErrNothing is wrapped by the error of results that have nothing to report.
 var ErrNothing = errors.New("nothing to report")
 
-// ErrIdentical is wrapped by the error of results without a record, because both sides
-// had nothing in which they differ: a commit that changed no kernel, which is no mistake.
+// ErrIdentical is wrapped by the error of results without a record because nothing that a
+// build or a kernel reads had changed. That is not a mistake.
 var ErrIdentical = errors.New("nothing that a build or a kernel reads had changed, so nothing was measured")
 
 // Input is what a report is made from.

@@ -12,7 +12,6 @@ import (
 
 	"github.com/goatnote-inc/pawl/internal/build"
 	"github.com/goatnote-inc/pawl/internal/device"
-	"github.com/goatnote-inc/pawl/internal/suite"
 	"github.com/goatnote-inc/pawl/measure"
 )
 
@@ -21,15 +20,12 @@ import (
 // whoever writes the question can choose the answer. Where the base has no suite yet there is no
 // other question.
 func (r *run) define(base side) error {
-	if r.Path == "" {
-		return nil
-	}
 	var d measure.Definition
-	globs := r.Suite.Definition
-	switch was, err := suite.Load(filepath.Join(base.dir, filepath.Base(r.Path))); {
-	case errors.Is(err, fs.ErrNotExist):
+	globs, was := r.Suite.Definition, base.own
+	switch {
+	case r.Path == "" || errors.Is(base.ownErr, fs.ErrNotExist):
 		return nil
-	case err != nil:
+	case was == nil:
 		d.Changed = []string{filepath.Base(r.Path) + " (the base's cannot be read)"}
 	default:
 		redefined := r.Suite.Redefines(was)
@@ -138,16 +134,19 @@ func (r *run) noticeDefinition() {
 		return
 	}
 	text := "definition changed: " + strings.Join(r.definition.Changed, ", ")
-	if slices.Equal(r.definition.Changed, []string{"harness"}) {
+	switch {
+	case slices.Equal(r.definition.Changed, []string{"harness"}):
 		text += "; each side is started as its own commit says"
-	} else {
+	case r.startsItself() && slices.Contains(r.definition.Changed, "harness"):
+		text += "; each side is started as its own commit says, the rest is the change's on both sides"
+	default:
 		text += "; both sides are measured with the change's own"
 	}
 	r.notice(device.Notice{Code: "definition", Message: text})
 }
 
-// noticeBuild tells how the change is built otherwise than its base. Where that also builds the
-// harness, the change has a say in what measures it.
+// noticeBuild reports how the recipe of the change differs from that of its base, and whether that
+// recipe also builds the harness: then the change affects the program that measures it.
 func (r *run) noticeBuild() {
 	if len(r.rebuilt) == 0 {
 		return

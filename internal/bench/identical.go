@@ -10,9 +10,9 @@ import (
 	"github.com/goatnote-inc/pawl/internal/touch"
 )
 
-// identical tells whether nothing in which the change differs from its base can be read by a build
-// or by what runs. Then there is nothing to build and nothing to measure. What comes out of a build
-// is no proof of that: what runs may read other files than those.
+// identical reports whether every file that differs from the base is one that no build and no kernel
+// reads. Then there is nothing to build or measure. Equal build outputs would not prove it: a kernel
+// also reads data files, launch files and libraries.
 func (r *run) identical(ctx context.Context) (bool, error) {
 	if r.Base == "" || r.Again || r.ForceMeasure || r.lineup != nil || r.measuresReferences() {
 		return false, nil
@@ -33,7 +33,8 @@ func (r *run) identical(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	// The rules are the change's, but a change of the rules is one of the suite, which counts.
+	// These are the rules of the change. That is safe: a change of the rules is a change of the suite,
+	// which always counts.
 	rules := touch.Of(r.Suite, inside)
 	own := []string{path.Join(inside, ".pawl"), path.Join(inside, within(r.Dir, filepath.Dir(r.Out)))}
 	for _, file := range changed {

@@ -24,7 +24,11 @@ type side struct {
 	from string // the implementation of the suite it is built as: a base is a candidate
 	dir  string // where its commands run
 	root string // of its tree: the repository's, or empty where there is none
-	// suite is the run's question with the answer of the side's own commit; nil for the run's own.
+	// own is the suite of the side's commit; nil if the commit has none, or none that can be read,
+	// which ownErr says. It is not loaded for the working tree.
+	own    *suite.Suite
+	ownErr error
+	// suite is the run's question with the answer of own; nil for the run's suite.
 	suite *suite.Suite
 	impl  measure.Implementation
 }
@@ -68,16 +72,21 @@ func usualSides(ctx context.Context, r *run) ([]side, error) {
 		if err := r.define(base); err != nil {
 			return nil, err
 		}
-		names = append(names, base)
+		commits := []side{base}
 		if baseline, ok := r.baseline(ctx, base.impl.Commit); ok {
-			names = append(names, baseline)
+			commits = append(commits, baseline)
 		}
-		for i := range names[1:] {
-			s := &names[i+1]
-			if err := r.answer(s); err != nil {
-				return nil, &trial.SideError{Side: s.name, Err: err}
+		for _, s := range commits {
+			err := r.answer(&s)
+			if err == nil {
+				err = s.define(r.Dir, r.overlay)
 			}
-			if err := s.define(r.Dir, r.overlay); err != nil {
+			switch {
+			case err == nil:
+				names = append(names, s)
+			case s.name == BaselineSide:
+				r.without(s.impl.Commit, err)
+			default:
 				return nil, &trial.SideError{Side: s.name, Err: err}
 			}
 		}
@@ -136,6 +145,9 @@ func (r *run) checkout(ctx context.Context, name, ref string) (side, error) {
 	if _, err := os.Stat(s.dir); err != nil {
 		return side{}, &trial.SideError{Side: name, Err: fmt.Errorf("the folder %s is not in %s: this commit has nothing to compare with", inside, ref)}
 	}
+	if r.Path != "" {
+		s.own, s.ownErr = suite.Load(filepath.Join(s.dir, filepath.Base(r.Path)))
+	}
 	return s, nil
 }
 
@@ -155,23 +167,22 @@ func relativeTo(root, dir string) (string, error) {
 	return filepath.Rel(root, dir)
 }
 
-// answer has a commit built by the recipe of its own suite, with its own tunables. It is started
-// as its own suite says, too, unless it is given other files to start. A commit without a suite
-// is built and started as the change says.
-func (r *run) answer(s *side) error {
-	if r.Path == "" {
+// answer sets the suite of a commit: the question of the run, with the commit's own recipe and
+// tunables. The commit's own harness command is used too, unless the commit gets the change's
+// definition files. A commit without a suite is built and started as the change says.
+func (r *run) answer(s *side) (err error) {
+	if s.own == nil {
 		return nil
 	}
-	was, err := suite.Load(filepath.Join(s.dir, filepath.Base(r.Path)))
-	if err != nil { // it has none, or none that can be read, which define tells
-		return nil //nolint:nilerr // the change's own serves
-	}
-	s.suite, err = r.Suite.AnsweredBy(was, len(r.overlay) == 0)
-	if err != nil {
+	if s.suite, err = r.Suite.AnsweredBy(s.own, r.startsItself()); err != nil {
 		return fmt.Errorf("its recipe does not fit the benchmarks of the change: %w", err)
 	}
 	return nil
 }
+
+// startsItself reports whether a commit is started by its own harness command: it is unless it gets
+// the change's definition files, which that command may not know.
+func (r *run) startsItself() bool { return len(r.overlay) == 0 }
 
 // written is the suite that a side is built and started by.
 func (r *run) written(s side) *suite.Suite {
@@ -206,8 +217,8 @@ func (s side) command(h suite.Harness, log io.Writer, extra ...string) harness.C
 	}
 }
 
-// start is how the run starts a variant's harness. pawl's own launcher searches nothing in a
-// side's tree.
+// start returns the command of a variant's harness. pawl's launcher gets no search paths: it must
+// not load anything from a side's tree.
 func (r *run) start(s side, h suite.Harness, log io.Writer) harness.Command {
 	var own []string
 	if !r.checked() {
@@ -218,15 +229,16 @@ func (r *run) start(s side, h suite.Harness, log io.Writer) harness.Command {
 	return c
 }
 
-// alone tells whether a harness is the program of one reference, and not the candidate's too.
+// alone reports whether h starts a program of the reference's own, which does not also run the
+// candidate.
 func (r *run) alone(implementation string, h suite.Harness) bool {
 	candidate, _ := r.Suite.Implementation(suite.Candidate)
 	return implementation != "" && implementation != suite.Candidate && h.Command != candidate.Harness.Command
 }
 
-// paths put the side's own tree first on the search paths of Python and of the dynamic linker. A
-// package that was installed with pip install -e, or a library in LD_LIBRARY_PATH, is otherwise the
-// one of the working tree, whichever side asks.
+// paths returns PYTHONPATH and LD_LIBRARY_PATH with the side's own tree first. Without it, a package
+// installed with pip install -e, or a library in LD_LIBRARY_PATH, comes from the working tree on
+// both sides.
 func (s side) paths(env map[string]string) []string {
 	dir, err := filepath.Abs(s.dir)
 	if err != nil {
@@ -253,7 +265,7 @@ func (s side) paths(env map[string]string) []string {
 	return list
 }
 
-// searchPath puts folders before what the suite, or else the caller, has in a variable.
+// searchPath sets a variable to folders, followed by its value in the suite or in pawl's environment.
 func searchPath(name string, folders []string, env map[string]string) string {
 	was, ok := env[name]
 	if !ok {

@@ -40,9 +40,10 @@ func (p *prover) sides(ctx context.Context, r *run) ([]side, error) {
 	}
 	if baseline, ok := r.baseline(ctx, ""); ok {
 		if err := r.answer(&baseline); err != nil {
-			return nil, &trial.SideError{Side: baseline.name, Err: err}
+			r.without(baseline.impl.Commit, err)
+		} else {
+			list = append(list, baseline)
 		}
-		list = append(list, baseline)
 	}
 	if check := p.benchmark.Check; check != nil && check.Implementation != "" {
 		list = append(list, side{name: check.Implementation, from: check.Implementation, dir: r.Dir})

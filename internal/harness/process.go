@@ -27,8 +27,8 @@ type Command struct {
 	Grace   time.Duration // how long it may take to end after bye; 0 for a few seconds
 	Most    int           // how many samples one request may bring; 0 for millions
 	Log     io.Writer     // gets what it prints; nil for nowhere
-	// Alone says that the program is that of one implementation. It may know it by that name, or as
-	// the candidate, if it is made of the same harness.
+	// Alone is set for a program that runs only one implementation. Such a program may know it by its
+	// name, or as the candidate if it is built from the same harness.
 	Alone bool
 }
 

@@ -308,6 +308,11 @@ func (s *Session) fail(kind Kind, doing, detail, hint string) error {
 	return s.failed
 }
 
+// Lost reports whether e is this session's crash or hang.
+func (s *Session) Lost(e *Error) bool {
+	return e == s.failed && (e.Kind == Crashed || e.Kind == Hung)
+}
+
 func truncate(s string, n int) string {
 	if len(s) <= n {
 		return s

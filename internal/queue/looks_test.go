@@ -17,7 +17,7 @@ func TestAPanicGivesItsPlaceBack(t *testing.T) {
 		for range 2 * atOnce {
 			func() {
 				defer func() { _ = recover() }() // as River does
-				_ = l.at(ctx, 1, func(context.Context, int64) error { panic("a series that nobody thought of") })
+				_ = l.at(ctx, 1, func(context.Context, int64) error { panic("an unexpected series") })
 			}()
 		}
 		looked := false

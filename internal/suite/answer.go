@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// AnsweredBy is the suite with the answer of another commit's: its recipe for building, its
-// tunables and, if started, its way to start the harness. The question, which is everything
-// else, stays. A commit without a benchmark is asked with the tunables that are known.
+// AnsweredBy returns the suite with the answer of own, another commit's suite: its recipe, its
+// tunables and, if started is set, its harness. Everything else is the question and stays. A
+// benchmark that own does not have keeps its tunables.
 func (s *Suite) AnsweredBy(own *Suite, started bool) (*Suite, error) {
 	root := s.root.with("build", own.root.get("build"))
 	if started {
@@ -27,7 +27,7 @@ func (s *Suite) AnsweredBy(own *Suite, started bool) (*Suite, error) {
 	return resolve(root, decodeFile(root, p), s.listed, nil, p)
 }
 
-// with is a mapping with another value of a key; nil takes the key away.
+// with returns a copy of a mapping with key set to value, or without key if value is nil.
 func (n *node) with(key string, value *node) *node {
 	out := *n
 	out.keys, out.items = slices.Clone(n.keys), slices.Clone(n.items)
@@ -45,8 +45,8 @@ func (n *node) with(key string, value *node) *node {
 	return &out
 }
 
-// Rebuilt says what of the recipe is not as another commit's suite has it, a phrase for each
-// key: "flags: -O3 became -O1".
+// Rebuilt describes how the recipe differs from that of was, a phrase for each key: "flags: -O3
+// became -O1".
 func (s *Suite) Rebuilt(was *Suite) []string {
 	var list []string
 	before, now := was.root.get("build"), s.root.get("build")
@@ -56,7 +56,7 @@ func (s *Suite) Rebuilt(was *Suite) []string {
 	return list
 }
 
-// became tells two texts apart by the words in which they differ.
+// became describes the words in which two texts differ.
 func became(key, was, is string) string {
 	a, b := strings.Fields(was), strings.Fields(is)
 	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
@@ -78,7 +78,7 @@ func became(key, was, is string) string {
 	}
 }
 
-// plainText is a value in a line, as people write it.
+// plainText returns a value on one line, without YAML's punctuation.
 func plainText(n *node) string {
 	if n == nil || n.isNull() {
 		return ""

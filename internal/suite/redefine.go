@@ -13,8 +13,8 @@ var (
 	freeBenchmarkKeys = []string{"matrix", "include", "exclude", "implementations", "tune"}
 )
 
-// answerKeys are those of freeKeys that no person has to agree to. Where baselines lie and what a
-// verdict leads to decide as much as a limit does.
+// answerKeys are the free keys that need no --accept. Where baselines are kept and what a verdict
+// leads to matter as much as a limit does, so baseline and gate are not among them.
 var answerKeys = slices.DeleteFunc(slices.Clone(freeKeys), func(key string) bool { return key == "baseline" || key == "gate" })
 
 // Redefinition is what one suite says otherwise than another about cases that both
@@ -30,7 +30,7 @@ type Redefinition struct {
 func (s *Suite) Redefines(base *Suite) Redefinition {
 	var r Redefinition
 	r.Changed = otherKeys(base.root, s.root, "", answerKeys)
-	r.Changed = append(r.Changed, s.otherJudges(base)...)
+	r.Changed = append(r.Changed, s.changedReferences(base)...)
 	all := len(r.Changed) > 0
 	for _, name := range s.doc.Benchmarks.names() {
 		was, is := benchmarkNode(base.root, name), benchmarkNode(s.root, name)
@@ -51,16 +51,10 @@ func (s *Suite) Redefines(base *Suite) Redefinition {
 	return r
 }
 
-// otherJudges are implementations that a check of the base calls right and that are others now.
-func (s *Suite) otherJudges(base *Suite) []string {
-	none := &node{kind: mapNode}
-	was, is := base.root.get("implementations"), s.root.get("implementations")
-	if was == nil || was.kind != mapNode {
-		was = none
-	}
-	if is == nil || is.kind != mapNode {
-		is = none
-	}
+// changedReferences returns the implementations that a check of the base compares results with and
+// that differ from the base's.
+func (s *Suite) changedReferences(base *Suite) []string {
+	was, is := base.implementationsNode(), s.implementationsNode()
 	var list []string
 	for _, b := range base.Benchmarks {
 		if b.Check == nil || b.Check.Implementation == "" {
@@ -72,6 +66,13 @@ func (s *Suite) otherJudges(base *Suite) []string {
 		}
 	}
 	return list
+}
+
+func (s *Suite) implementationsNode() *node {
+	if n := s.root.get("implementations"); n != nil {
+		return n
+	}
+	return &node{kind: mapNode}
 }
 
 func benchmarkNode(root *node, name string) *node {

@@ -14,10 +14,10 @@ import (
 // Rules say what touches a suite. Paths are from the top of the repository, with slashes.
 type Rules struct {
 	folder string   // of the suite; "." for the top
-	whole  bool     // nobody says which files outside the folder matter: any may
+	whole  bool     // gate.paths is not set: any file outside the folder may matter
 	globs  []string // of further files
 	ignore []string // globs of files that nothing reads
-	suite  []string // the file of the suite itself
+	suite  string   // the suite file
 }
 
 // Of are the rules of a suite that stands in a folder of its repository.
@@ -34,8 +34,8 @@ func Of(s *suite.Suite, folder string) Rules {
 		return list
 	}
 	if len(s.Files) > 0 {
-		r.suite = at(path.Base(s.Files[0]))
-		for _, name := range s.Files[1:] { // what it extends may lie anywhere
+		r.suite = path.Join(r.folder, path.Base(s.Files[0]))
+		for _, name := range s.Files[1:] { // files that it extends can be anywhere
 			r.globs = append(r.globs, "**/"+path.Base(name))
 		}
 	}
@@ -70,7 +70,7 @@ func named(command string) []string {
 func (r Rules) Why(file string) string {
 	inside := r.folder == "." || strings.HasPrefix(file, r.folder+"/")
 	switch {
-	case slices.Contains(r.suite, file):
+	case file == r.suite:
 		return "the suite"
 	case slices.ContainsFunc(r.globs, func(glob string) bool { return Match(glob, file) }):
 		return "named by the suite"

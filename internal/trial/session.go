@@ -182,8 +182,7 @@ func (p *process) kill() {
 	}
 }
 
-// refuse puts an error in the place of what was measured so far: part of a round is no
-// round.
+// refuse replaces what was measured so far by an error: part of a round does not count.
 func (p *process) refuse(ctx context.Context, cr *measure.CaseRound, err error) error {
 	if err == nil {
 		return nil
@@ -196,22 +195,22 @@ func (p *process) refuse(ctx context.Context, cr *measure.CaseRound, err error) 
 	return err
 }
 
-// Lost begins what a record says of a case whose process crashed or hung.
+// Lost starts the error of a case whose process crashed or hung.
 const Lost = "the process was lost: "
 
-// mostLost is how many processes in a row may be lost before it is no longer the fault of a
-// case.
-const mostLost = 4
+// maxLost is how many processes in a row can be lost because of a case each. One more ends the run.
+const maxLost = 4
 
-// refused turns an error reply, or the loss of the process, into a case without samples: the
-// next case begins with a process of its own. What cannot be the fault of one case stays an error.
+// refused turns an error reply, or the loss of the process, into a case without samples. The next
+// case then starts a new process. An oracle that is lost, or a harness that breaks the protocol, is
+// not the fault of a case and stays an error.
 func (p *process) refused(ctx context.Context, err error) (measure.CaseRound, error) {
 	e, ok := errors.AsType[*harness.Error](err)
 	switch {
 	case !ok || ctx.Err() != nil:
 	case !e.Broken():
 		return measure.CaseRound{Error: e.Detail, Samples: measure.Samples{}}, nil
-	case e.Kind != harness.Crashed && e.Kind != harness.Hung || p.lost == mostLost:
+	case p.session == nil || !p.session.Lost(e) || p.lost == maxLost:
 	default:
 		p.lost++
 		p.kill()
@@ -221,7 +220,7 @@ func (p *process) refused(ctx context.Context, err error) (measure.CaseRound, er
 	return measure.CaseRound{}, err
 }
 
-// inOneLine is what happened, what to do about it, and the last thing the process printed.
+// inOneLine returns what happened, what to do about it, and the last line the process printed.
 func inOneLine(e *harness.Error) string {
 	text := firstLine(e.Error())
 	if e.Hint != "" {

@@ -44,7 +44,7 @@ type trial struct {
 	orders    *orders
 	counted   int      // rounds that count
 	undecided []string // case names, in the order of the plan
-	lost      []string // those that cost a side its process: no round more
+	lost      []string // cases that crashed or hung; they are not measured again
 	history   map[string]map[string][]measure.CaseRound
 	longest   time.Duration  // of a round so far
 	drops     map[string]int // rounds spoiled, by the sides that were affected
@@ -77,6 +77,7 @@ func newTrial(p Plan) *trial {
 
 func (t *trial) run(ctx context.Context) error {
 	for i, target := range t.Growth {
+		// A plain command names no cases before it ran, so undecided may be empty from the start.
 		for t.counted < target && (len(t.undecided) > 0 || len(t.lost) == 0) {
 			if reason := t.overBudget(); reason != "" {
 				t.out.State, t.out.Reason = measure.OverBudget, reason
@@ -114,7 +115,7 @@ func (t *trial) target() int {
 
 // look asks which cases need more rounds.
 func (t *trial) look(final bool) {
-	t.undecided = t.without(t.Decide(Look{Rounds: t.counted, Final: final, Cases: t.history}))
+	t.undecided = t.withoutLost(t.Decide(Look{Rounds: t.counted, Final: final, Cases: t.history}))
 	t.Emit(Looked{Rounds: t.counted, Undecided: t.undecided})
 	if final {
 		t.out.Undecided = t.undecided
@@ -145,7 +146,7 @@ func (t *trial) round(ctx context.Context, target int) (bool, error) {
 		t.Emit(RoundDone{Number: t.counted + 1, Of: target, Round: round, Seconds: took.Seconds(), Dollars: t.dollars()})
 		if round.Dropped == "" {
 			t.keep(results)
-			t.undecided = t.without(t.undecided)
+			t.undecided = t.withoutLost(t.undecided)
 			t.counted++
 			return true, nil
 		}
@@ -166,8 +167,8 @@ func (t *trial) keep(results []measure.Result) {
 	}
 }
 
-// without leaves out cases that cost a side its process: they would in every round.
-func (t *trial) without(names []string) []string {
+// withoutLost returns names without the cases that crashed or hung, since they would again.
+func (t *trial) withoutLost(names []string) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(t.lost, name) })
 }
 
