@@ -155,6 +155,8 @@ type Ending struct {
 	// Secret is the seed of what the sides could not be allowed to foresee: batch sizes
 	// of the clock outside, which results were compared. It is told when all is over.
 	Secret string `json:"secret,omitempty"`
+	// Loaded lists, by implementation, the files of code that its processes loaded from its own tree.
+	Loaded map[string][]string `json:"loaded,omitempty"`
 }
 
 // End tells how a run ended and what it cost.

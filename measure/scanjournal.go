@@ -166,7 +166,7 @@ func (s *scanner) accept(line journalLine) error {
 		return s.acceptRound(line, member)
 	case "end":
 		s.run.Ending = Ending{}
-		for name, into := range map[string]any{"warnings": &s.run.Warnings, "secret": &s.run.Secret} {
+		for name, into := range map[string]any{"warnings": &s.run.Warnings, "secret": &s.run.Secret, "loaded": &s.run.Loaded} {
 			if _, ok := line.members[name]; ok {
 				if err := member(name, into); err != nil {
 					return err

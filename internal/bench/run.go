@@ -82,6 +82,7 @@ type run struct {
 	opened   float64             // median of the calibration that opened the run
 	logs     map[string]*os.File // what the sides print
 	ending   measure.Ending
+	loads    loads
 	recorded int          // rounds in the journal
 	seen     *measure.Run // what was measured so far, for whoever decides
 
@@ -233,6 +234,7 @@ func (r *run) abandon(cause error) error {
 }
 
 func (r *run) finish() (string, error) {
+	r.ending.Loaded = r.loads.files
 	if err := r.journal.End(r.ending); err != nil {
 		return "", err
 	}

@@ -49,8 +49,10 @@ func (r *run) prepare(ctx context.Context) error {
 			if s := &names[i]; s.impl.Commit == "" {
 				s.impl.Commit, s.impl.Dirty = head, dirty
 			}
-			if s := &names[i]; s.root == "" && within(repo.Root, s.dir) != "" {
-				s.root = repo.Root
+			if s := &names[i]; s.root == "" {
+				if inside, err := relativeTo(repo.Root, s.dir); err == nil && filepath.IsLocal(inside) {
+					s.root = repo.Root
+				}
 			}
 		}
 	}
@@ -106,6 +108,9 @@ const OnlyTracked = "only tracked files are in the base's checkout: what is gene
 
 // explainBase adds that to what went wrong with a base.
 func (r *run) explainBase(err error) error {
+	if h, ok := errors.AsType[*harness.Error](err); ok && h.Kind == harness.Foreign {
+		return err
+	}
 	if e, ok := errors.AsType[*trial.SideError](err); ok && e.Side == suite.Base && !r.Again {
 		return fmt.Errorf("%w\n  %s", err, OnlyTracked)
 	}
@@ -140,7 +145,11 @@ func (r *run) checkout(ctx context.Context, name, ref string) (side, error) {
 		return side{}, err
 	}
 	r.atEnd(func(ctx context.Context) error { return tree.Remove(ctx) })
-	s := side{name: name, from: suite.Candidate, dir: filepath.Join(tree.Dir, inside), root: tree.Dir}
+	root, err := filepath.EvalSymlinks(tree.Dir) // processes report what they load by real paths
+	if err != nil {
+		return side{}, err
+	}
+	s := side{name: name, from: suite.Candidate, dir: filepath.Join(root, inside), root: root}
 	s.impl.Commit, s.impl.Ref = tree.Commit, ref
 	if _, err := os.Stat(s.dir); err != nil {
 		return side{}, &trial.SideError{Side: name, Err: fmt.Errorf("the folder %s is not in %s: this commit has nothing to compare with", inside, ref)}
@@ -225,7 +234,7 @@ func (r *run) start(s side, h suite.Harness, log io.Writer) harness.Command {
 		own = s.paths(h.Env)
 	}
 	c := s.command(h, log, slices.Concat(own, r.deviceEnv())...)
-	c.Alone = r.alone(s.from, h)
+	c.Alone, c.Loaded = r.alone(s.from, h), r.loaded(s)
 	return c
 }
 

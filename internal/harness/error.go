@@ -20,6 +20,7 @@ const (
 	BadCount   Kind = "miscounted its samples"
 	BadSample  Kind = "sent an impossible sample"
 	BadVersion Kind = "speaks another protocol version"
+	Foreign    Kind = "loaded code of another side"
 	Refused    Kind = "refused" // an error reply: this request failed, the harness lives
 )
 

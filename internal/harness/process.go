@@ -30,6 +30,10 @@ type Command struct {
 	// Alone is set for a program that runs only one implementation. Such a program may know it by its
 	// name, or as the candidate if it is built from the same harness.
 	Alone bool
+	// Loaded is called with every file of code that the process loads, as far as that can be seen:
+	// programs, shared libraries, Python modules, launch files. An error ends the session. It may be
+	// nil.
+	Loaded func(file string) error
 }
 
 // maxLine bounds a message: more would be a mistake or an attack.

@@ -23,13 +23,15 @@ type Session struct {
 	command  Command
 	process  *process
 	lastID   int
-	prepared string // the benchmark that is, for messages
-	failed   *Error // once broken, always broken
+	prepared string          // the benchmark that is, for messages
+	loaded   map[string]bool // files of code that it reported
+	looked   bool            // at its processes, to see what they loaded
+	failed   *Error          // once broken, always broken
 }
 
 // Start starts a harness and greets it. The session ends with Bye or Kill.
 func Start(ctx context.Context, c Command, hello Hello) (*Session, error) {
-	s := &Session{command: c}
+	s := &Session{command: c, loaded: map[string]bool{}}
 	if c.Silence <= 0 {
 		s.command.Silence = time.Minute
 	}
@@ -112,7 +114,14 @@ func (s *Session) Prepare(ctx context.Context, p Prepare) (Prepared, error) {
 	if reply.Quantum < 0 || math.IsNaN(reply.Quantum) {
 		reply.Quantum = 0
 	}
-	return reply, nil
+	if !s.looked { // looking takes milliseconds: once when a case is ready, once at the end
+		s.looked = true
+		err = s.look(doing)
+	}
+	if err == nil && p.Launch != nil {
+		err = s.report(doing, []string{p.Launch.File})
+	}
+	return reply, err
 }
 
 // Measure takes samples of the prepared case. What is what is asked, for messages.
@@ -159,6 +168,9 @@ func (s *Session) checkMeasured(doing string, asked Measure, m Measured) error {
 // Bye ends the session in good order.
 func (s *Session) Bye(ctx context.Context) error {
 	defer s.Kill()
+	if err := s.look("say bye"); err != nil {
+		return err
+	}
 	if err := s.ask(ctx, opBye, "say bye", struct{}{}, nil); err != nil {
 		return err
 	}
@@ -241,7 +253,8 @@ func (s *Session) await(ctx context.Context, op, doing string, reply any) error 
 func (s *Session) take(line []byte, op, doing string, reply any, parts *Measured) (done bool, err error) {
 	var head struct {
 		header
-		Error *struct {
+		Loaded []string `json:"loaded"`
+		Error  *struct {
 			Code    string `json:"code"`
 			Message string `json:"message"`
 		} `json:"error"`
@@ -252,6 +265,9 @@ func (s *Session) take(line []byte, op, doing string, reply any, parts *Measured
 	isPart := op == opMeasure && head.Op == opSamples
 	if head.ID != s.lastID || (head.Op != op && !isPart) {
 		return true, s.fail(OutOfOrder, doing, fmt.Sprintf("asked for id %d op %q, it answers id %d op %.20q", s.lastID, op, head.ID, head.Op), "")
+	}
+	if err := s.report(doing, head.Loaded); err != nil {
+		return true, err
 	}
 	if head.Error != nil {
 		return true, &Error{

@@ -1,0 +1,88 @@
+package bench
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/goatnote-inc/pawl/internal/suite"
+)
+
+// loads holds the files of code that the sides loaded from their own trees.
+type loads struct {
+	mu    sync.Mutex
+	files map[string][]string // by side, relative to its tree
+}
+
+// loaded returns a function that keeps a file which a side loaded, or refuses it if the file belongs
+// to another side. A side without a repository has no tree, and nothing to be mistaken for.
+func (r *run) loaded(s side) func(string) error {
+	if s.root == "" {
+		return nil
+	}
+	return func(file string) error {
+		owner := r.owner(file)
+		switch {
+		case owner == nil || installed(owner.root, file):
+			return nil
+		case owner.root != s.root:
+			return fmt.Errorf("%s belongs to %s, not to %s", file, owner.tree(), s.tree())
+		}
+		r.loads.keep(s.name, filepath.ToSlash(within(s.root, file)))
+		return nil
+	}
+}
+
+// owner returns the side whose tree holds a file: the innermost, since the checkouts of commits lie
+// inside the repository.
+func (r *run) owner(file string) *side {
+	var owner *side
+	for i := range r.sides {
+		s := &r.sides[i]
+		if s.root != "" && within(s.root, file) != "" && (owner == nil || len(s.root) > len(owner.root)) {
+			owner = s
+		}
+	}
+	return owner
+}
+
+// tree names the tree of a side in a message.
+func (s side) tree() string {
+	switch s.name {
+	case suite.Base, BaselineSide:
+		return fmt.Sprintf("the checkout of the %s, %.12s", s.name, s.impl.Commit)
+	}
+	return "the working tree"
+}
+
+// installed reports whether a file of a tree was installed there and is no part of it, as in a
+// virtual environment.
+func installed(root, file string) bool {
+	for _, folder := range strings.Split(filepath.ToSlash(within(root, file)), "/") {
+		if slices.Contains([]string{"site-packages", "dist-packages", "node_modules"}, folder) {
+			return true
+		}
+	}
+	for dir := filepath.Dir(file); within(root, dir) != ""; dir = filepath.Dir(dir) {
+		for _, mark := range []string{"pyvenv.cfg", "conda-meta"} {
+			if _, err := os.Stat(filepath.Join(dir, mark)); err == nil {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (l *loads) keep(side, file string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.files == nil {
+		l.files = map[string][]string{}
+	}
+	if i, found := slices.BinarySearch(l.files[side], file); !found {
+		l.files[side] = slices.Insert(l.files[side], i, file)
+	}
+}

@@ -1,0 +1,7 @@
+package harness
+
+// For tests.
+var (
+	MappedCode = mappedCode
+	GroupOf    = groupOf
+)
