@@ -12,19 +12,25 @@ import (
 
 	"github.com/goatnote-inc/pawl/internal/build"
 	"github.com/goatnote-inc/pawl/internal/device"
+	"github.com/goatnote-inc/pawl/internal/suite"
 	"github.com/goatnote-inc/pawl/measure"
 )
 
 // define finds what the change would be measured with that is not the base's: suite,
 // harness, oracle. Such a change is measured with its own on both sides, and says so, since
-// whoever writes the question can choose the answer. Where the base has no suite yet there is no
-// other question.
+// whoever writes the question can choose the answer. Where the base has no suite yet, the change's
+// question is the only one, and its files are laid over the base.
 func (r *run) define(base side) error {
 	var d measure.Definition
 	globs, was := r.Suite.Definition, base.own
 	switch {
-	case r.Path == "" || errors.Is(base.ownErr, fs.ErrNotExist):
+	case r.Path == "":
 		return nil
+	case errors.Is(base.ownErr, fs.ErrNotExist):
+		r.first = true
+		files, err := otherFiles(base.dir, r.Dir, globs)
+		r.overlay = r.withStart(base, files)
+		return err
 	case was == nil:
 		d.Changed = []string{filepath.Base(r.Path) + " (the base's cannot be read)"}
 	default:
@@ -45,6 +51,20 @@ func (r *run) define(base side) error {
 		r.definition, r.overlay = &d, files
 	}
 	return nil
+}
+
+// withStart adds the files that the harness command names and that the base does not have.
+func (r *run) withStart(base side, files []string) []string {
+	h := r.variants(side{from: suite.Candidate})[0].Harness
+	for word := range strings.FieldsSeq(h.Command) {
+		word = filepath.Clean(word)
+		_, err := os.Stat(filepath.Join(base.dir, word))
+		info, ownErr := os.Stat(filepath.Join(r.Dir, word))
+		if filepath.IsLocal(word) && errors.Is(err, fs.ErrNotExist) && ownErr == nil && info.Mode().IsRegular() && !slices.Contains(files, word) {
+			files = append(files, word)
+		}
+	}
+	return files
 }
 
 // otherFiles are those that the globs match in either folder and that differ.
@@ -130,6 +150,13 @@ func (r *run) noticeDefinition() {
 		}
 	}
 	r.noticeBuild()
+	if r.first {
+		text := "the base has no suite yet: it is built and measured as the change's suite says"
+		if len(r.overlay) > 0 {
+			text += ", with the change's " + strings.Join(r.overlay, ", ")
+		}
+		r.notice(device.Notice{Code: "definition", Message: text})
+	}
 	if r.definition == nil {
 		return
 	}

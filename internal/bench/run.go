@@ -88,6 +88,7 @@ type run struct {
 
 	definition *measure.Definition // where it is not the base's
 	overlay    []string            // files of it that every side is given
+	first      bool                // the base has no suite: the change's is the first
 	rebuilt    []string            // how its recipe differs from the base's
 	missing    []suite.Case        // of the base, that the candidate has not
 	terms      *suite.Suite        // the base's own: what a change is held to; nil where it has none

@@ -80,6 +80,9 @@ func usualSides(ctx context.Context, r *run) ([]side, error) {
 		}
 		for _, s := range commits {
 			err := r.answer(&s)
+			if s.name == BaselineSide && s.own == nil {
+				err = s.ownErr // built by another commit's recipe it would not be that commit
+			}
 			if err == nil {
 				err = s.define(r.Dir, r.overlay)
 			}
@@ -112,7 +115,10 @@ func (r *run) explainBase(err error) error {
 		return err
 	}
 	if e, ok := errors.AsType[*trial.SideError](err); ok && e.Side == suite.Base && !r.Again {
-		return fmt.Errorf("%w\n  %s", err, OnlyTracked)
+		err = fmt.Errorf("%w\n  %s", err, OnlyTracked)
+		if r.first {
+			err = fmt.Errorf("%w\n  the base has no suite: what its build needs of the change can be named in definition:", err)
+		}
 	}
 	return err
 }
@@ -151,13 +157,22 @@ func (r *run) checkout(ctx context.Context, name, ref string) (side, error) {
 	}
 	s := side{name: name, from: suite.Candidate, dir: filepath.Join(root, inside), root: root}
 	s.impl.Commit, s.impl.Ref = tree.Commit, ref
-	if _, err := os.Stat(s.dir); err != nil {
-		return side{}, &trial.SideError{Side: name, Err: fmt.Errorf("the folder %s is not in %s: this commit has nothing to compare with", inside, ref)}
+	if err := makeFolder(root, inside); err != nil {
+		return side{}, &trial.SideError{Side: name, Err: fmt.Errorf("the folder %s is not in %s, and cannot be made there: %w", inside, ref, err)}
 	}
 	if r.Path != "" {
 		s.own, s.ownErr = suite.Load(filepath.Join(s.dir, filepath.Base(r.Path)))
 	}
 	return s, nil
+}
+
+// makeFolder makes the folder of a suite that a commit does not have yet.
+func makeFolder(tree, inside string) error {
+	root, err := os.OpenRoot(tree)
+	if err != nil {
+		return err
+	}
+	return errors.Join(root.MkdirAll(inside, 0o755), root.Close())
 }
 
 // relativeTo is the place of dir in the working tree at root; links are
