@@ -8,10 +8,12 @@ import (
 	"time"
 
 	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/device"
 	"github.com/goatnote-inc/pawl/internal/harness"
 	"github.com/goatnote-inc/pawl/internal/suite"
 	"github.com/goatnote-inc/pawl/internal/trial"
 	"github.com/goatnote-inc/pawl/measure"
+	"github.com/goatnote-inc/pawl/sdk"
 	"github.com/goatnote-inc/pawl/stats"
 )
 
@@ -51,6 +53,9 @@ func (r *run) meet(ctx context.Context) (harness.Welcome, error) {
 				}
 			}
 		}
+	}
+	if now, command := sdk.Newer(session.Welcome.SDK); now != "" {
+		r.notice(device.Notice{Code: "sdk", Message: fmt.Sprintf("the harness is made with %s, and pawl brings %s", session.Welcome.SDK, now), Fix: command + " writes it"})
 	}
 	return session.Welcome, session.Bye(ctx)
 }

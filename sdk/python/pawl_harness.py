@@ -68,7 +68,7 @@ import time
 import traceback
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Sequence, Set, Tuple
 
-__version__ = "1.0.0"
+__version__ = "1.1.0"
 __all__ = ["Failure", "benchmark", "inout", "input", "main", "output"]
 
 Run = Callable[[], Any]
