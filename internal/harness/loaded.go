@@ -2,6 +2,9 @@ package harness
 
 import (
 	"bytes"
+	_ "embed"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -9,35 +12,102 @@ import (
 	"strings"
 )
 
-// maxLoaded limits the files that one session can report.
-const maxLoaded = 1 << 16
+// witness is a folder in which the Python processes of a command write down what they loaded, by a
+// module that Python imports before anything else.
+type witness struct{ dir string }
 
-// report passes files that are new in this session on to Command.Loaded.
-func (s *Session) report(doing string, files []string) error {
-	if s.command.Loaded == nil {
+//go:embed sitecustomize.py
+var sitecustomize []byte
+
+// witness returns nil where no one asks what the command loads. It returns variables for the
+// environment of the command.
+func (c Command) witness() (*witness, []string, error) {
+	if c.Loaded == nil {
+		return nil, nil, nil
+	}
+	dir, err := os.MkdirTemp("", "pawl-loaded-")
+	if err != nil {
+		return nil, nil, fmt.Errorf("make a folder for what a harness loads: %w", err)
+	}
+	w := &witness{dir}
+	if err := os.WriteFile(filepath.Join(dir, "sitecustomize.py"), sitecustomize, 0o600); err != nil {
+		w.remove()
+		return nil, nil, fmt.Errorf("make a folder for what a harness loads: %w", err)
+	}
+	path := os.Getenv("PYTHONPATH")
+	for _, e := range c.Env {
+		if value, ok := strings.CutPrefix(e, "PYTHONPATH="); ok {
+			path = value
+		}
+	}
+	if path != "" {
+		path = string(filepath.ListSeparator) + path
+	}
+	return w, []string{"PYTHONPATH=" + dir + path, "PAWL_LOADED=" + dir}, nil
+}
+
+// maxReport limits what one Python process can write down.
+const maxReport = 16 << 20
+
+// files returns what the processes that ended wrote down.
+func (w *witness) files() []string {
+	if w == nil {
 		return nil
 	}
-	for _, f := range files {
-		if s.loaded[f] || !filepath.IsAbs(f) {
+	entries, _ := os.ReadDir(w.dir)
+	var files []string
+	for _, e := range entries {
+		if info, err := e.Info(); err != nil || info.Mode().Type() != fs.FileMode(0) || info.Size() > maxReport || e.Name() == "sitecustomize.py" {
 			continue
 		}
-		if len(s.loaded) == maxLoaded {
-			return s.fail(Garbage, doing, "it reports more than "+strconv.Itoa(maxLoaded)+" files", "")
+		text, _ := os.ReadFile(filepath.Join(w.dir, e.Name()))
+		for line := range strings.Lines(string(text)) {
+			if f := strings.TrimSuffix(line, "\n"); filepath.IsAbs(f) {
+				files = append(files, f)
+			}
 		}
-		s.loaded[f] = true
-		if err := s.command.Loaded(f); err != nil {
-			return s.fail(Foreign, doing, printable(err.Error()), "each side's own tree comes first on PYTHONPATH and LD_LIBRARY_PATH: look for an absolute path in sys.path, in an rpath or in LD_PRELOAD")
+	}
+	return files
+}
+
+func (w *witness) remove() {
+	if w != nil {
+		_ = os.RemoveAll(w.dir) // it lies in the folder for temporary files
+	}
+}
+
+// loaded calls Command.Loaded with each of files and returns its first error as a failure.
+func (c Command) loaded(files []string) *Error {
+	for _, f := range files {
+		if err := c.Loaded(f); err != nil {
+			return &Error{
+				Kind: Foreign, Role: c.Role, Command: c.Line, Detail: printable(err.Error()),
+				Hint: "each side's own tree comes first on PYTHONPATH and LD_LIBRARY_PATH: look for an absolute path in sys.path, an editable install with a finder of its own, an rpath or LD_PRELOAD",
+			}
 		}
 	}
 	return nil
 }
 
-// look reports what the processes have mapped as code.
-func (s *Session) look(doing string) error {
+// report passes files on to Command.Loaded and ends the session if they are refused.
+func (s *Session) report(files []string) error {
 	if s.command.Loaded == nil {
 		return nil
 	}
-	return s.report(doing, code(s.process.cmd.Process.Pid))
+	if e := s.command.loaded(files); e != nil {
+		s.Kill()
+		s.failed = e
+		return e
+	}
+	return nil
+}
+
+// look reports what the processes have mapped as code.
+func (s *Session) look() error {
+	if s.command.Loaded == nil {
+		return nil
+	}
+	return s.report(code(s.process.cmd.Process.Pid))
 }
 
 // code returns the files that the processes of a group have mapped as code: programs and shared

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/goatnote-inc/pawl/internal/shell"
@@ -24,13 +25,18 @@ const maxOutput = 1 << 30
 func Output(ctx context.Context, c Command) ([]byte, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	witness, env, err := c.witness()
+	if err != nil {
+		return nil, err
+	}
+	defer witness.remove()
 	tail := &tailWriter{next: c.Log}
-	cmd := shell.Command(ctx, c.Line, c.Dir, c.Env)
+	cmd := shell.Command(ctx, c.Line, c.Dir, slices.Concat(c.Env, env))
 	out := &boundedBuffer{most: maxOutput, over: cancel}
 	alive := newAlarm(c.Silence, cancel)
 	defer alive.stop()
 	cmd.Stdout, cmd.Stderr = io.MultiWriter(out, alive), io.MultiWriter(tail, alive)
-	err := cmd.Run()
+	err = cmd.Run()
 	if cmd.Process != nil {
 		_ = shell.Kill(cmd) // what it left running would disturb the next round
 	}
@@ -40,6 +46,9 @@ func Output(ctx context.Context, c Command) ([]byte, error) {
 	failure := &Error{Command: c.Line, Doing: "run", Stderr: tail.lastLines(12)}
 	switch {
 	case err == nil:
+		if e := c.loaded(witness.files()); e != nil {
+			return nil, e
+		}
 		return out.Bytes(), nil
 	case cmd.ProcessState == nil:
 		failure.Kind, failure.Detail, failure.Hint = NotStarted, err.Error(), "check harness.command and the folder "+c.Dir

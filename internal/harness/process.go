@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -51,9 +52,20 @@ type process struct {
 	done  chan struct{} // closed when the process has been waited for
 	tail  *tailWriter
 	once  sync.Once
+
+	witness *witness // nil where no one asks what it loads
 }
 
-func start(ctx context.Context, c Command, extra ...string) (*process, error) {
+func start(ctx context.Context, c Command, extra ...string) (p *process, err error) {
+	witness, env, err := c.witness()
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			witness.remove()
+		}
+	}()
 	requestsOut, requestsIn, err := os.Pipe()
 	if err != nil {
 		return nil, fmt.Errorf("pipe to harness: %w", err)
@@ -62,8 +74,8 @@ func start(ctx context.Context, c Command, extra ...string) (*process, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("pipe from harness: %w", err), requestsOut.Close(), requestsIn.Close())
 	}
-	p := &process{in: requestsIn, lines: make(chan []byte, 16), fault: make(chan error, 1), done: make(chan struct{}), tail: &tailWriter{next: c.Log}}
-	p.cmd = shell.Command(ctx, c.Line, c.Dir, append(c.Env, extra...))
+	p = &process{witness: witness, in: requestsIn, lines: make(chan []byte, 16), fault: make(chan error, 1), done: make(chan struct{}), tail: &tailWriter{next: c.Log}}
+	p.cmd = shell.Command(ctx, c.Line, c.Dir, slices.Concat(c.Env, env, extra))
 	p.cmd.Stdout, p.cmd.Stderr = p.tail, p.tail
 	p.cmd.ExtraFiles = []*os.File{requestsOut, repliesIn} // descriptors 3 and 4
 	err = p.cmd.Start()
@@ -126,6 +138,7 @@ func (p *process) kill() {
 		}()
 	})
 	<-p.done
+	p.witness.remove()
 }
 
 // status tells how the process ended, in words.

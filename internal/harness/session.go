@@ -23,15 +23,14 @@ type Session struct {
 	command  Command
 	process  *process
 	lastID   int
-	prepared string          // the benchmark that is, for messages
-	loaded   map[string]bool // files of code that it reported
-	looked   bool            // at its processes, to see what they loaded
-	failed   *Error          // once broken, always broken
+	prepared string // the benchmark that is, for messages
+	looked   bool   // at its processes, to see what they loaded
+	failed   *Error // once broken, always broken
 }
 
 // Start starts a harness and greets it. The session ends with Bye or Kill.
 func Start(ctx context.Context, c Command, hello Hello) (*Session, error) {
-	s := &Session{command: c, loaded: map[string]bool{}}
+	s := &Session{command: c}
 	if c.Silence <= 0 {
 		s.command.Silence = time.Minute
 	}
@@ -116,10 +115,10 @@ func (s *Session) Prepare(ctx context.Context, p Prepare) (Prepared, error) {
 	}
 	if !s.looked { // looking takes milliseconds: once when a case is ready, once at the end
 		s.looked = true
-		err = s.look(doing)
+		err = s.look()
 	}
 	if err == nil && p.Launch != nil {
-		err = s.report(doing, []string{p.Launch.File})
+		err = s.report([]string{p.Launch.File})
 	}
 	return reply, err
 }
@@ -168,7 +167,7 @@ func (s *Session) checkMeasured(doing string, asked Measure, m Measured) error {
 // Bye ends the session in good order.
 func (s *Session) Bye(ctx context.Context) error {
 	defer s.Kill()
-	if err := s.look("say bye"); err != nil {
+	if err := s.look(); err != nil {
 		return err
 	}
 	if err := s.ask(ctx, opBye, "say bye", struct{}{}, nil); err != nil {
@@ -183,7 +182,7 @@ func (s *Session) Bye(ctx context.Context) error {
 	if code := s.process.cmd.ProcessState.ExitCode(); code != 0 {
 		return s.fail(Crashed, "exit after bye", s.process.status(), "")
 	}
-	return nil
+	return s.report(s.process.witness.files())
 }
 
 // Kill ends the harness and everything it started. It may be called twice.
@@ -253,8 +252,7 @@ func (s *Session) await(ctx context.Context, op, doing string, reply any) error 
 func (s *Session) take(line []byte, op, doing string, reply any, parts *Measured) (done bool, err error) {
 	var head struct {
 		header
-		Loaded []string `json:"loaded"`
-		Error  *struct {
+		Error *struct {
 			Code    string `json:"code"`
 			Message string `json:"message"`
 		} `json:"error"`
@@ -265,9 +263,6 @@ func (s *Session) take(line []byte, op, doing string, reply any, parts *Measured
 	isPart := op == opMeasure && head.Op == opSamples
 	if head.ID != s.lastID || (head.Op != op && !isPart) {
 		return true, s.fail(OutOfOrder, doing, fmt.Sprintf("asked for id %d op %q, it answers id %d op %.20q", s.lastID, op, head.ID, head.Op), "")
-	}
-	if err := s.report(doing, head.Loaded); err != nil {
-		return true, err
 	}
 	if head.Error != nil {
 		return true, &Error{

@@ -63,12 +63,11 @@ import random
 import re
 import statistics
 import sys
-import sysconfig
 import time
 import traceback
-from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Sequence, Set, Tuple
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple
 
-__version__ = "1.1.0"
+__version__ = "1.0.0"
 __all__ = ["Failure", "benchmark", "inout", "input", "main", "output"]
 
 Run = Callable[[], Any]
@@ -85,7 +84,6 @@ _SETS, _SETS_BYTES = 64, 1 << 30  # the most inputs of a cold batch
 _KEPT = 64  # the most samples of one measurement that are handed out
 _LINGER_S = 0.002  # nobody can wait for threads of the host: they get so long to show themselves
 _HEADER_MAX = 16 << 20  # of a safetensors file
-_INSTALLED = re.compile("/(site|dist)-packages/|^" + re.escape(os.path.realpath(sysconfig.get_path("stdlib"))) + "/")
 
 # CUDA reads this when it starts, which importing torch does not yet do. Kernels are then loaded before they are
 # measured, not during the first runs. Set it yourself to have it otherwise.
@@ -867,7 +865,6 @@ class _Session:
         self.device: Any = None
         self.case: Optional[_Case] = None
         self.meter: Any = None  # a _HostMeter or a _DeviceMeter
-        self.modules: Set[str] = set()  # those whose files were reported
 
     def answer(self, request: Message) -> None:
         op = request["op"]
@@ -878,17 +875,7 @@ class _Session:
             reply.update(getattr(self, op)(request))
         except Exception as exc:
             reply["error"] = _explain(exc)
-        if len(sys.modules) != len(self.modules):
-            reply["loaded"] = self.loaded()
         self.send(reply)
-
-    def loaded(self) -> List[str]:
-        """Files of the modules that were imported since the last reply, without Python's own and installed ones."""
-        new = set(sys.modules) - self.modules
-        self.modules = set(sys.modules)
-        named = {getattr(sys.modules[name], "__dict__", {}).get("__file__") for name in new}
-        files = (os.path.realpath(name) for name in named if isinstance(name, str))
-        return sorted(file for file in files if not _INSTALLED.search(file))
 
     def hello(self, request: Message) -> Message:
         offered = request.get("protocol")

@@ -254,26 +254,6 @@ def test_pawl_hears_from_a_long_measurement(monkeypatch):
     assert (reply["count"], len(reply["samples"])) == (5, 1)
 
 
-def test_replies_name_the_files_of_new_modules(start, tmp_path):
-    for place in ("own", "lib/site-packages"):
-        (tmp_path / place).mkdir(parents=True)
-    (tmp_path / "own" / "kernel.py").write_text("")
-    (tmp_path / "lib" / "site-packages" / "library.py").write_text("")
-    (tmp_path / "link").symlink_to(tmp_path / "own")
-    harness = start(
-        f"import sys; sys.path[:0] = [{str(tmp_path / 'link')!r}, {str(tmp_path / 'lib' / 'site-packages')!r}]\n"
-        "import kernel\n"
-        "def late():\n"
-        "    import library, wave\n"
-        "    return lambda: None\n"
-        "pawl.benchmark('late')(late)"
-    )
-    loaded = harness.ask("cases")["loaded"]
-    assert str((tmp_path / "own" / "kernel.py").resolve()) in loaded
-    assert harness.prepare("late").get("loaded", []) == []  # installed, and Python's own
-    assert "loaded" not in harness.prepare("late")
-
-
 def test_the_sweep_reads_twice_the_cache(monkeypatch):
     monkeypatch.setattr(pawl_harness, "_sweep", [])
     monkeypatch.setattr(pawl_harness, "_host_cache_bytes", lambda: 3 << 20)
