@@ -19,6 +19,12 @@ type Case struct {
 	// and why: "@kernels, until 2026-12-31: two speeds".
 	Quarantine string `json:"quarantine,omitempty"`
 
+	// Definition is the digest of what the suite asks of this case, with the definition files as the
+	// side had them. Method says how it was timed: "v1 wall hot trusted". Both are empty in records
+	// of an older pawl.
+	Definition string `json:"definition,omitempty"`
+	Method     string `json:"method,omitempty"`
+
 	Flops float64 `json:"flops,omitempty"` // declared work of one run, for GFLOP/s
 	Bytes float64 `json:"bytes,omitempty"` // declared traffic of one run, for GB/s
 

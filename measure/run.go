@@ -104,7 +104,10 @@ type Implementation struct {
 	Toolchain []Tool     `json:"toolchain,omitempty"`
 	Build     BuildFacts `json:"build"`
 	Harness   Harness    `json:"harness"`
-	Digest    string     `json:"digest,omitempty"` // of build outputs, harness, suite and runtime files
+	// Recipe is the digest of how the side is built and started, with its tunables. It is empty in
+	// records of an older pawl, which built every side by the candidate's recipe.
+	Recipe string `json:"recipe,omitempty"`
+	Digest string `json:"digest,omitempty"` // of build outputs, harness, suite and runtime files
 }
 
 // Tool is a program that shaped the result, with the version it printed.

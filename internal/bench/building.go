@@ -100,6 +100,7 @@ func (r *run) build(ctx context.Context, s *side) error {
 	}
 	s.impl.Harness.Command = commands[1]
 	s.impl.Toolchain = build.Toolchain(ctx, s.dir, commands...)
+	s.impl.Recipe = digestOf(cmp.Or(s.own, r.written(*s)).Recipe(s.from, r.written(*s)))
 	s.impl.Digest = build.Combine(r.written(*s).Digest, s.impl, starts)
 	return nil
 }

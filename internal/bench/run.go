@@ -87,6 +87,7 @@ type run struct {
 	seen     *measure.Run // what was measured so far, for whoever decides
 
 	definition *measure.Definition // where it is not the base's
+	questions  map[string]string   // digests of what is asked, by side and benchmark
 	overlay    []string            // files of it that every side is given
 	first      bool                // the base has no suite: the change's is the first
 	rebuilt    []string            // how its recipe differs from the base's
@@ -214,6 +215,9 @@ func (r *run) measure(ctx context.Context) (Result, error) {
 // list keeps the cases, and tells of them.
 func (r *run) list(cases []measure.Case) error {
 	r.excuse(cases)
+	if err := r.ask(cases); err != nil {
+		return err
+	}
 	if err := r.journal.AddCases(cases); err != nil {
 		return err
 	}

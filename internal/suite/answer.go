@@ -27,6 +27,23 @@ func (s *Suite) AnsweredBy(own *Suite, started bool) (*Suite, error) {
 	return resolve(root, decodeFile(root, p), s.listed, nil, p)
 }
 
+// Recipe returns the answer of a suite as one text: how an implementation is built, with which
+// tunables, and how started starts it. It depends on the suite alone, not on the cases that another
+// commit asks for, so a commit has one recipe whichever change it is compared with.
+func (s *Suite) Recipe(implementation string, started *Suite) string {
+	text := append([]byte("build\n"), written(s.root, "build")...)
+	text = append(append(text, "harness\n"...), written(started.root, "harness")...)
+	if implementation != Candidate {
+		text = append(append(text, "implementation\n"...), written(s.implementationsNode(), implementation)...)
+	}
+	for _, name := range s.doc.Benchmarks.names() {
+		if b := benchmarkNode(s.root, name); b != nil && b.kind == mapNode && b.get("tune") != nil {
+			text = append(append(text, "tune "+name+"\n"...), written(b, "tune")...)
+		}
+	}
+	return string(text) + s.tuned
+}
+
 // with returns a copy of a mapping with key set to value, or without key if value is nil.
 func (n *node) with(key string, value *node) *node {
 	out := *n

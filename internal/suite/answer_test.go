@@ -64,3 +64,50 @@ func TestRebuilt(t *testing.T) {
 		}
 	}
 }
+
+// A recipe changes with the answer of a suite, a question with the rest that decides what a time means.
+func TestRecipeAndQuestion(t *testing.T) {
+	const text = `version: 1
+build: {command: make, outputs: [h]}
+harness: {command: ./h}
+policy: {slower: 3%}
+measure: {samples: 10}
+benchmarks:
+  sum: {matrix: {N: [1, 2]}, flops: N, tune: {parameters: {B: [1, 2]}}}
+  max: {matrix: {N: [4]}, flops: N}
+`
+	is := parse(t, text)
+	for _, c := range []struct {
+		name, old, new   string
+		recipe, question bool // whether they differ
+	}{
+		{"nothing", "make", "make", false, false},
+		{"a comment", "make,", "make, # fast\n ", false, false},
+		{"the command", "make", "make -j2", true, false},
+		{"an output", "[h]", "[h, i]", true, false},
+		{"the start", "./h", "./h --fast", true, false},
+		{"a tunable's default", "B: [1, 2]", "B: [2, 1]", true, false},
+		{"a limit", "3%", "30%", false, false},
+		{"a price", "version: 1", "version: 1\ndevice: {price_per_hour: 1}", false, false},
+		{"samples", "samples: 10", "samples: 20", false, true},
+		{"the work of the benchmark", "N: [1, 2]}, flops: N", "N: [1, 2]}, flops: 2*N", false, true},
+		{"the work of another benchmark", "N: [4]}, flops: N", "N: [4]}, flops: 2*N", false, false},
+		{"one case more", "N: [1, 2]", "N: [1, 2, 3]", false, false},
+		{"a benchmark more", "  max:", "  min: {matrix: {N: [9]}}\n  max:", false, false},
+	} {
+		was := parse(t, strings.Replace(text, c.old, c.new, 1))
+		if got := is.Recipe(Candidate, is) != was.Recipe(Candidate, was); got != c.recipe {
+			t.Errorf("%s: another recipe is %v, want %v", c.name, got, c.recipe)
+		}
+		if got := is.Question("sum") != was.Question("sum"); got != c.question {
+			t.Errorf("%s: another question is %v, want %v", c.name, got, c.question)
+		}
+	}
+	tuned, err := is.Tuned("sum", map[string]any{"B": 2.0})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if tuned.Recipe(Candidate, tuned) == is.Recipe(Candidate, is) {
+		t.Error("another point of a search has the same recipe")
+	}
+}

@@ -135,7 +135,17 @@ func (s *Suite) gone(base *Suite) []Case {
 
 // Terms is what a suite says about how the cases of a benchmark are measured and judged, or
 // of all where none is named, in one text: another text is another question.
-func (s *Suite) Terms(benchmark string) string {
+func (s *Suite) Terms(benchmark string) string { return s.terms(benchmark, freeKeys) }
+
+// Question is the part of Terms that decides what a time means. It leaves out the harness, which
+// belongs to the recipe, the device, which belongs to the testbed, and what only judges times: a
+// stored time stays comparable when a limit or a budget changes.
+func (s *Suite) Question(benchmark string) string {
+	return s.terms(benchmark, slices.Concat(freeKeys, []string{"harness", "device", "policy", "budget", "preflight", "metrics"}))
+}
+
+// terms writes the root without the keys in free, and one benchmark or all of them.
+func (s *Suite) terms(benchmark string, free []string) string {
 	var text []byte
 	add := func(n *node, free []string) {
 		keys := make([]string, 0, len(n.keys))
@@ -150,7 +160,7 @@ func (s *Suite) Terms(benchmark string) string {
 			text = append(text, written(n, k)...)
 		}
 	}
-	add(s.root, freeKeys)
+	add(s.root, free)
 	for _, name := range s.doc.Benchmarks.names() {
 		if b := benchmarkNode(s.root, name); b != nil && b.kind == mapNode && (benchmark == "" || benchmark == name) {
 			text = append(text, "benchmark "+name+"\n"...)

@@ -35,7 +35,7 @@ type resolver struct {
 func resolve(root *node, doc *fileDoc, listed []Listed, t *tuning, p *problems) (*Suite, error) {
 	r := &resolver{
 		problems: p, root: root, doc: doc, listed: listed, tuning: t,
-		suite:  &Suite{root: root, doc: doc, listed: listed, Files: p.files, Digest: digest(root, t)},
+		suite:  &Suite{root: root, doc: doc, listed: listed, tuned: t.String(), Files: p.files, Digest: digest(root, t)},
 		byName: map[string]*Listed{}, metrics: map[metricsKey][]Metric{}, reported: map[*expr.Expr]bool{},
 	}
 	for i, l := range listed {

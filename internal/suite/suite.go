@@ -41,6 +41,7 @@ type Suite struct {
 	root   *node
 	doc    *fileDoc
 	listed []Listed // by the harness
+	tuned  string   // the values of a search, as text; empty for the defaults
 	cases  []Case
 	sides  []*side
 }

@@ -10,6 +10,11 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
+// MethodVersion is the version of how pawl times a case. Raise it with a change after which the same
+// code gets other times, such as another warm-up, batch rule or clock reading: stored times of another
+// version are not compared.
+const MethodVersion = 1
+
 // Plan is everything a trial needs to know before it begins.
 type Plan struct {
 	Sides  []Side

@@ -1,0 +1,79 @@
+package bench
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+
+	"github.com/goatnote-inc/pawl/internal/build"
+	"github.com/goatnote-inc/pawl/internal/trial"
+	"github.com/goatnote-inc/pawl/measure"
+)
+
+// ask adds to cases what makes their times comparable with stored ones: the definition and the
+// method. A metric is computed from the time of its case and needs neither.
+func (r *run) ask(cases []measure.Case) error {
+	for i := range cases {
+		c := &cases[i]
+		if c.Metric != "" {
+			continue
+		}
+		definition, err := r.question(c.Implementation, c.Benchmark)
+		if err != nil {
+			return err
+		}
+		c.Definition, c.Method = definition, r.method(*c)
+	}
+	return nil
+}
+
+// question returns the digest of the definition by which a side measures a benchmark. The definition
+// files are those in the side's own folder: a baseline's commit may have older ones.
+func (r *run) question(side, benchmark string) (string, error) {
+	key := side + "\n" + benchmark
+	if known, ok := r.questions[key]; ok {
+		return known, nil
+	}
+	dir := r.Dir
+	for _, s := range r.sides {
+		if s.name == side {
+			dir = s.dir
+		}
+	}
+	files, err := build.Digests(dir, r.Suite.Definition)
+	if err != nil {
+		return "", err
+	}
+	parts := []string{r.Suite.Question(benchmark)}
+	for _, f := range files {
+		parts = append(parts, f.Path, f.Digest)
+	}
+	if r.questions == nil {
+		r.questions = map[string]string{}
+	}
+	r.questions[key] = digestOf(parts...)
+	return r.questions[key], nil
+}
+
+// method says how a case is timed: the version of pawl's timing, the clock, the state of the cache,
+// how far the harness is trusted, and the format of a command that times itself.
+func (r *run) method(c measure.Case) string {
+	cache := measure.Hot
+	if c.Cache == measure.Cold {
+		cache = measure.Cold
+	}
+	text := fmt.Sprintf("v%d %s %s %s", trial.MethodVersion, c.Timer, cache, r.trust())
+	if r.plain() {
+		text += " " + r.variants(r.sides[0])[0].Harness.Format
+	}
+	return text
+}
+
+// digestOf returns 16 hex digits that identify texts.
+func digestOf(parts ...string) string {
+	sum := sha256.New()
+	for _, p := range parts {
+		fmt.Fprintf(sum, "%d:%s\n", len(p), p)
+	}
+	return hex.EncodeToString(sum.Sum(nil)[:8])
+}
