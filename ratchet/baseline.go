@@ -61,8 +61,12 @@ func (b *Baselines) Apply(e Entry) error {
 		return fmt.Errorf("%s of %s on testbed %s: %w", e.Kind, e.Case, e.Testbed.Key, err)
 	}
 	next := &Baseline{Case: e.Case, Testbed: e.Testbed, Commit: e.Commit, Kind: e.Kind, Since: e.Time, Seq: e.Seq}
-	if e.Kind == KindMeasured && old.stands() {
+	switch {
+	case e.Kind == KindMeasured && old.stands():
 		next = old
+	case e.Kind == KindSetAside:
+		next = old
+		next.Sessions = slices.DeleteFunc(next.Sessions, func(s Session) bool { return s.Run.Same(*e.Run) })
 	}
 	if e.Trigger != nil {
 		next.runs = append(next.runs, *e.Trigger)
@@ -110,6 +114,16 @@ func (b *Baselines) allows(e Entry, old *Baseline) error {
 	case KindMigrated:
 		if old != nil {
 			return errors.New("there is a baseline already, or one was reset: a file from before pawl knows less")
+		}
+	case KindSetAside:
+		if !old.stands() {
+			return errors.New("there is no baseline whose session could be set aside")
+		}
+		if old.Commit != e.Commit {
+			return fmt.Errorf("it names commit %.12s, and the baseline is %.12s", e.Commit, cmp.Or(old.Commit, "a number without a commit"))
+		}
+		if !slices.ContainsFunc(old.Sessions, func(s Session) bool { return s.Run.Same(*e.Run) }) {
+			return fmt.Errorf("run %s is none of its %s that count", e.Run, plural(len(old.Sessions), "session"))
 		}
 	case KindAccepted: // whoever gives a reason may
 	default:

@@ -54,10 +54,24 @@ func TestWhatMayFollow(t *testing.T) {
 		e.Kind, e.Session, e.Testbed, e.From = ratchet.KindCarried, nil, bed(to), bed(from).Key
 		return e
 	}
+	aside := func(commit int, run string) ratchet.Entry {
+		e := measured(commit, run).SetAside()
+		e.Time, e.Reason, e.Actor = noon, "another recipe", "ada"
+		return e
+	}
 	for name, test := range map[string]struct {
 		ledger []ratchet.Entry
 		says   string // empty: it may
 	}{
+		"a session set aside":             {[]ratchet.Entry{measured(1, "a"), aside(1, "a")}, ""},
+		"set aside twice":                 {[]ratchet.Entry{measured(1, "a"), aside(1, "a"), aside(1, "a")}, "run a is none of its 0 sessions that count"},
+		"set aside, another run":          {[]ratchet.Entry{measured(1, "a"), aside(1, "b")}, "run b is none of its 1 session that count"},
+		"set aside, another commit":       {[]ratchet.Entry{measured(1, "a"), aside(2, "a")}, "the baseline is 000000000000"},
+		"set aside from nothing":          {[]ratchet.Entry{aside(1, "a")}, "no baseline whose session"},
+		"set aside after a reset":         {[]ratchet.Entry{measured(1, "a"), reset, aside(1, "a")}, "no baseline whose session"},
+		"set aside what showed a gain":    {[]ratchet.Entry{measured(1, "a"), moved(2, "b", "c"), aside(2, "b")}, "run b is none"},
+		"recorded again after it was":     {[]ratchet.Entry{measured(1, "a"), aside(1, "a"), measured(1, "a")}, "recorded already"},
+		"another session after one was":   {[]ratchet.Entry{measured(1, "a"), aside(1, "a"), measured(1, "b")}, ""},
 		"a first measurement":             {[]ratchet.Entry{measured(1, "a")}, ""},
 		"another session":                 {[]ratchet.Entry{measured(1, "a"), measured(1, "b")}, ""},
 		"the same session again":          {[]ratchet.Entry{measured(1, "a"), measured(1, "a")}, "recorded already"},
@@ -256,5 +270,67 @@ func TestMayMoveByTheCasesOwnLimit(t *testing.T) {
 	c.Case = "matmul/N512"
 	if move, _ := ratchet.MayMove(p, c); move != ratchet.Moves {
 		t.Error("the limit of attention holds matmul")
+	}
+}
+
+// What is set aside no longer counts; the commit, its line and its kind stay.
+func TestSetAside_KeepsTheCommit(t *testing.T) {
+	b, err := ratchet.Fold(later())
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, ok := b.Find("attention/S512", bed("570"))
+	if !ok || got.Commit != commitNo(1) || got.Kind != ratchet.KindMeasured || len(got.Sessions) != 1 || got.Sessions[0].Run.ID != "run2" {
+		t.Errorf("the baseline is %+v", got)
+	}
+	if !b.Recorded("attention/S512", bed("570"), ratchet.RunRef{ID: "run1"}) {
+		t.Error("a run that was set aside could be recorded again")
+	}
+}
+
+// Only sessions of an older pawl, which still count and of which it is not certain that they are the
+// candidate's, are doubtful.
+func TestDoubtful(t *testing.T) {
+	seq := func(list ...ratchet.Entry) []ratchet.Entry {
+		for i := range list {
+			list[i].Seq = i + 1
+		}
+		return list
+	}
+	entry := func(kind ratchet.Kind, commit int, run string, recipe string) ratchet.Entry {
+		e := life()[2]
+		e.Kind, e.Commit, e.Session, e.Trigger = kind, commitNo(commit), session(run, 1000), &ratchet.RunRef{ID: "trigger of " + run}
+		e.Session.Recipe, e.Actor = recipe, "ada"
+		return e
+	}
+	carried := entry(ratchet.KindCarried, 1, "c", "")
+	carried.Testbed, carried.From = bed("575"), bed("570").Key
+	aside := entry(ratchet.KindMeasured, 1, "b", "").SetAside()
+	aside.Time, aside.Reason, aside.Actor = noon, "another recipe", "ada"
+	const measured, moved, accepted = ratchet.KindMeasured, ratchet.KindMoved, ratchet.KindAccepted
+	for name, test := range map[string]struct {
+		ledger []ratchet.Entry
+		want   string // runs
+	}{
+		"the first":         {seq(entry(measured, 1, "a", "")), ""},
+		"another session":   {seq(entry(measured, 1, "a", ""), entry(measured, 1, "b", "")), "b"},
+		"with a recipe":     {seq(entry(measured, 1, "a", ""), entry(measured, 1, "b", "aa")), ""},
+		"of a commit gone":  {seq(entry(measured, 1, "a", ""), entry(measured, 1, "b", ""), entry(moved, 2, "c", "")), ""},
+		"after a move":      {seq(entry(measured, 1, "a", ""), entry(moved, 2, "b", ""), entry(measured, 2, "c", "")), "c"},
+		"after an accept":   {seq(entry(accepted, 2, "b", ""), entry(measured, 2, "c", ""), entry(measured, 2, "d", "")), "c d"},
+		"carried":           {seq(entry(measured, 1, "a", ""), carried), "c"},
+		"already set aside": {seq(entry(measured, 1, "a", ""), entry(measured, 1, "b", ""), aside), ""},
+	} {
+		b, err := ratchet.Fold(test.ledger)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		var runs []string
+		for _, e := range b.Doubtful(test.ledger) {
+			runs = append(runs, e.Session.Run.ID)
+		}
+		if got := strings.Join(runs, " "); got != test.want {
+			t.Errorf("%s: %q, want %q", name, got, test.want)
+		}
 	}
 }

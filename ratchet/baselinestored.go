@@ -2,8 +2,10 @@ package ratchet
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/goatnote-inc/pawl/measure"
 	"github.com/goatnote-inc/pawl/stats"
@@ -17,13 +19,20 @@ import (
 // tells how the machine has changed since, and the stored numbers are put on the machine of
 // today. Where at least the policy's least number of sessions can be corrected by one
 // reference, the others are left out; otherwise all count as they are.
+//
+// Sessions that were not built, asked and timed alike are left out. If that leaves too few, the
+// evidence says why, and there is no answer.
 func (b Baseline) Against(p Policy, candidate Evidence, now Session) Evidence {
-	alike := slices.DeleteFunc(slices.Clone(b.Sessions), func(s Session) bool {
-		return s.Unit != now.Unit || direction(s.Better) != direction(now.Better)
-	})
+	alike, unlike := b.Comparable(now)
 	reference, factors := sharedReference(alike, now, p.MinSessions)
 	e := candidate
-	e.Base, e.HasBase, e.BaseError = nil, len(alike) > 0, ""
+	e.Base, e.HasBase, e.BaseError = nil, true, ""
+	if len(alike) < p.MinSessions && (unlike != "" || len(alike) == 0) {
+		e.Unlike = fmt.Sprintf("%d of %s can be compared, and %d are needed.", len(alike), plural(len(b.Sessions), "stored session"), p.MinSessions)
+		if unlike != "" {
+			e.Unlike += " Left out: " + unlike + "."
+		}
+	}
 	e.Paired, e.Stored, e.Reference = false, true, reference
 	for i, s := range alike {
 		factor := 1.0
@@ -40,6 +49,53 @@ func (b Baseline) Against(p Policy, candidate Evidence, now Session) Evidence {
 		}
 	}
 	return e
+}
+
+// Comparable returns the stored sessions that can be compared with a session of now, and why the
+// others cannot: "2 timed by another method (v1 wall hot trusted, now v2 wall hot trusted)".
+//
+// All sessions are of one commit, so all have the recipe of the newest. One that differs was built
+// from other instructions, such as those of a change.
+func (b Baseline) Comparable(now Session) (alike []Session, unlike string) {
+	recipe := ""
+	for _, s := range b.Sessions {
+		recipe = cmp.Or(s.Recipe, recipe)
+	}
+	var reasons []string
+	count := map[string]int{}
+	for _, s := range slices.Backward(b.Sessions) { // the newest says first why it does not count
+		why := s.unlike(now, recipe)
+		if why == "" {
+			alike = append(alike, s)
+			continue
+		}
+		if count[why]++; count[why] == 1 {
+			reasons = append(reasons, why)
+		}
+	}
+	for i, why := range reasons {
+		reasons[i] = fmt.Sprintf("%d %s", count[why], why)
+	}
+	slices.Reverse(alike)
+	return alike, strings.Join(reasons, "; ")
+}
+
+// unlike returns why a stored session cannot be compared with a session of now; empty if it can.
+func (s Session) unlike(now Session, recipe string) string {
+	switch {
+	case s.Unit != now.Unit || direction(s.Better) != direction(now.Better):
+		return "counted in another unit or direction"
+	case s.Recipe == "" || s.Definition == "" || s.Method == "":
+		return "from an older pawl, which did not record recipe, definition and method"
+	case s.Method != now.Method:
+		return fmt.Sprintf("timed by another method (%s, now %s)", s.Method, cmp.Or(now.Method, "not recorded"))
+	case s.Definition != now.Definition:
+		return "measured by another definition (suite or definition files)"
+	case s.Recipe != recipe:
+		return "built by another recipe than the newest"
+	default:
+		return ""
+	}
 }
 
 // sharedReference finds the reference that most stored sessions share with today's,

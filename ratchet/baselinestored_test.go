@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -25,7 +26,7 @@ func day(rng *rand.Rand, name string, value, machine float64, references ...stri
 		return list
 	}
 	s := *session(name, rounds(value)...)
-	s.Quantum = 1
+	s.Quantum, s.Recipe, s.Definition, s.Method = 1, "recipe", "definition", "v1 device hot trusted"
 	for _, r := range references {
 		s.References = append(s.References, ratchet.Reference{Name: r, Digest: "sha256:" + r, Rounds: rounds(3e6)})
 	}
@@ -89,8 +90,7 @@ func TestAgainstStoredSessions(t *testing.T) {
 	}
 }
 
-// Two versions of a reference are not the same reference, and what is counted in
-// another unit or is better the other way is no session of this case.
+// Two versions of a reference are not the same reference.
 func TestSessionsThatDoNotCount(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	var b ratchet.Baseline
@@ -103,17 +103,93 @@ func TestSessionsThatDoNotCount(t *testing.T) {
 	if e := b.Against(ratchet.Default(), candidate, now); e.Reference != "" || len(e.Base) != 48 {
 		t.Errorf("corrected by %q, which was another version", e.Reference)
 	}
-	now.Unit = "cycles"
-	if e := b.Against(ratchet.Default(), candidate, now); e.HasBase || len(e.Base) != 0 {
-		t.Error("nanoseconds were compared with cycles")
-	}
-	now.Unit, now.Better = "ns", measure.Higher
-	if e := b.Against(ratchet.Default(), candidate, now); e.HasBase {
-		t.Error("lower was compared with higher")
-	}
 	now.Better = measure.Lower // spelled out, the same
-	if e := b.Against(ratchet.Default(), candidate, now); !e.HasBase {
+	if e := b.Against(ratchet.Default(), candidate, now); len(e.Base) != 48 {
 		t.Error("lower is not lower")
+	}
+}
+
+// Sessions that were not built, asked and timed as the candidate is are left out, and the verdict
+// says why there are too few.
+func TestAgainst_LeavesOutUnlikeSessions(t *testing.T) {
+	const method = "v1 device hot trusted"
+	change := func(n int, f func(*ratchet.Session)) func(int, *ratchet.Session) { // the newest n
+		return func(age int, s *ratchet.Session) {
+			if age < n {
+				f(s)
+			}
+		}
+	}
+	for name, test := range map[string]struct {
+		stored func(age int, s *ratchet.Session) // age 0 is the newest
+		now    func(*ratchet.Session)
+		used   int
+		says   string // of the sentence; empty if there is an answer
+	}{
+		"all alike":   {nil, nil, 8, ""},
+		"other units": {nil, func(s *ratchet.Session) { s.Unit = "cycles" }, 0, "0 of 8 stored sessions can be compared, and 5 are needed. Left out: 8 counted in another unit"},
+		"better the other way": {
+			nil, func(s *ratchet.Session) { s.Better = measure.Higher }, 0, "Left out: 8 counted in another unit or direction.",
+		},
+		"another method": {
+			nil, func(s *ratchet.Session) { s.Method = "v2 device hot trusted" }, 0,
+			"No answer: 0 of 8 stored sessions can be compared, and 5 are needed. Left out: 8 timed by another method (v1 device hot trusted, now v2 device hot trusted).",
+		},
+		"a run without a method":     {nil, func(s *ratchet.Session) { s.Method = "" }, 0, "(v1 device hot trusted, now not recorded)"},
+		"another definition":         {nil, func(s *ratchet.Session) { s.Definition = "other" }, 0, "8 measured by another definition"},
+		"the candidate's own recipe": {nil, func(s *ratchet.Session) { s.Recipe = "other" }, 8, ""},
+		"three of an older pawl": {
+			change(3, func(s *ratchet.Session) { s.Recipe, s.Definition, s.Method = "", "", "" }), nil, 5, "",
+		},
+		"four of an older pawl": {
+			change(4, func(s *ratchet.Session) { s.Recipe, s.Definition, s.Method = "", "", "" }), nil, 4,
+			"4 of 8 stored sessions can be compared, and 5 are needed. Left out: 4 from an older pawl",
+		},
+		"an older pawl on both sides": {
+			change(8, func(s *ratchet.Session) { s.Recipe, s.Definition, s.Method = "", "", "" }),
+			func(s *ratchet.Session) { s.Recipe, s.Definition, s.Method = "", "", "" }, 0, "8 from an older pawl",
+		},
+		"the newest built by another recipe": {
+			change(2, func(s *ratchet.Session) { s.Recipe = "other" }), nil, 2, "Left out: 6 built by another recipe than the newest.",
+		},
+		"two reasons": {
+			change(4, func(s *ratchet.Session) {
+				if s.Method = "v0"; s.Run.ID == "7" {
+					s.Definition, s.Method = "other", method
+				}
+			}), nil, 4, "Left out: 1 measured by another definition (suite or definition files); 3 timed by another method (v0, now v1 device hot trusted).",
+		},
+	} {
+		rng := rand.New(rand.NewPCG(1, 2))
+		var b ratchet.Baseline
+		for i := range 8 {
+			s := day(rng, fmt.Sprint(i), 1e6, 1)
+			if test.stored != nil {
+				test.stored(7-i, &s)
+			}
+			b.Sessions = append(b.Sessions, s)
+		}
+		candidate, now := today(rng, 1e6, 1)
+		if test.now != nil {
+			test.now(&now)
+		}
+		for _, rule := range []ratchet.Rule{ratchet.Default().Rule, ratchet.Classic} {
+			p := ratchet.Default()
+			p.Rule = rule
+			e := b.Against(p, candidate, now)
+			got := ratchet.Judge(p, []ratchet.Evidence{e}).Cases[0]
+			if len(e.Base) != 8*test.used || !e.HasBase {
+				t.Errorf("%s: %d rounds, want %d", name, len(e.Base), 8*test.used)
+			}
+			if none := got.Verdict == ratchet.Inconclusive && got.Facts == nil; none != (test.says != "") || !strings.Contains(got.Sentence, test.says) {
+				t.Errorf("%s: %s: %s", name, got.Verdict, got.Sentence)
+			}
+		}
+	}
+	candidate, now := today(rand.New(rand.NewPCG(1, 2)), 1e6, 1)
+	e := ratchet.Baseline{Commit: commitNo(1)}.Against(ratchet.Default(), candidate, now)
+	if got := ratchet.Judge(ratchet.Default(), []ratchet.Evidence{e}).Cases[0]; !strings.Contains(got.Sentence, "0 of 0 stored sessions can be compared") {
+		t.Errorf("a baseline without sessions: %s", got.Sentence)
 	}
 }
 
@@ -124,6 +200,7 @@ func TestCorrectionUndoesTheMachine(t *testing.T) {
 		factor := rapid.Float64Range(0.2, 5)
 		exact := func(name string, machine float64) ratchet.Session {
 			s := *session(name, 1e6*machine, 1.1e6*machine)
+			s.Recipe, s.Definition, s.Method = "recipe", "definition", "method"
 			s.References = []ratchet.Reference{{Name: "sdpa", Rounds: []float64{2e6 * machine, 3e6 * machine}}}
 			return s
 		}
@@ -151,13 +228,13 @@ func TestSessionOf(t *testing.T) {
 	of := func(implementation string, rounds ...measure.CaseRound) measure.Case {
 		return measure.Case{
 			CaseKey: measure.CaseKey{Benchmark: "attention", Config: "S512", Implementation: implementation},
-			Unit:    "ns", Timer: measure.TimerDevice, Rounds: rounds,
+			Unit:    "ns", Timer: measure.TimerDevice, Rounds: rounds, Definition: "bb of " + implementation, Method: "v1 device hot trusted",
 		}
 	}
 	run := &measure.Run{
 		Header: measure.Header{
 			ID: "01J", Testbed: bed("570").Testbed,
-			Implementations: []measure.Implementation{{Name: "candidate"}, {Name: "base"}, {Name: "sdpa", Digest: "sha256:aa"}, {Name: "flash"}},
+			Implementations: []measure.Implementation{{Name: "candidate", Recipe: "aa"}, {Name: "base"}, {Name: "sdpa", Digest: "sha256:aa"}, {Name: "flash"}},
 		},
 		Rounds: []measure.Round{{Index: 0}, {Index: 1, Dropped: "throttled"}, {Index: 2}},
 		Cases: []measure.Case{
@@ -174,6 +251,7 @@ func TestSessionOf(t *testing.T) {
 	want := ratchet.Session{
 		Run: ratchet.RunRef{ID: "01J", Digest: "sha256:bb"}, Unit: "ns", Quantum: 32, Rounds: []float64{11, 21},
 		References: []ratchet.Reference{{Name: "sdpa", Digest: "sha256:aa", Rounds: []float64{40, 41}}},
+		Recipe:     "aa", Definition: "bb of candidate", Method: "v1 device hot trusted",
 	}
 	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
 		t.Error(diff)

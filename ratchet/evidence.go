@@ -24,6 +24,8 @@ type Evidence struct {
 	Paired bool
 	// Stored says that the base is what a ledger keeps of earlier sessions.
 	Stored bool
+	// Unlike says why too few stored sessions can be compared; empty if there are enough.
+	Unlike string
 	// Reference names the implementation by which rounds of different sessions were
 	// corrected for the machine; empty where they were not.
 	Reference string

@@ -92,6 +92,7 @@ const (
 	noReason       reason = ""
 	fewRounds      reason = "few rounds"
 	fewSessions    reason = "few sessions"
+	unlikeSessions reason = "unlike sessions"
 	baseFailed     reason = "base failed"
 	candidateFails reason = "candidate failed"
 	onlySummary    reason = "summary"
@@ -131,12 +132,14 @@ func (s *studied) settle() {
 		set(Inconclusive, baseFailed)
 	case s.NoSamples:
 		set(Inconclusive, onlySummary)
+	case s.Unlike != "":
+		set(Inconclusive, unlikeSessions)
 	}
 }
 
 // tested tells whether the case has numbers to compare.
 func (s *studied) tested() bool {
-	return s.HasBase && s.HasCandidate && !s.Identical && s.CandidateError == "" && s.BaseError == "" && !s.NoSamples
+	return s.HasBase && s.HasCandidate && !s.Identical && s.CandidateError == "" && s.BaseError == "" && !s.NoSamples && s.Unlike == ""
 }
 
 // worse and better tell whether the size of the difference alone would be enough.

@@ -33,9 +33,10 @@ type Entry struct {
 	Trigger *RunRef  `json:"trigger,omitempty"`
 	Gain    float64  `json:"gain,omitempty"` // as the session's own run shows it: 0.07 is 7 % faster
 
-	From   string `json:"from,omitempty"` // key of the testbed a commit was carried over from
-	Reason string `json:"reason,omitempty"`
-	Actor  string `json:"actor,omitempty"` // who accepted or reset
+	Run    *RunRef `json:"run,omitempty"`  // whose session is set aside
+	From   string  `json:"from,omitempty"` // key of the testbed a commit was carried over from
+	Reason string  `json:"reason,omitempty"`
+	Actor  string  `json:"actor,omitempty"` // who accepted, reset or set aside
 
 	Prev string `json:"prev"`           // hash of the line before; of the first none
 	Hash string `json:"hash,omitempty"` // SHA-256 over the line up to here; always the last member
@@ -46,12 +47,13 @@ type Kind string
 
 // The kinds of entries.
 const (
-	KindMeasured Kind = "measured" // another session of the baseline; the first of a case makes it
-	KindMoved    Kind = "moved"    // a confirmed gain: the baseline is another commit
-	KindAccepted Kind = "accepted" // someone took another commit, faster or not, and said why
-	KindReset    Kind = "reset"    // someone let the baseline be forgotten, and said why
-	KindCarried  Kind = "carried"  // on a new testbed, the commit that was best on another
-	KindMigrated Kind = "migrated" // from a baseline.json
+	KindMeasured Kind = "measured"  // another session of the baseline; the first of a case makes it
+	KindMoved    Kind = "moved"     // a confirmed gain: the baseline is another commit
+	KindAccepted Kind = "accepted"  // someone took another commit, faster or not, and said why
+	KindReset    Kind = "reset"     // someone let the baseline be forgotten, and said why
+	KindCarried  Kind = "carried"   // on a new testbed, the commit that was best on another
+	KindMigrated Kind = "migrated"  // from a baseline.json
+	KindSetAside Kind = "set_aside" // a session no longer counts, for a reason; the commit stays
 )
 
 // Session is what one measuring session says of one side of a case: a number a
@@ -63,6 +65,12 @@ type Session struct {
 	Quantum    float64        `json:"quantum,omitempty"` // the timer's step
 	Rounds     []float64      `json:"rounds"`            // the median of each round that counts
 	References []Reference    `json:"references,omitempty"`
+
+	// Recipe, Definition and Method are those of the run's record: how the commit was built and
+	// started, what was asked, and how it was timed. All three are empty in entries of an older pawl.
+	Recipe     string `json:"recipe,omitempty"`
+	Definition string `json:"definition,omitempty"`
+	Method     string `json:"method,omitempty"`
 }
 
 // Reference is another implementation measured in the same session. Its code is
@@ -117,10 +125,14 @@ func SessionOf(run *measure.Run, name, implementation string) (Session, Testbed,
 	}
 	s := Session{
 		Run: RunRef{run.ID, run.Digest}, Unit: own.Unit, Better: own.Better,
-		Quantum: quantum(own.rounds), Rounds: medians(own.rounds),
+		Quantum: quantum(own.rounds), Rounds: medians(own.rounds), Definition: own.Definition, Method: own.Method,
 	}
 	for _, im := range run.Implementations {
-		if im.Name == implementation || im.Name == measure.Candidate || im.Name == measure.Base {
+		if im.Name == implementation {
+			s.Recipe = im.Recipe
+			continue
+		}
+		if im.Name == measure.Candidate || im.Name == measure.Base {
 			continue
 		}
 		if ref := collect(runs, im.Name).cases[name]; ref != nil && len(ref.rounds) > 0 && len(s.References) < maxReferences {

@@ -60,6 +60,15 @@ func life() []ratchet.Entry {
 	}
 }
 
+// later is a ledger of a pawl that records how sessions were built and timed, and sets others aside.
+func later() []ratchet.Entry {
+	list := life()[:2]
+	list[1].Session.Recipe, list[1].Session.Definition, list[1].Session.Method = "0123456789abcdef", "fedcba9876543210", "v1 device hot trusted"
+	aside := list[0].SetAside()
+	aside.Time, aside.Reason, aside.Actor = noon, "built by another recipe", "ada"
+	return append(list, aside)
+}
+
 func seal(t testing.TB, entries ...ratchet.Entry) []byte {
 	t.Helper()
 	lines, _, err := ratchet.Head{}.Seal(entries)
@@ -71,8 +80,13 @@ func seal(t testing.TB, entries ...ratchet.Entry) []byte {
 
 // The format is a promise: what this file holds is readable for ever.
 func TestTheFirstLedger(t *testing.T) {
-	const path = "testdata/ledger/v1.jsonl"
-	want, sealed, err := ratchet.Head{}.Seal(life())
+	t.Run("first", func(t *testing.T) { promised(t, "testdata/ledger/v1.jsonl", life()) })
+	t.Run("digests", func(t *testing.T) { promised(t, "testdata/ledger/v1-digests.jsonl", later()) })
+}
+
+func promised(t *testing.T, path string, list []ratchet.Entry) {
+	t.Helper()
+	want, sealed, err := ratchet.Head{}.Seal(list)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,6 +192,10 @@ func TestWhatCannotBeRecorded(t *testing.T) {
 		"nobody":           {3, func(e *ratchet.Entry) { e.Actor = "" }, "give a reason and a name"},
 		"reset to what":    {3, func(e *ratchet.Entry) { e.Kind = ratchet.KindReset }, "forget"},
 		"carried from":     {0, func(e *ratchet.Entry) { e.Kind = ratchet.KindCarried }, "other testbed"},
+		"aside, no run":    {3, func(e *ratchet.Entry) { e.Kind, e.Session = ratchet.KindSetAside, nil }, "does not name the run"},
+		"aside, evidence":  {3, func(e *ratchet.Entry) { e.Kind, e.Run = ratchet.KindSetAside, &e.Session.Run }, "evidence of its own"},
+		"aside, no reason": {0, func(e *ratchet.Entry) { *e = e.SetAside(); e.Time = noon }, "give a reason and a name"},
+		"a long method":    {0, func(e *ratchet.Entry) { e.Session.Method = "v1\nwall" }, "on one line"},
 		"many references":  {0, func(e *ratchet.Entry) { e.Session.References = make([]ratchet.Reference, 99) }, "99 references"},
 		"a nameless one":   {0, func(e *ratchet.Entry) { e.Session.References = []ratchet.Reference{{Rounds: []float64{1}}} }, "no name"},
 		"a long testament": {3, func(e *ratchet.Entry) { e.Reason = strings.Repeat("x", 1<<20) }, "reason"},
@@ -236,6 +254,7 @@ func TestSealingInBatches(t *testing.T) {
 func FuzzInspect(f *testing.F) {
 	f.Add(seal(f, life()...))
 	f.Add(seal(f, life()[0]))
+	f.Add(seal(f, later()...))
 	f.Add([]byte("{}\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		entries, faults := ratchet.Inspect(data)

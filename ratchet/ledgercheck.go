@@ -57,7 +57,7 @@ func (e Entry) Check() error {
 
 // checkKind says what an entry of its kind lacks.
 func (e Entry) checkKind() error {
-	type need struct{ commit, session, trigger, audit, from bool }
+	type need struct{ commit, session, trigger, audit, from, run bool }
 	var n need
 	switch e.Kind {
 	case KindMeasured:
@@ -72,6 +72,8 @@ func (e Entry) checkKind() error {
 		n = need{commit: true, from: true}
 	case KindMigrated:
 		n = need{session: true}
+	case KindSetAside:
+		n = need{audit: true, run: true}
 	default:
 		return fmt.Errorf("kind %q is not known to this version: update pawl", e.Kind)
 	}
@@ -90,6 +92,10 @@ func (e Entry) checkKind() error {
 		return fmt.Errorf("%s: say why and who: give a reason and a name", e.Kind)
 	case n.from && (e.From == "" || e.From == e.Testbed.Key):
 		return fmt.Errorf("%s: it does not name the other testbed", e.Kind)
+	case n.run && (e.Run == nil || *e.Run == RunRef{}):
+		return fmt.Errorf("%s: it does not name the run whose session no longer counts", e.Kind)
+	case n.run && e.Session != nil:
+		return fmt.Errorf("%s: it has evidence of its own", e.Kind)
 	case e.Kind == KindReset && (e.Commit != "" || e.Session != nil):
 		return fmt.Errorf("%s: it names a commit or evidence, and is to forget them", e.Kind)
 	}
@@ -108,6 +114,11 @@ func (s *Session) check() error {
 	}
 	if s.Quantum < 0 || math.IsNaN(s.Quantum) || math.IsInf(s.Quantum, 0) {
 		return fmt.Errorf("quantum %v: want a number of %s", s.Quantum, s.Unit)
+	}
+	for _, digest := range []string{s.Recipe, s.Definition, s.Method} {
+		if !printable(digest) {
+			return fmt.Errorf("recipe, definition and method: want at most %d bytes of text on one line", maxText)
+		}
 	}
 	if len(s.References) > maxReferences {
 		return fmt.Errorf("%d references: at most %d", len(s.References), maxReferences)

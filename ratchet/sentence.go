@@ -47,6 +47,8 @@ func (s *studied) noAnswer(f *Facts) string {
 	switch s.why {
 	case baseFailed:
 		return "No answer: the base failed: " + firstLine(s.BaseError)
+	case unlikeSessions:
+		return fmt.Sprintf("No answer: %s A baseline whose commit builds is measured again instead.", s.Unlike)
 	case onlySummary:
 		return "No answer: the file holds a summary and no samples, which nothing can be decided by."
 	case fewRounds:

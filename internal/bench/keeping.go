@@ -130,8 +130,20 @@ func (k Keeping) entry(y yardstick, c measure.Case, confirmed *ratchet.Result, m
 	default:
 		side := holder(k.Run, b.Commit)
 		e.Commit = b.Commit
-		return e, side != "" && len(b.Sessions) < ratchet.MaxSessions && session(side) && !y.baselines.Recorded(name, bed, e.Session.Run)
+		return e, side != "" && session(side) && sameKind(b.Sessions, *e.Session) < ratchet.MaxSessions && !y.baselines.Recorded(name, bed, e.Session.Run)
 	}
+}
+
+// sameKind counts the sessions that were built, asked and timed as s. Others do not count as enough:
+// after a change of definition or method, a baseline needs new sessions.
+func sameKind(list []ratchet.Session, s ratchet.Session) int {
+	n := 0
+	for _, x := range list {
+		if x.Recipe == s.Recipe && x.Definition == s.Definition && x.Method == s.Method {
+			n++
+		}
+	}
+	return n
 }
 
 // moved is the entry of a baseline that moves, if everything speaks for it.

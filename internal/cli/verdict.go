@@ -158,6 +158,19 @@ func (f *runFlags) next(s *suite.Suite, out bench.Outcome) []report.Step {
 	if st.Drift != nil && st.Drift.Verdict == ratchet.Regression {
 		say("Drift: the base is slower than the baseline, by earlier changes. %s", st.Drift.Sentence)
 	}
+	if st.Gain != nil {
+		var without []ratchet.Judgement // no time of the baseline can be compared with
+		for _, j := range st.Gain.Cases {
+			if j.Verdict == ratchet.Inconclusive && j.Facts == nil {
+				without = append(without, j)
+			}
+		}
+		if n := len(without); n == 1 {
+			say("Against the baseline of %s: %s", without[0].Name, without[0].Sentence)
+		} else if n > 1 {
+			say("Against the baseline of %s and %s: %s", without[0].Name, report.Plural(n-1, "other case"), without[0].Sentence)
+		}
+	}
 	for _, e := range out.Kept {
 		if e.Kind == ratchet.KindMoved {
 			say("The baseline of %s moved to %.12s: %.1f %% faster, confirmed with fresh rounds.", e.Case, e.Commit, 100*e.Gain)

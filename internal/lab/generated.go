@@ -147,7 +147,7 @@ func (g *generated) Stored(reference bool) (ratchet.Baseline, ratchet.Session, [
 // session is one measuring session of a side that takes so much longer, and of a
 // reference beside it. Nothing of it was measured together with anything else.
 func (s Scene) session(rng *rand.Rand, id string, effect float64, rounds int, reference bool) ratchet.Session {
-	out := ratchet.Session{Run: ratchet.RunRef{ID: id}, Unit: "ns", Quantum: s.Step}
+	out := alike(ratchet.Session{Run: ratchet.RunRef{ID: id}, Unit: "ns", Quantum: s.Step})
 	shared := s.Session * rng.NormFloat64()
 	var other []float64
 	for range rounds {
@@ -159,6 +159,12 @@ func (s Scene) session(rng *rand.Rand, id string, effect float64, rounds int, re
 		out.References = []ratchet.Reference{{Name: "reference", Rounds: other}}
 	}
 	return out
+}
+
+// alike gives a session the recipe, the definition and the method that all sessions of the lab share.
+func alike(s ratchet.Session) ratchet.Session {
+	s.Recipe, s.Definition, s.Method = "lab", "lab", "lab"
+	return s
 }
 
 // roundsOf are the rounds of a session as a judge wants them.
