@@ -127,6 +127,24 @@ func git(ctx context.Context, dir string, args ...string) (string, error) {
 	return strings.TrimSpace(string(out)), nil
 }
 
+// ChangedSince reports whether a commit of HEAD's history that is not part of commit's changed one
+// of the files, which are named by their places in the working tree.
+func (r *Repository) ChangedSince(ctx context.Context, commit string, files []string) (bool, error) {
+	if _, err := r.Commit(ctx, commit); err != nil {
+		return false, err
+	}
+	args := []string{"--literal-pathspecs", "log", "--full-history", "--max-count=1", "--format=%H", commit + "..HEAD", "--"}
+	for _, f := range files {
+		path, err := filepath.Abs(f)
+		if err != nil {
+			return false, err
+		}
+		args = append(args, path)
+	}
+	out, err := git(ctx, r.Root, args...)
+	return out != "", err
+}
+
 // Contains tells whether a commit is on a branch, here or on the remote.
 func (r *Repository) Contains(ctx context.Context, branch, commit string) bool {
 	if branch == "" {

@@ -70,7 +70,7 @@ another machine; nothing else does, but for what accept and reset record with a 
 	}
 	accept.Flags().StringVar(&f.record, "record", "", "the measured `record` (default results/current.json)")
 	newBaselineMove(f, add)
-	add("verify", "Check that nobody changed the ledger", cobra.NoArgs, plain(f.verify))
+	newBaselineVerify(f, add)
 	migrate := add("migrate FILE", "Read an older baseline.json", cobra.ExactArgs(1), func(ctx context.Context, args []string) error { return f.migrate(ctx, args[0]) })
 	migrate.Example = "  pawl baseline migrate baseline.json"
 	return cmd
@@ -171,36 +171,6 @@ func (f *baselineFlags) log(ctx context.Context) error {
 		rows = append(rows, []string{fmt.Sprint(e.Seq), e.Time.Format("2006-01-02 15:04"), string(e.Kind), e.Case, short(e.Commit), gain, why})
 	}
 	return report.Table(f.Out, f.style(), []bool{true, false, false, false, false, true, false}, rows)
-}
-
-func (f *baselineFlags) verify(ctx context.Context) error {
-	_, _, l, err := f.open(ctx)
-	if err != nil {
-		return err
-	}
-	r, err := l.Verify(ctx)
-	if err != nil {
-		return err
-	}
-	if f.json {
-		if err := writeJSON(f.Out, r); err != nil {
-			return err
-		}
-	} else {
-		for _, p := range r.Problems {
-			fmt.Fprintln(f.Out, f.style().Bad("changed: ")+p.String())
-		}
-		for _, n := range r.Notes {
-			fmt.Fprintln(f.Out, "note: "+n)
-		}
-		if r.OK() {
-			fmt.Fprintf(f.Out, "%s: %s, %s in git, nothing was changed\n", f.style().Good("ok"), report.Plural(r.Entries, "line"), report.Plural(r.Versions, "version"))
-		}
-	}
-	if !r.OK() {
-		return codeError{exitNo, fmt.Errorf("the ledger was changed by other hands: %w", errSaid)}
-	}
-	return nil
 }
 
 // matchesCase tells whether a glob means a case, by its name or its benchmark. An
