@@ -25,14 +25,15 @@ func (y yardstick) looked(run *measure.Run, over bool) loop.Looked {
 	l := loop.Looked{Change: change(run, suite.Base, suite.Candidate), Over: over}
 	drift := change(run, BaselineSide, suite.Base)
 	for _, e := range change(run, BaselineSide, suite.Candidate) {
-		b, ok := y.of(e.Case.Name(), ratchet.NewTestbed(run.Testbed, e.Timer))
+		bed := ratchet.NewTestbed(run.Testbed, e.Timer)
+		b, ok := y.of(e.Case.Name(), bed)
 		switch side := holder(run, b.Commit); {
 		case !ok || !e.HasCandidate || e.Case.Metric != "":
 		case side == BaselineSide:
 			l.Drift, l.Gain = append(l.Drift, only(drift, e.Case)...), append(l.Gain, e)
 		case side == suite.Base:
 			l.Gain = append(l.Gain, only(l.Change, e.Case)...)
-		case side == "":
+		case side == "" && b.Testbed.Key == bed.Key: // times of another testbed do not stand in
 			if now, _, err := ratchet.SessionOf(run, e.Case.Name(), suite.Candidate); err == nil {
 				l.Gain = append(l.Gain, b.Against(y.policy, e, now))
 			}
