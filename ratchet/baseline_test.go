@@ -297,7 +297,7 @@ func TestDoubtful(t *testing.T) {
 		}
 		return list
 	}
-	entry := func(kind ratchet.Kind, commit int, run string, recipe string) ratchet.Entry {
+	entry := func(kind ratchet.Kind, commit int, run, recipe string) ratchet.Entry {
 		e := life()[2]
 		e.Kind, e.Commit, e.Session, e.Trigger = kind, commitNo(commit), session(run, 1000), &ratchet.RunRef{ID: "trigger of " + run}
 		e.Session.Recipe, e.Actor = recipe, "ada"
