@@ -28,6 +28,12 @@ func (r *run) baseline(ctx context.Context, base string) (side, bool) {
 		}
 	}
 	s, err := r.checkout(ctx, BaselineSide, commit)
+	if err == nil && s.own == nil {
+		err = s.ownErr // built by another commit's recipe it would not be that commit
+	}
+	if err == nil {
+		s.overlay, err = r.otherQuestion(s)
+	}
 	if err != nil {
 		r.without(commit, err)
 		return side{}, false

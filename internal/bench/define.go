@@ -20,37 +20,45 @@ import (
 // harness, oracle. Such a change is measured with its own on both sides, and says so, since
 // whoever writes the question can choose the answer. Where the base has no suite yet, the change's
 // question is the only one, and its files are laid over the base.
-func (r *run) define(base side) error {
-	var d measure.Definition
-	globs, was := r.Suite.Definition, base.own
-	switch {
-	case r.Path == "":
+func (r *run) define(base *side) (err error) {
+	if r.Path == "" {
 		return nil
-	case errors.Is(base.ownErr, fs.ErrNotExist):
-		r.first = true
-		files, err := otherFiles(base.dir, r.Dir, globs)
-		r.overlay = r.withStart(base, files)
+	}
+	if base.overlay, err = r.otherQuestion(*base); err != nil {
 		return err
-	case was == nil:
+	}
+	if r.first = errors.Is(base.ownErr, fs.ErrNotExist); r.first {
+		base.overlay = r.withStart(*base, base.overlay)
+	}
+	r.overlay = base.overlay
+	if r.first {
+		return nil
+	}
+	var d measure.Definition
+	if was := base.own; was == nil {
 		d.Changed = []string{filepath.Base(r.Path) + " (the base's cannot be read)"}
-	default:
+	} else {
 		redefined := r.Suite.Redefines(was)
 		d.Changed, d.Cases, r.missing = redefined.Changed, redefined.Cases, redefined.Missing
-		globs = slices.Concat(globs, was.Definition)
 		r.terms = was
 		r.rebuilt = r.Suite.Rebuilt(was)
 	}
-	files, err := otherFiles(base.dir, r.Dir, globs)
-	if err != nil {
-		return err
-	}
-	if len(files) > 0 {
-		d.Changed, d.Cases = append(d.Changed, files...), nil
+	if len(base.overlay) > 0 {
+		d.Changed, d.Cases = append(d.Changed, base.overlay...), nil
 	}
 	if len(d.Changed) > 0 {
-		r.definition, r.overlay = &d, files
+		r.definition = &d
 	}
 	return nil
+}
+
+// otherQuestion returns the definition files of the change that differ in the tree of a side.
+func (r *run) otherQuestion(s side) ([]string, error) {
+	globs := r.Suite.Definition
+	if s.own != nil {
+		globs = slices.Concat(globs, s.own.Definition)
+	}
+	return otherFiles(s.dir, r.Dir, globs)
 }
 
 // withStart adds the files that the harness command names and that the base does not have.
@@ -92,8 +100,8 @@ func otherFiles(was, is string, globs []string) ([]string, error) {
 }
 
 // define gives a side the change's definitions.
-func (s side) define(from string, files []string) error {
-	for _, path := range files {
+func (s side) define(from string) error {
+	for _, path := range s.overlay {
 		if err := carry(from, s.dir, path); err != nil {
 			return fmt.Errorf("give %s the change's %s: %w", s.name, path, err)
 		}
@@ -164,7 +172,7 @@ func (r *run) noticeDefinition() {
 	switch {
 	case slices.Equal(r.definition.Changed, []string{"harness"}):
 		text += "; each side is started as its own commit says"
-	case r.startsItself() && slices.Contains(r.definition.Changed, "harness"):
+	case len(r.overlay) == 0 && slices.Contains(r.definition.Changed, "harness"):
 		text += "; each side is started as its own commit says, the rest is the change's on both sides"
 	default:
 		text += "; both sides are measured with the change's own"

@@ -30,7 +30,9 @@ type side struct {
 	ownErr error
 	// suite is the run's question with the answer of own; nil for the run's suite.
 	suite *suite.Suite
-	impl  measure.Implementation
+	// overlay lists the files of the question that the side's commit has otherwise, or not at all.
+	overlay []string
+	impl    measure.Implementation
 }
 
 // prepare checks out, builds and identifies every side, the candidate first.
@@ -71,7 +73,7 @@ func usualSides(ctx context.Context, r *run) ([]side, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := r.define(base); err != nil {
+		if err := r.define(&base); err != nil {
 			return nil, err
 		}
 		commits := []side{base}
@@ -80,11 +82,8 @@ func usualSides(ctx context.Context, r *run) ([]side, error) {
 		}
 		for _, s := range commits {
 			err := r.answer(&s)
-			if s.name == BaselineSide && s.own == nil {
-				err = s.ownErr // built by another commit's recipe it would not be that commit
-			}
 			if err == nil {
-				err = s.define(r.Dir, r.overlay)
+				err = s.define(r.Dir)
 			}
 			switch {
 			case err == nil:
@@ -198,7 +197,7 @@ func (r *run) answer(s *side) (err error) {
 	if s.own == nil {
 		return nil
 	}
-	if s.suite, err = r.Suite.AnsweredBy(s.own, r.startsItself()); err != nil {
+	if s.suite, err = r.Suite.AnsweredBy(s.own, s.startsItself()); err != nil {
 		return fmt.Errorf("its recipe does not fit the benchmarks of the change: %w", err)
 	}
 	return nil
@@ -206,7 +205,7 @@ func (r *run) answer(s *side) (err error) {
 
 // startsItself reports whether a commit is started by its own harness command: it is unless it gets
 // the change's definition files, which that command may not know.
-func (r *run) startsItself() bool { return len(r.overlay) == 0 }
+func (s side) startsItself() bool { return len(s.overlay) == 0 }
 
 // written is the suite that a side is built and started by.
 func (r *run) written(s side) *suite.Suite {
