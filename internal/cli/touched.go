@@ -29,8 +29,8 @@ func newTouched(g *globals) *cobra.Command {
 		Long: `Looks at the names of the files that the change touches, and at nothing else: those of
 the suite, those that it names (build.inputs, build.sources, definition, harness.files,
 gate.paths, and files elsewhere in its commands), and everything in its folder. Without
-gate.paths any file of the repository may be read. What gate.ignore names never counts:
-documentation, unless the suite says otherwise. Unsure means yes.
+gate.paths any file of the repository may be read. What gate.ignore names counts only if the
+suite names it too: documentation, by default. Unsure means yes.
 
 In GitHub Actions it writes measure=true or measure=false to the outputs of the step.
 

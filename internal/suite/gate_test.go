@@ -35,7 +35,7 @@ func day(text string) time.Time {
 }
 
 func TestGate(t *testing.T) {
-	want := suite.Gate{Mode: suite.Enforce, FailOn: []string{"regression", "broken", "missing"}, Accept: "write", Ignore: []string{"**/*.md", "**/*.rst", "**/LICENSE", "**/.gitignore", "**/CODEOWNERS", ".github"}}
+	want := suite.Gate{Mode: suite.Enforce, FailOn: []string{"regression", "broken", "missing"}, Accept: "write", Ignore: []string{"**/*.md", "**/*.rst", "**/LICENSE", "**/.gitignore", "**/CODEOWNERS", ".github/**"}}
 	if diff := cmp.Diff(want, parseGate(t, "").Gate); diff != "" {
 		t.Errorf("without the key (-want +got)\n%s", diff)
 	}

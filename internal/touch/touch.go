@@ -44,23 +44,26 @@ func Of(s *suite.Suite, folder string) Rules {
 		r.globs = append(r.globs, at(i.Build.Inputs...)...)
 		r.globs = append(r.globs, at(i.Build.Sources...)...)
 		r.globs = append(r.globs, at(i.Harness.Files...)...)
-		r.globs = append(r.globs, at(named(i.Build.Command+" "+i.Build.Folder+" "+i.Harness.Command)...)...)
+		r.globs = append(r.globs, at(r.named(i.Build.Command+" "+i.Build.Folder+" "+i.Harness.Command)...)...)
 	}
 	for _, b := range s.Benchmarks {
 		if b.Check != nil {
-			r.globs = append(r.globs, at(named(b.Check.Oracle)...)...)
+			r.globs = append(r.globs, at(r.named(b.Check.Oracle)...)...)
 		}
 	}
 	return r
 }
 
-// named are the words of a command line that look like files elsewhere: those in the
-// folder of the suite count anyway.
-func named(command string) []string {
+// named returns the words of a command line that look like files which would not count otherwise:
+// those outside the suite's folder, and those that an ignore glob matches.
+func (r Rules) named(command string) []string {
 	var list []string
 	for _, word := range strings.FieldsFunc(command, func(r rune) bool { return strings.ContainsRune(" \t\n;&|<>()='\"`$,:", r) }) {
-		if strings.Contains(word, "..") {
+		switch file := strings.TrimPrefix(path.Join(r.folder, word), "./"); {
+		case strings.Contains(word, ".."):
 			list = append(list, strings.TrimLeft(word, "-IL"))
+		case r.ignored(file):
+			list = append(list, word)
 		}
 	}
 	return list
@@ -76,7 +79,7 @@ func (r Rules) Why(file string) string {
 		return "named by the suite"
 	case strings.HasPrefix(file, ".github/workflows/pawl-"):
 		return "how it is measured"
-	case slices.ContainsFunc(r.ignore, func(glob string) bool { return Match(glob, strings.ToLower(file)) }):
+	case r.ignored(file):
 		return ""
 	case inside:
 		return "in the suite's folder"
@@ -87,9 +90,21 @@ func (r Rules) Why(file string) string {
 	}
 }
 
-// Match tells whether a glob means a file: by its whole name, or by a folder that it is
-// in. ** stands for any number of folders.
-func Match(glob, file string) bool {
+// ignored reports whether an ignore glob matches the whole name of a file. A folder with the name of
+// an ignored file, such as license, can hold sources.
+func (r Rules) ignored(file string) bool {
+	return slices.ContainsFunc(r.ignore, func(glob string) bool {
+		reach := match(glob, strings.ToLower(file))
+		return reach[len(reach)-1]
+	})
+}
+
+// Match reports whether a glob matches a file: its whole name, or a folder that it is in. ** matches
+// any number of folders.
+func Match(glob, file string) bool { return slices.Contains(match(glob, file), true) }
+
+// match reports for each number of leading parts of a file's name whether the glob matches these.
+func match(glob, file string) []bool {
 	patterns := strings.Split(strings.TrimSuffix(path.Clean(glob), "/"), "/")
 	parts := strings.Split(file, "/")
 	// reach[j]: the patterns so far can stand for the first j parts.
@@ -112,5 +127,5 @@ func Match(glob, file string) bool {
 		}
 		reach = next
 	}
-	return slices.Contains(reach, true)
+	return reach
 }

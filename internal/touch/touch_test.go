@@ -34,6 +34,9 @@ func TestWhy(t *testing.T) {
 		{"a/k", narrow, "a/k/pawl.yaml a/k/x.cu a/lib/y.c a/lib/deep/z a/gen/z.h a/build/m.mk tools/h.py a/data/w.bin a/oracle.py third_party/x/y/z.cuh third_party/z.cuh", "web/app.js a/kk/x.cu a/gen/z.c a/other pawl.yaml README.md a/k/notes.md third_party/z.c"},
 		{"k", plain, "k/x k/pawl.yaml x web/app.js kk/x common/pawl.yaml", "x.md"},
 		{"k", plain + "gate: {paths: [lib], ignore: ['**/*.TXT']}\n", "k/x k/README.md lib/x.txt.c", "other/pawl.yaml x web/app.js kk/x k/notes.txt lib2/x"},
+		{".", plain, "license/check.cu src/LICENSE/x notes.md/x.h CODEOWNERS/x", "license src/LICENSE notes.md .github/x/y"},
+		{".", "build: {command: xxd -i LICENSE > l.h; sh .github/build.sh}\nharness: {command: ./h --table=data/table.md}\n", "LICENSE data/table.md .github/build.sh", "README.md data/other.md sub/LICENSE"},
+		{"k", "harness: {command: ./h notes.md}\n", "k/notes.md", "notes.md"},
 		{".", plain + "gate: {paths: ['docs/**']}\n", "docs/x.md x.cu", "README.md"},
 	} {
 		r := rules(t, test.folder, test.suite)
