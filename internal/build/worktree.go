@@ -59,7 +59,10 @@ func (w *Worktree) Remove(ctx context.Context) error {
 
 func (r *Repository) removeWorktree(ctx context.Context, dir string) error {
 	if _, err := git(ctx, r.Root, "worktree", "remove", "--force", "--force", dir); err != nil {
-		if err := os.RemoveAll(dir); err != nil {
+		// If git was killed while it made the worktree, its own record of it can be locked and name no
+		// folder. Neither remove nor prune deletes that.
+		record := filepath.Join(r.git, "worktrees", filepath.Base(dir))
+		if err := errors.Join(os.RemoveAll(dir), os.RemoveAll(record)); err != nil {
 			return fmt.Errorf("remove the checkout of the base: %w", err)
 		}
 		_, err = git(ctx, r.Root, "worktree", "prune")

@@ -1,6 +1,7 @@
 package build
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -86,6 +87,23 @@ func TestAbandonedCheckoutIsRemoved(t *testing.T) {
 	for _, w := range []*Worktree{used, next} {
 		if _, err := os.Stat(filepath.Join(w.Dir, "k.c")); err != nil {
 			t.Errorf("a checkout in use was removed: %v", err)
+		}
+	}
+}
+
+// git that was killed while it made a worktree leaves a locked record that names no folder.
+func TestCheckout_RemovesHalfMadeWorktree(t *testing.T) {
+	r := inRepository(t)
+	record, lock := filepath.Join(r.git, "worktrees/base-x"), filepath.Join(r.git, "pawl/base-x.lock")
+	for _, file := range []string{filepath.Join(record, "locked"), lock} {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte("initializing"), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	checkedOut(t, r)
+	for _, path := range []string{record, lock} {
+		if _, err := os.Stat(path); !os.IsNotExist(err) {
+			t.Errorf("%s is still there: %v", path, err)
 		}
 	}
 }
