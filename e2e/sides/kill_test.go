@@ -40,7 +40,7 @@ func TestKilledRun(t *testing.T) {
 	const seed = 9
 	kills := testrun.Times(10, 100)
 	t.Logf("seed %d", seed)
-	rng := rand.New(rand.NewPCG(seed, seed)) //nolint:gosec // a trial that can be repeated
+	rng := rand.New(rand.NewPCG(seed, seed))
 	r := newRepository(t, killFiles)
 	r.write(t, "-- harness.sh --\nsleep 0.1 # changed\necho '{\"results\":[{\"command\":\"kernel\",\"times\":[0.1,0.1001,0.1002,0.1003,0.1004]}]}'\n-- dirty.txt --\nnot committed\n")
 	args := []string{"run", "--base", "HEAD", "--no-cache", "--json", "--profile", "0"}

@@ -66,13 +66,11 @@ weights = open("data/weights.txt").read()  # version %d
 print(json.dumps({"results": [{"command": "kernel", "times": [0.1 + 0.0001 * i for i in range(5)]}]}))
 `
 
-// layouts are the suites of generated repositories, by their place. $V is a number that a commit
-// can change.
+// layouts are the suites of generated repositories, and where they are.
 var layouts = []struct{ name, folder, build, start, suite string }{
 	{"suite at the top", ".", "make", "./kernel data/weights.txt data/optional.txt data/table.md .github/launch.txt", ""},
 	{"suite in a folder", "bench", "make -C .. OUT=bench/kernel", "./kernel ../data/weights.txt ../data/optional.txt ../data/table.md ../.github/launch.txt", ""},
-	{"suite in a folder, with paths", "bench", "make -C .. OUT=bench/kernel", "./kernel ../data/weights.txt ../data/optional.txt",
-		"gate: {paths: [Makefile, src, include, license, notes.md, tools]}\n"},
+	{"suite in a folder, with paths", "bench", "make -C .. OUT=bench/kernel", "./kernel ../data/weights.txt ../data/optional.txt", "gate: {paths: [Makefile, src, include, license, notes.md, tools]}\n"},
 	{"no build", ".", "", "python3 bench.py", ""},
 	{"documentation is data", ".", "make", "./kernel data/weights.txt LICENSE README.md", ""},
 	{"other documentation", ".", "make", "./kernel data/weights.txt data/table.md data/optional.txt", "gate: {ignore: [web, 'docs/**', '**/*.js']}\n"},
@@ -86,7 +84,7 @@ func TestRandomPairs(t *testing.T) {
 	pairs := testrun.Times(len(layouts)*3, 300)
 	each := min(perRepository, (pairs+len(layouts)-1)/len(layouts))
 	t.Logf("seed %d", seed)
-	rng := rand.New(rand.NewPCG(seed, seed)) //nolint:gosec // a trial that can be repeated
+	rng := rand.New(rand.NewPCG(seed, seed))
 	var counts struct{ pairs, same, identical, wrong int }
 	for n := 0; counts.pairs < pairs; n++ {
 		layout := layouts[n%len(layouts)]

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -123,12 +124,9 @@ func (r *repository) pawl(t *testing.T, folder string, codes []int, args ...stri
 		t.Fatalf("pawl %v: %v", args, err)
 	}
 	res := result{code: cmd.ProcessState.ExitCode(), said: said.String(), took: time.Since(started)}
-	for _, code := range codes {
-		if res.code == code {
-			return res
-		}
+	if !slices.Contains(codes, res.code) {
+		t.Fatalf("pawl %v: exit code %d, want one of %v\n%s", args, res.code, codes, res.said)
 	}
-	t.Fatalf("pawl %v: exit code %d, want one of %v\n%s", args, res.code, codes, res.said)
 	return res
 }
 
