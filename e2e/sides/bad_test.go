@@ -16,7 +16,7 @@ import (
 // case must not seem to hang.
 const hang = 20 * time.Second
 
-// badFiles are cases that take a fixed CPU time, whatever else the machine does.
+// badFiles are cases that take a fixed CPU time, which does not depend on load.
 const badFiles = `
 -- .gitignore --
 results/
@@ -122,7 +122,6 @@ type verdict struct {
 	Verdict string
 	Cases   []struct {
 		Name, Verdict, Sentence string
-		Change                  struct{ Factor float64 }
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 )
 
 // flagsFiles are a hash in C, whose flags are a part of the suite. Each step waits for the one before
-// it: a neighbour on the same core, who takes a share of what can be done at once, changes its time little.
+// it, so that other work on the same core changes its time little.
 const flagsFiles = `
 -- .gitignore --
 results/
@@ -160,7 +160,7 @@ static void *setup(const pawl_params *p, pawl_rng *rng) {
   *ns *= 100000;
   return ns;
 }
-static void run(void *state, pawl_launch *l) { /* CPU time: what else the machine does is not in it */
+static void run(void *state, pawl_launch *l) { /* takes CPU time, which does not depend on load */
   struct timespec from, now;
   (void)l;
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &from);
@@ -228,13 +228,13 @@ import time
 MS = 1
 
 def run():
-    """Takes CPU time: what else the machine does is not in it."""
+    """Takes CPU time, which does not depend on load."""
     end = time.thread_time_ns() + MS * 1000000
     while time.thread_time_ns() < end:
         pass
 `
 
-// What only differs in a file that no recipe names is a regression: 10 of 10 at night, once in CI.
+// A slowdown that comes from a file which no recipe names is a regression: 10 of 10 at night, once in CI.
 func TestFiles(t *testing.T) {
 	for _, test := range []struct {
 		name, files, sdk, edit string
@@ -267,7 +267,7 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// needsOpenCL skips in CI too: a device's clock measures the neighbours.
+// needsOpenCL also skips in CI: the time on PoCL's device depends on what else runs.
 func needsOpenCL(t *testing.T, _ *repository) {
 	t.Helper()
 	testrun.NightlyOnly(t)
