@@ -79,6 +79,7 @@ static void kernel(int n) {
 // 27 cases, and the run takes at most 1.5 times as long as one without bad cases, and the time that
 // the hang takes.
 func TestBadCases(t *testing.T) {
+	beside(t)
 	cases := []int{5, 6, 14, 15, 22, 23}
 	if testrun.Nightly() {
 		cases = nil

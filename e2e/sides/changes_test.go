@@ -236,6 +236,7 @@ def run():
 
 // A slowdown that comes from a file which no recipe names is a regression: 10 of 10 at night, once in CI.
 func TestFiles(t *testing.T) {
+	beside(t)
 	for _, test := range []struct {
 		name, files, sdk, edit string
 		prepare                func(*testing.T, *repository)

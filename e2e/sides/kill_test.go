@@ -37,6 +37,7 @@ echo '{"results":[{"command":"kernel","times":[0.1,0.1001,0.1002,0.1003,0.1004]}
 // leaves no worktree, lock or overlay of the killed run. Every other kill also ends all processes
 // that pawl started, as a container does when it is stopped.
 func TestKilledRun(t *testing.T) {
+	beside(t)
 	const seed = 9
 	kills := testrun.Times(10, 100)
 	t.Logf("seed %d", seed)

@@ -79,6 +79,7 @@ var layouts = []struct{ name, folder, build, start, suite string }{
 // "identical" is never said of two commits whose clean builds differ, or whose harnesses open a
 // file that differs. strace says what they open.
 func TestRandomPairs(t *testing.T) {
+	beside(t)
 	needs(t, "strace", "gcc", "make")
 	const seed, perRepository = 31, 10
 	pairs := testrun.Times(len(layouts)*3, 300)

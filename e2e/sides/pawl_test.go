@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/goatnote-inc/pawl/internal/testrun"
 )
 
 // binary is the pawl under test, built once. PAWL names another.
@@ -148,6 +150,14 @@ func needs(t *testing.T, programs ...string) {
 		if _, err := exec.LookPath(p); err != nil {
 			t.Skipf("no %s in PATH: .ci/install has its package", p)
 		}
+	}
+}
+
+// beside lets a test run beside others in CI, where no result depends on time. At night some do.
+func beside(t *testing.T) {
+	t.Helper()
+	if !testrun.Nightly() {
+		t.Parallel()
 	}
 }
 

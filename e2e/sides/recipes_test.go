@@ -71,6 +71,7 @@ var usual = howTo{command: "make kernel", outputs: []string{"kernel"}, start: ".
 // Each side is built as its own commit says: the outputs have the digests of a clean build by hand.
 // At night the other way round too, and from the cache.
 func TestRecipes(t *testing.T) {
+	beside(t)
 	for _, test := range []struct {
 		name   string
 		change howTo
