@@ -296,6 +296,29 @@ open(os.path.join(folder, "__editable__.steps-1.0.pth"), "w").write(sys.argv[1] 
 	}
 }
 
+// An editable install whose finder is asked before PYTHONPATH gives the base the package of the working
+// tree. pawl refuses that: no answer, not a wrong one.
+func TestEditableFinder(t *testing.T) {
+	beside(t)
+	r := newRepository(t, editableFiles)
+	r.withSDK(t, "python/pawl_harness.py")
+	r.commit(t)
+	installEditable(t, r)
+	source := filepath.Join(r.dir, "src/steps/__init__.py")
+	shell(t, r.own, `cd user/lib/python*/site-packages && rm *.pth && echo 'import _steps_loader' > steps.pth && cat > _steps_loader.py <<END
+import importlib.util, sys
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        return importlib.util.spec_from_file_location(name, "`+source+`") if name == "steps" else None
+sys.meta_path.insert(0, Finder())
+END`)
+	shell(t, r.dir, "sed -i 's/MS = 1/MS = 5/' "+source)
+	said := r.pawl(t, ".", []int{2}, "run", "--base", "HEAD", "--fuzz", "0", "--profile", "0").said
+	if said = strings.Join(strings.Fields(said), " "); !strings.Contains(said, "src/steps/__init__.py belongs to the working tree, not to the checkout of the base") {
+		t.Errorf("it does not say why:\n%s", said)
+	}
+}
+
 // A change of documentation alone is identical: nothing is built, and the device is not used.
 func TestDocumentation(t *testing.T) {
 	r := newRepository(t, `
