@@ -317,6 +317,9 @@ END`)
 	if said = strings.Join(strings.Fields(said), " "); !strings.Contains(said, "src/steps/__init__.py belongs to the working tree, not to the checkout of the base") {
 		t.Errorf("it does not say why:\n%s", said)
 	}
+	if !strings.Contains(said, "The run ended early. When its reason is mended:") {
+		t.Errorf("it does not say what to do next:\n%s", said)
+	}
 }
 
 // A change of documentation alone is identical: nothing is built, and the device is not used.

@@ -61,7 +61,7 @@ func (s side) tree() string {
 // installed reports whether a file of a tree was installed there and is no part of it, as in a
 // virtual environment.
 func installed(root, file string) bool {
-	for _, folder := range strings.Split(filepath.ToSlash(within(root, file)), "/") {
+	for folder := range strings.SplitSeq(within(root, file), "/") {
 		if slices.Contains([]string{"site-packages", "dist-packages", "node_modules"}, folder) {
 			return true
 		}

@@ -116,7 +116,7 @@ func (r *run) explainBase(err error) error {
 	if e, ok := errors.AsType[*trial.SideError](err); ok && e.Side == suite.Base && !r.Again {
 		err = fmt.Errorf("%w\n  %s", err, OnlyTracked)
 		if r.first {
-			err = fmt.Errorf("%w\n  the base has no suite: what its build needs of the change can be named in definition:", err)
+			err = fmt.Errorf("%w\n  the base has no suite: name what its build needs of the change in definition: of the suite", err)
 		}
 	}
 	return err

@@ -38,6 +38,10 @@ func next(d *Document, forgets bool) []Step {
 				list = append(list, Step{"Sides that are measured together need fewer rounds:", "pawl run"})
 				continue
 			}
+			if d.run.End.State == measure.Failed { // more rounds would fail too
+				list = append(list, Step{"The run ended early. When its reason is mended:", "pawl run"})
+				continue
+			}
 			if s.Cases[0].Person { // more rounds would not tell more
 				list = append(list, Step{"Somebody who has read the change can accept it; the reason stays in the record:", "pawl run --accept REASON"})
 				continue
