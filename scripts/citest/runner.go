@@ -135,7 +135,7 @@ func (r *runner) remainder(ctx context.Context, g group, p *pkgResult) error {
 			return nil
 		}
 		fmt.Fprintf(r.out, "%s %s: running the %d tests that it left out\n", p.path, why, len(left))
-		again := group{name: g.name + ", after a crash", args: append(withoutRun(g.flags), "-run="+exactly(left...), p.path), flags: g.flags}
+		again := group{name: g.name + ", after a crash", args: only(p.path, g.flags, "-run="+exactly(left...)), flags: g.flags}
 		if err := r.goTest(ctx, again); err != nil {
 			return err
 		}
@@ -156,7 +156,7 @@ func (r *runner) list(ctx context.Context, g group, pkg string) ([]string, error
 			run = value
 		}
 	}
-	cmd := exec.CommandContext(ctx, "go", append(append([]string{"test"}, withoutRun(g.flags)...), "-list="+run, pkg)...)
+	cmd := exec.CommandContext(ctx, "go", append([]string{"test"}, only(pkg, g.flags, "-list="+run)...)...)
 	cmd.Dir = r.dir
 	out, err := cmd.Output()
 	if err != nil {
@@ -172,8 +172,11 @@ func (r *runner) list(ctx context.Context, g group, pkg string) ([]string, error
 	return names, nil
 }
 
-func withoutRun(flags []string) []string {
-	return slices.DeleteFunc(slices.Clone(flags), func(f string) bool { return strings.HasPrefix(f, "-run=") })
+// only returns arguments of go test for one package, with more in place of the group's -run. The
+// package comes first, since go test looks for none behind a flag that is the test's own.
+func only(pkg string, flags []string, more ...string) []string {
+	flags = slices.DeleteFunc(slices.Clone(flags), func(f string) bool { return strings.HasPrefix(f, "-run=") })
+	return slices.Concat([]string{pkg}, more, flags)
 }
 
 // exactly returns a -run pattern for tests of the top level, or for one test of any level.
@@ -221,7 +224,7 @@ func retriable(p *pkgResult) []string {
 func (r *runner) again(ctx context.Context, t *retried, maxTries int) error {
 	g := group{
 		name:  t.group.name + ", again",
-		args:  append(withoutRun(t.group.flags), "-count=1", "-run="+exactly(t.test), t.pkg),
+		args:  only(t.pkg, t.group.flags, "-count=1", "-run="+exactly(t.test)),
 		flags: t.group.flags,
 	}
 	for t.tries < maxTries && !t.passed {
