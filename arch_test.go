@@ -97,7 +97,7 @@ var siblings = map[string][]string{
 
 // testHelpers are packages for tests of other packages; production code must
 // not import them, and they may import what they test.
-var testHelpers = []string{"internal/device/devicetest", "internal/forge/githubtest", "internal/identity/identitytest", "internal/claim/claimtest", "client/clienttest", "internal/hammer", "internal/await", "internal/store/storetest", "internal/tile/tiletest", "internal/learn/keep/keeptest", "sdk/conformance", "e2e", "e2e/redteam", "e2e/poison", "e2e/github", "e2e/mcp", "e2e/server"}
+var testHelpers = []string{"internal/device/devicetest", "internal/forge/githubtest", "internal/identity/identitytest", "internal/claim/claimtest", "client/clienttest", "internal/hammer", "internal/await", "internal/store/storetest", "internal/tile/tiletest", "internal/learn/keep/keeptest", "sdk/conformance", "e2e", "e2e/redteam", "e2e/poison", "e2e/github", "e2e/mcp", "e2e/server", "e2e/sides"}
 
 func TestImports(t *testing.T) {
 	level := map[string]int{}
