@@ -28,7 +28,7 @@ func (r *run) ask(cases []measure.Case) error {
 }
 
 // question returns the digest of the definition by which a side measures a benchmark. The definition
-// files are those in the side's own folder: a baseline's commit may have older ones.
+// files are read where the side runs, so the digest is of what was used.
 func (r *run) question(side, benchmark string) (string, error) {
 	key := side + "\n" + benchmark
 	if known, ok := r.questions[key]; ok {
