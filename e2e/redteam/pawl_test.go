@@ -44,8 +44,8 @@ func run(m *testing.M) int {
 	return m.Run()
 }
 
-// repository is a folder with the files of a suite, pawl.h and one commit.
-func repository(t *testing.T, base string) string {
+// repository is a folder with the files of a suite, edited, with pawl.h and one commit.
+func repository(t *testing.T, base string, edits ...edit) string {
 	t.Helper()
 	dir := t.TempDir()
 	files, err := txtar.ParseFile(filepath.Join("testdata", base+".txtar"))
@@ -57,6 +57,9 @@ func repository(t *testing.T, base string) string {
 		text, err := os.ReadFile(filepath.Join("../../sdk", sdk))
 		must(t, err)
 		write(t, filepath.Join(dir, filepath.Base(sdk)), text)
+	}
+	for _, e := range edits {
+		e.apply(t, dir)
 	}
 	git(t, dir, "init", "-q")
 	git(t, dir, "add", "-A")
