@@ -2,8 +2,8 @@ package e2e
 
 import (
 	"bytes"
-	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,28 +11,24 @@ import (
 	"testing"
 	"time"
 
+	"github.com/goatnote-inc/pawl/internal/testrun"
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// binary is the pawl under test: built once, without the race detector, because
-// it is the real one that is measured. PAWL names another.
+// binary is the pawl under test.
 var binary string
 
 func TestMain(m *testing.M) { os.Exit(run(m)) }
 
 func run(m *testing.M) int {
-	if binary = os.Getenv("PAWL"); binary == "" {
-		dir, err := os.MkdirTemp("", "pawl-e2e-")
-		if err != nil {
-			panic(err)
-		}
-		defer os.RemoveAll(dir)
-		binary = filepath.Join(dir, "pawl")
-		cmd := exec.CommandContext(context.Background(), "go", "build", "-o", binary, "../cmd/pawl")
-		if out, err := cmd.CombinedOutput(); err != nil {
-			os.Stderr.Write(out)
-			return 1
-		}
+	dir, err := os.MkdirTemp("", "pawl-e2e-")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	if binary, err = testrun.Pawl(dir); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
 	}
 	return m.Run()
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,9 +14,11 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/goatnote-inc/pawl/internal/testrun"
 )
 
-// binary is the pawl under test, built once. PAWL names another.
+// binary is the pawl under test.
 var binary string
 
 // cache is where builds and launchers of all tests are kept: the base is built once.
@@ -33,13 +36,9 @@ func run(m *testing.M) int {
 	}
 	defer os.RemoveAll(dir)
 	cache = filepath.Join(dir, "cache")
-	if binary = os.Getenv("PAWL"); binary == "" {
-		binary = filepath.Join(dir, "pawl")
-		cmd := exec.CommandContext(context.Background(), "go", "build", "-o", binary, "../../cmd/pawl")
-		if out, err := cmd.CombinedOutput(); err != nil {
-			os.Stderr.Write(out)
-			return 1
-		}
+	if binary, err = testrun.Pawl(dir); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
 	}
 	return m.Run()
 }

@@ -2,9 +2,9 @@ package sides
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,24 +18,20 @@ import (
 	"github.com/goatnote-inc/pawl/internal/testrun"
 )
 
-// binary is the pawl under test, built once. PAWL names another.
+// binary is the pawl under test.
 var binary string
 
 func TestMain(m *testing.M) { os.Exit(run(m)) }
 
 func run(m *testing.M) int {
-	if binary = os.Getenv("PAWL"); binary == "" {
-		dir, err := os.MkdirTemp("", "pawl-sides-")
-		if err != nil {
-			panic(err)
-		}
-		defer os.RemoveAll(dir)
-		binary = filepath.Join(dir, "pawl")
-		cmd := exec.CommandContext(context.Background(), "go", "build", "-o", binary, "../../cmd/pawl")
-		if out, err := cmd.CombinedOutput(); err != nil {
-			os.Stderr.Write(out)
-			return 1
-		}
+	dir, err := os.MkdirTemp("", "pawl-sides-")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	if binary, err = testrun.Pawl(dir); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
 	}
 	return m.Run()
 }

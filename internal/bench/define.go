@@ -16,10 +16,10 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// define finds what the change would be measured with that is not the base's: suite,
-// harness, oracle. Such a change is measured with its own on both sides, and says so, since
-// whoever writes the question can choose the answer. Where the base has no suite yet, the change's
-// question is the only one, and its files are laid over the base.
+// define finds what the change is measured with that is not the base's: suite, harness, oracle. Both
+// sides are then measured with the change's, and the report says so, since the author of a question
+// can choose its answer. If the base has no suite yet, the question of the change is the only one,
+// and its files are laid over the base.
 func (r *run) define(base *side) (err error) {
 	if r.Path == "" {
 		return nil
@@ -29,9 +29,6 @@ func (r *run) define(base *side) (err error) {
 	}
 	if r.first = errors.Is(base.ownErr, fs.ErrNotExist); r.first {
 		base.overlay = r.withStart(*base, base.overlay)
-	}
-	r.overlay = base.overlay
-	if r.first {
 		return nil
 	}
 	var d measure.Definition
@@ -158,10 +155,16 @@ func (r *run) noticeDefinition() {
 		}
 	}
 	r.noticeBuild()
+	var overlay []string
+	for _, s := range r.sides {
+		if s.name == suite.Base {
+			overlay = s.overlay
+		}
+	}
 	if r.first {
 		text := "the base has no suite yet: it is built and measured as the change's suite says"
-		if len(r.overlay) > 0 {
-			text += ", with the change's " + strings.Join(r.overlay, ", ")
+		if len(overlay) > 0 {
+			text += ", with the change's " + strings.Join(overlay, ", ")
 		}
 		r.notice(device.Notice{Code: "definition", Message: text})
 	}
@@ -172,7 +175,7 @@ func (r *run) noticeDefinition() {
 	switch {
 	case slices.Equal(r.definition.Changed, []string{"harness"}):
 		text += "; each side is started as its own commit says"
-	case len(r.overlay) == 0 && slices.Contains(r.definition.Changed, "harness"):
+	case len(overlay) == 0 && slices.Contains(r.definition.Changed, "harness"):
 		text += "; each side is started as its own commit says, the rest is the change's on both sides"
 	default:
 		text += "; both sides are measured with the change's own"

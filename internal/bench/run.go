@@ -88,7 +88,6 @@ type run struct {
 
 	definition *measure.Definition // where it is not the base's
 	questions  map[string]string   // digests of what is asked, by side and benchmark
-	overlay    []string            // files of it that the base is given
 	first      bool                // the base has no suite: the change's is the first
 	rebuilt    []string            // how its recipe differs from the base's
 	missing    []suite.Case        // of the base, that the candidate has not

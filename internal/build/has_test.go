@@ -7,12 +7,14 @@ import (
 	"testing"
 )
 
-func TestHas(t *testing.T) {
+// emptyFolder returns a folder, and a function that runs git there.
+func emptyFolder(t *testing.T) (dir string, run func(args ...string)) {
+	t.Helper()
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("there is no git here")
 	}
-	dir := t.TempDir()
-	run := func(args ...string) {
+	dir = t.TempDir()
+	return dir, func(args ...string) {
 		t.Helper()
 		cmd := exec.CommandContext(t.Context(), "git", append([]string{"-c", "user.name=A", "-c", "user.email=a@example.com"}, args...)...)
 		cmd.Dir = dir
@@ -20,6 +22,10 @@ func TestHas(t *testing.T) {
 			t.Fatalf("git %v: %v\n%s", args, err, out)
 		}
 	}
+}
+
+func TestHas(t *testing.T) {
+	dir, run := emptyFolder(t)
 	for _, name := range []string{"sub/old.c", "sub/new.c"} {
 		path := filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
@@ -45,18 +51,7 @@ func TestHas(t *testing.T) {
 
 // A change that was taken back counts: a commit in between had another file.
 func TestChangedSince(t *testing.T) {
-	if _, err := exec.LookPath("git"); err != nil {
-		t.Skip("there is no git here")
-	}
-	dir := t.TempDir()
-	run := func(args ...string) {
-		t.Helper()
-		cmd := exec.CommandContext(t.Context(), "git", append([]string{"-c", "user.name=A", "-c", "user.email=a@example.com"}, args...)...)
-		cmd.Dir = dir
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("git %v: %v\n%s", args, err, out)
-		}
-	}
+	dir, run := emptyFolder(t)
 	suite, extended, other := filepath.Join(dir, "pawl.yaml"), filepath.Join(dir, "common[1].yaml"), filepath.Join(dir, "kernel.cu")
 	commit := func(texts map[string]string) {
 		t.Helper()

@@ -77,7 +77,10 @@ func (w *witness) remove() {
 }
 
 // loaded calls Command.Loaded with each of files and returns its first error as a failure.
-func (c Command) loaded(files []string) *Error {
+func (c Command) loaded(files ...string) *Error {
+	if c.Loaded == nil {
+		return nil
+	}
 	for _, f := range files {
 		if err := c.Loaded(f); err != nil {
 			return &Error{
@@ -90,11 +93,8 @@ func (c Command) loaded(files []string) *Error {
 }
 
 // report passes files on to Command.Loaded and ends the session if they are refused.
-func (s *Session) report(files []string) error {
-	if s.command.Loaded == nil {
-		return nil
-	}
-	if e := s.command.loaded(files); e != nil {
+func (s *Session) report(files ...string) error {
+	if e := s.command.loaded(files...); e != nil {
 		s.Kill()
 		s.failed = e
 		return e
@@ -107,7 +107,7 @@ func (s *Session) look() error {
 	if s.command.Loaded == nil {
 		return nil
 	}
-	return s.report(code(s.process.cmd.Process.Pid))
+	return s.report(code(s.process.cmd.Process.Pid)...)
 }
 
 // code returns the files that the processes of a group have mapped as code: programs and shared

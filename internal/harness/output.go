@@ -46,7 +46,7 @@ func Output(ctx context.Context, c Command) ([]byte, error) {
 	failure := &Error{Command: c.Line, Doing: "run", Stderr: tail.lastLines(12)}
 	switch {
 	case err == nil:
-		if e := c.loaded(witness.files()); e != nil {
+		if e := c.loaded(witness.files()...); e != nil {
 			return nil, e
 		}
 		return out.Bytes(), nil

@@ -118,7 +118,7 @@ func (s *Session) Prepare(ctx context.Context, p Prepare) (Prepared, error) {
 		err = s.look()
 	}
 	if err == nil && p.Launch != nil {
-		err = s.report([]string{p.Launch.File})
+		err = s.report(p.Launch.File)
 	}
 	return reply, err
 }
@@ -182,7 +182,7 @@ func (s *Session) Bye(ctx context.Context) error {
 	if code := s.process.cmd.ProcessState.ExitCode(); code != 0 {
 		return s.fail(Crashed, "exit after bye", s.process.status(), "")
 	}
-	return s.report(s.process.witness.files())
+	return s.report(s.process.witness.files()...)
 }
 
 // Kill ends the harness and everything it started. It may be called twice.

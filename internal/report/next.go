@@ -39,7 +39,7 @@ func next(d *Document, forgets bool) []Step {
 				continue
 			}
 			if d.run.End.State == measure.Failed { // more rounds would fail too
-				list = append(list, Step{"The run ended early. When its reason is mended:", "pawl run"})
+				list = append(list, Step{"The run ended early. Fix what it names, then run it again:", "pawl run"})
 				continue
 			}
 			if s.Cases[0].Person { // more rounds would not tell more

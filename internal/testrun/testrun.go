@@ -4,7 +4,11 @@
 package testrun
 
 import (
+	"context"
+	"fmt"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"testing"
 )
 
@@ -34,4 +38,18 @@ func SkipRace(t testing.TB) {
 	if Race {
 		t.Skip("sequential arithmetic: runs without the race detector")
 	}
+}
+
+// Pawl returns the pawl that end-to-end tests start: the one that PAWL names, or one that it builds
+// into dir, without the race detector, because it is the real one that is measured.
+func Pawl(dir string) (string, error) {
+	if named := os.Getenv("PAWL"); named != "" {
+		return named, nil
+	}
+	binary := filepath.Join(dir, "pawl")
+	cmd := exec.CommandContext(context.Background(), "go", "build", "-o", binary, "github.com/goatnote-inc/pawl/cmd/pawl")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%s: %w\n%s", cmd, err, out)
+	}
+	return binary, nil
 }
