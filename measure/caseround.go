@@ -18,7 +18,9 @@ type CaseRound struct {
 	Error    string `json:"error,omitempty"` // why there are no samples
 	Note     string `json:"note,omitempty"`  // what the harness says of how they were taken
 	// Verified is how many results of timed runs were compared with the oracle's and right.
-	Verified int      `json:"verified,omitempty"`
+	Verified int `json:"verified,omitempty"`
+	// Compared is how many timed runs left what the base left of the same inputs, within the tolerance.
+	Compared int      `json:"compared,omitempty"`
 	Outside  *Outside `json:"outside,omitempty"`
 
 	Warmup  Samples `json:"warmup,omitempty"` // runs before the kernel was steady, kept and never counted
@@ -52,8 +54,9 @@ func (r CaseRound) append(b []byte) ([]byte, error) {
 		Note     string  `json:"note,omitempty"`
 
 		Verified int      `json:"verified,omitempty"`
+		Compared int      `json:"compared,omitempty"`
 		Outside  *Outside `json:"outside,omitempty"`
-	}{r.Round, r.Batch, r.Turn, r.Quantum, r.Unsteady, r.Error, r.Note, r.Verified, r.Outside}
+	}{r.Round, r.Batch, r.Turn, r.Quantum, r.Unsteady, r.Error, r.Note, r.Verified, r.Compared, r.Outside}
 	head, err := json.Marshal(facts)
 	if err != nil {
 		return nil, fmt.Errorf("write a round: %w", err)
@@ -97,6 +100,8 @@ func decodeCaseRound(d *jsontext.Decoder) (CaseRound, error) {
 			return decodeValue(d, &r.Note)
 		case "verified":
 			return decodeValue(d, &r.Verified)
+		case "compared":
+			return decodeValue(d, &r.Compared)
 		case "outside":
 			return decodeValue(d, &r.Outside)
 		default:

@@ -23,6 +23,7 @@ type Journal struct {
 type Result struct {
 	Case  CaseKey
 	Round CaseRound
+	Sums  []float64 // of what each sample left, to compare the sides; not recorded
 }
 
 // The lines of a journal. Each is one JSON object that begins with its kind.

@@ -1,49 +1,76 @@
 package bench
 
 import (
-	"math/rand/v2"
-	"slices"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"math"
 
+	"github.com/goatnote-inc/pawl/internal/harness"
 	"github.com/goatnote-inc/pawl/internal/oracle"
 	"github.com/goatnote-inc/pawl/internal/tensor"
 	"github.com/goatnote-inc/pawl/internal/trial"
 )
 
-// freshInputs makes what scored runs of a case work on. Drawing all elements for every
-// run would take longer than the run: each has some of another draw in some place instead, so that
-// neither a hash of everything nor a look at some elements tells what the result is.
-func freshInputs(c trial.Case, seed uint64) (func(seed uint64, path string) error, error) {
-	list, err := oracle.Inputs(c.Arguments, "normal", seed)
-	if err != nil {
-		return nil, err
-	}
-	other, err := oracle.Inputs(c.Arguments, "normal", seed+1)
-	if err != nil {
-		return nil, err
-	}
-	return func(seed uint64, path string) error {
-		rng := rand.New(rand.NewPCG(seed, 0))
-		fresh := slices.Clone(list)
-		for i := range fresh {
-			fresh[i].Data = varied(rng, list[i], other[i])
-		}
-		return tensor.Save(path, fresh)
-	}, nil
+// freshInputs makes what a scored run of a case works on. Every element is drawn anew: what an earlier
+// run computed helps no other.
+func freshInputs(c trial.Case, seed uint64) ([]tensor.Tensor, error) {
+	return oracle.Inputs(c.Arguments, oracle.Normal, seed)
 }
 
-// freshElements is how many elements of a tensor are another draw's.
-const freshElements = 64
-
-// varied is the data of a tensor with some of another's. Whole numbers stay: they may
-// be indices in an order.
-func varied(rng *rand.Rand, t, other tensor.Tensor) []byte {
-	data, size := slices.Clone(t.Data), t.DType.Size()
-	elements := len(data) / size
-	n := min(freshElements, elements)
-	if n == 0 || !t.DType.IsFloat() {
-		return data
+// addSums adds the outputs of a run to sums, as harnesses do it for their own: the elements of all runs
+// are divided evenly among blocks, each with a sign drawn from key.
+func addSums(c trial.Case, sums []float64, outputs []tensor.Tensor, number, runs int, key uint64) error {
+	for n, name := range outputsOf(c) {
+		t := find(outputs, name)
+		if t == nil {
+			return fmt.Errorf("there is no %q", name)
+		}
+		values := make([]float64, t.Len())
+		t.Read(values, 0)
+		each := (len(values)*runs + harness.SumBlocks - 1) / harness.SumBlocks
+		var signs uint64
+		for i, x := range values {
+			at := number*len(values) + i
+			b := sums[(n*harness.SumBlocks+at/each)*harness.BlockSums:]
+			if i%64 == 0 {
+				signs = word(key+uint64(n), uint64(at))
+			}
+			addElement(b, x, signs>>(i%64)&1 == 1)
+		}
 	}
-	to, from := rng.IntN(elements-n+1)*size, rng.IntN(elements-n+1)*size
-	copy(data[to:to+n*size], other.Data[from:])
-	return data
+	return nil
+}
+
+// addElement adds one element to a block.
+func addElement(b []float64, x float64, positive bool) {
+	b[3]++
+	switch {
+	case math.IsNaN(x) || math.IsInf(x, 0):
+		b[2]++
+		return
+	case positive:
+		b[0] += x
+	default:
+		b[0] -= x
+	}
+	b[1] += x * x
+}
+
+// word returns 64 bits that depend on a key and a position.
+func word(key, at uint64) uint64 {
+	var in [16]byte
+	binary.LittleEndian.PutUint64(in[:], key)
+	binary.LittleEndian.PutUint64(in[8:], at)
+	sum := sha256.Sum256(in[:])
+	return binary.LittleEndian.Uint64(sum[:])
+}
+
+func find(list []tensor.Tensor, name string) *tensor.Tensor {
+	for i := range list {
+		if list[i].Name == name {
+			return &list[i]
+		}
+	}
+	return nil
 }

@@ -2,7 +2,9 @@ package bench
 
 import (
 	"cmp"
+	"crypto/hmac"
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -29,20 +31,31 @@ func (r *run) random() *mathrand.Rand {
 	return r.secret
 }
 
+// draw returns secret bytes for a purpose, the same for all sides of a round. They tell nothing of those
+// for another purpose, round or case.
+func (r *run) draw(round int, c trial.Case, purpose string) (key [32]byte) {
+	r.random() // draws the secret
+	mac := hmac.New(sha256.New, []byte(r.ending.Secret))
+	fmt.Fprintf(mac, "%s %d %s", purpose, round, c.Key.Name())
+	mac.Sum(key[:0])
+	return key
+}
+
 // doubts is what the trial does because a side may say anything.
 func (r *run) doubts(s side) (*trial.Doubt, error) {
 	dir, err := r.folder()
 	if err != nil {
 		return nil, err
 	}
-	d := &trial.Doubt{Secret: r.random(), Dir: dir, Score: r.trust() == measure.SelfTimed, Inputs: freshInputs}
+	d := &trial.Doubt{Secret: r.random(), Dir: dir, Score: r.trust() == measure.SelfTimed, Inputs: freshInputs, Sum: addSums}
 	if r.verifying == nil {
 		if r.verifying, err = r.newVerifier(); err != nil {
 			return nil, err
 		}
 	}
 	if r.verifying != nil && s.from == suite.Candidate {
-		d.Verify = r.verifying.verify
+		d.Verify, d.Checked, d.Agree = r.verifying.verify, r.verifying.checked, r.verifying.agree
+		d.Draw = r.draw
 	}
 	return d, r.needsForScore(d)
 }

@@ -17,6 +17,8 @@ type verifier struct {
 	*fuzz
 	log        io.Writer
 	references map[string]oracle.Reference // by benchmark
+
+	slack map[string]map[string]oracle.Slack // by case and output: what its rules allow
 }
 
 // newVerifier is nil where the suite does not say what is right.
@@ -37,58 +39,32 @@ func (r *run) newVerifier() (*verifier, error) {
 		return nil, err
 	}
 	r.atEnd(func(context.Context) error { return log.Close() })
-	return &verifier{fuzz: f, log: log, references: map[string]oracle.Reference{}}, nil
+	return &verifier{fuzz: f, log: log, references: map[string]oracle.Reference{}, slack: map[string]map[string]oracle.Slack{}}, nil
 }
 
 // verify says what is wrong with the result of a run; empty if nothing is.
-func (v *verifier) verify(ctx context.Context, c trial.Case, inputs, outputs string) (string, error) {
+func (v *verifier) verify(ctx context.Context, c trial.Case, inputs, outputs []tensor.Tensor) (string, error) {
 	b := v.benchmark(c.Key.Benchmark)
 	if b.Check == nil {
 		return "", nil
 	}
-	task, got, wrong, err := v.load(b, c, inputs, outputs)
-	if wrong != "" || err != nil {
-		return wrong, err
+	params, ok := paramsOf(v.Options, c)
+	if !ok {
+		return "", fmt.Errorf("%s is no case of the suite", c.Key.Name())
 	}
+	task := oracle.Task{Benchmark: b.Name, Params: params, Arguments: c.Arguments, Contents: oracle.NewContents(inputs, v.tensors)}
 	defer task.Contents.Remove()
-	list, err := oracle.Examine(ctx, v.right(b), task, got, b.Check.Tolerance)
+	list, err := oracle.Examine(ctx, v.right(b), task, outputs, b.Check.Tolerance)
 	if err != nil {
 		return "", err
 	}
-	for _, c := range list {
-		if !c.OK {
-			return c.Sentence(), nil
+	for _, o := range list {
+		if !o.OK {
+			return o.Sentence(), nil
 		}
+		v.allow(c, o)
 	}
 	return "", nil
-}
-
-// load reads what a run worked on and what it left. A file that cannot be read is the
-// fault of whoever wrote it.
-func (v *verifier) load(b suite.Benchmark, c trial.Case, inputs, outputs string) (task oracle.Task, got []tensor.Tensor, wrong string, err error) {
-	limit := int64(1 << 20)
-	for _, a := range c.Arguments {
-		n := int64(a.DType.Size())
-		for _, s := range a.Shape {
-			n *= int64(s)
-		}
-		if len(a.Strides) > 0 { // gaps count
-			n *= 4
-		}
-		limit += n
-	}
-	in, unread := tensor.Load(inputs, limit)
-	if unread != nil {
-		return task, nil, "its inputs cannot be read: " + unread.Error(), nil //nolint:nilerr // its writer's fault, and said
-	}
-	if got, unread = tensor.Load(outputs, limit); unread != nil {
-		return task, nil, "its outputs cannot be read: " + unread.Error(), nil //nolint:nilerr // its writer's fault, and said
-	}
-	params, ok := paramsOf(v.Options, c)
-	if !ok {
-		return task, nil, "", fmt.Errorf("%s is no case of the suite", c.Key.Name())
-	}
-	return oracle.Task{Benchmark: b.Name, Params: params, Arguments: c.Arguments, Contents: oracle.NewContents(in, v.tensors)}, got, "", nil
 }
 
 // right is who says what is right of a benchmark.

@@ -14,6 +14,7 @@ const (
 	FeatureCheck   = "check"   // run a case on given inputs
 	FeatureRun     = "run"     // run a case so many times, for a clock outside the process
 	FeatureKeep    = "keep"    // hand out inputs and outputs of timed samples
+	FeatureVerify  = "verify"  // draw inputs from a key, and sum up the outputs of every timed sample
 	FeatureLaunch  = "launch"  // pawl's own launcher: prepare says what to launch
 	FeatureCompute = "compute" // an oracle
 )

@@ -539,3 +539,35 @@ func TestProfiledHostKernels(t *testing.T) {
 		t.Errorf("after a profile: %v", err)
 	}
 }
+
+// Sums tell of every run: kernels that compute the same have the same of one key, in any process,
+// and one that is wrong in any run of a batch has others.
+func TestSums(t *testing.T) {
+	sums := func(kernel string) harness.Sums {
+		s := start(t, launch.Host, time.Minute)
+		if err := host(t, s, kernel, scale(3001)); err != nil {
+			t.Fatal(err)
+		}
+		m, err := s.Measure(t.Context(), kernel, harness.Measure{Samples: 5, Batch: 4, Verify: &harness.Verify{Key: 9}})
+		if err != nil {
+			t.Fatalf("%s: %v", kernel, err)
+		}
+		if m.Batch != 4 || len(m.Sums) != 5*harness.SumBlocks*harness.BlockSums {
+			t.Fatalf("%s: %d sums of batches of %d", kernel, len(m.Sums), m.Batch)
+		}
+		return m.Sums
+	}
+	want := sums("honest")
+	if diff := cmp.Diff(want, sums("honest_backwards")); diff != "" {
+		t.Errorf("two kernels that compute the same have different sums:\n%s", diff)
+	}
+	each := len(want) / 5
+	for _, kernel := range []string{"wrong", "keeps_by_shape"} {
+		got := sums(kernel)
+		for i := range 5 {
+			if slices.Equal(got[i*each:(i+1)*each], want[i*each:(i+1)*each]) {
+				t.Errorf("%s: sample %d has right sums", kernel, i)
+			}
+		}
+	}
+}

@@ -22,6 +22,28 @@ type Comparison struct {
 	MaxRel    float64      `json:"max_rel"`
 	MaxULP    float64      `json:"max_ulp"`
 	Problem   string       `json:"problem,omitempty"` // why nothing could be compared
+	Slack     Slack        `json:"-"`
+}
+
+// Slack is how far from right the rules let an element of an output be, in the root mean square over
+// many: Abs, and Rel times that of the elements.
+type Slack struct{ Abs, Rel float64 }
+
+// Widest returns the larger of each.
+func (s Slack) Widest(t Slack) Slack { return Slack{max(s.Abs, t.Abs), max(s.Rel, t.Rel)} }
+
+// slack is what one comparison allowed.
+func (w *walk) slack(r Rules, flash float64) Slack {
+	switch {
+	case r.Close != nil:
+		return Slack{Abs: w.atol, Rel: w.rtol + math.Sqrt(1-r.Close.Matched)}
+	case r.Flash != nil:
+		return Slack{Abs: flash}
+	case r.Cosine != nil: // |x-y|^2 <= limit * (|x|^2+|y|^2), and one block may have all of it
+		return Slack{Rel: math.Sqrt(2 * *r.Cosine * 32)}
+	default:
+		return Slack{Abs: math.Inf(1)}
+	}
 }
 
 // RuleName names a rule in results.
@@ -94,9 +116,12 @@ func Compare(s Sides, r Rules) Comparison {
 		}
 		c.Rules = append(c.Rules, RuleResult{RuleClose, fit >= r.Close.Matched, fit, r.Close.Matched})
 	}
+	flash := 0.0
 	if r.Flash != nil {
-		c.add(RuleFlash, w.maxAbs, min(*r.Flash*w.naiveMax+step(s.Got.DType, w.largest+0.3), math.MaxFloat64))
+		flash = min(*r.Flash*w.naiveMax+step(s.Got.DType, w.largest+0.3), math.MaxFloat64)
+		c.add(RuleFlash, w.maxAbs, flash)
 	}
+	c.Slack = w.slack(r, flash)
 	if r.Cosine != nil {
 		limit := *r.Cosine
 		if r.Relative {

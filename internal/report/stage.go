@@ -59,10 +59,11 @@ func trustText(run *measure.Run) string {
 	if run.Trust == "" {
 		return ""
 	}
-	verified, clocks := 0, 0
+	verified, compared, clocks := 0, 0, 0
 	for _, c := range run.Cases {
 		for _, r := range c.Rounds {
 			verified += r.Verified
+			compared += r.Compared
 			if r.Outside != nil {
 				clocks++
 			}
@@ -73,6 +74,9 @@ func trustText(run *measure.Run) string {
 		parts = append(parts, Plural(verified, "result")+" of timed runs compared and right")
 	} else {
 		parts = append(parts, "no result of a timed run compared")
+	}
+	if compared > 0 {
+		parts = append(parts, fmt.Sprintf("%s agree with the base's on the same inputs", Plural(compared, "timed run")))
 	}
 	if clocks > 0 {
 		parts = append(parts, "pawl's own clock outside read in "+Plural(clocks, "round"))

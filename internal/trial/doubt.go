@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/goatnote-inc/pawl/internal/harness"
+	"github.com/goatnote-inc/pawl/internal/tensor"
 	"github.com/goatnote-inc/pawl/measure"
 )
 
@@ -19,11 +20,19 @@ type Doubt struct {
 	Dir    string // for tensors; nobody else's
 	// Verify compares what a run left with what is right, and says what is wrong. Nil
 	// where the suite does not say what is right.
-	Verify func(ctx context.Context, c Case, inputs, outputs string) (wrong string, err error)
-	// Score makes the clock outside the only one that counts. Inputs makes what runs of a case work
-	// on then: every call of what it returns writes other contents, so that no run can repeat another.
+	Verify func(ctx context.Context, c Case, inputs, outputs []tensor.Tensor) (wrong string, err error)
+	// Checked reports whether the suite says what is right of a case. Draw makes the key of what both
+	// sides of a round draw, for a purpose.
+	Checked func(c Case) bool
+	Draw    func(round int, c Case, purpose string) [32]byte
+	// Agree says how the candidate's sums differ from the base's, where the tolerance does not allow it.
+	Agree func(c Case, base, candidate []float64) string
+	// Score makes the clock outside the only one that counts. Inputs makes what a run of a case works
+	// on then, from a seed that no other run has. Sum adds the outputs of a run to sums, with signs drawn
+	// from key; number and runs say which of how many runs it is.
 	Score  bool
-	Inputs func(c Case, seed uint64) (func(seed uint64, path string) error, error)
+	Inputs func(c Case, seed uint64) ([]tensor.Tensor, error)
+	Sum    func(c Case, sums []float64, outputs []tensor.Tensor, number, runs int, key uint64) error
 }
 
 func (p *process) scores() bool { return p.Doubt != nil && p.Doubt.Score }
@@ -34,6 +43,7 @@ type believed struct {
 	round int
 	keep  int // the sample whose result is compared; below 0 for none
 	kept  []harness.Kept
+	sums  harness.Sums
 }
 
 // WrongResult begins what a record says of a round in which a result was compared and is wrong.
@@ -70,7 +80,7 @@ func (p *process) doubt(ctx context.Context, c Case, cr *measure.CaseRound) erro
 		return nil
 	}
 	for _, k := range p.looking.kept {
-		wrong, err := p.Doubt.Verify(ctx, c, k.Inputs, k.Outputs)
+		wrong, err := p.verifyKept(ctx, c, k)
 		if err != nil {
 			return fmt.Errorf("compare a result of %s: %w", c.Key.Name(), err)
 		}
@@ -84,6 +94,20 @@ func (p *process) doubt(ctx context.Context, c Case, cr *measure.CaseRound) erro
 		return nil // its samples are the clock outside
 	}
 	return p.outside(ctx, c, cr)
+}
+
+// verifyKept compares a sample that was kept. A file that cannot be read is the fault of the process
+// that wrote it.
+func (p *process) verifyKept(ctx context.Context, c Case, k harness.Kept) (string, error) {
+	inputs, unread := tensor.Load(k.Inputs, resultLimit(c))
+	if unread != nil {
+		return "its inputs cannot be read: " + unread.Error(), nil //nolint:nilerr // its writer's fault, and said
+	}
+	outputs, unread := tensor.Load(k.Outputs, resultLimit(c))
+	if unread != nil {
+		return "its outputs cannot be read: " + unread.Error(), nil //nolint:nilerr // its writer's fault, and said
+	}
+	return p.Doubt.Verify(ctx, c, inputs, outputs)
 }
 
 // snapshot copies what a process has written, so that it cannot change it any more.

@@ -2,6 +2,7 @@ package trial_test
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -31,8 +32,9 @@ func (q doubted) run() {
 	for began := time.Now(); time.Since(began) < time.Duration(q.Iterations*takes); { //nolint:revive // a kernel
 	}
 	for i, path := range q.Outputs {
-		in, _ := os.ReadFile(q.Inputs[i])
-		_ = os.WriteFile(path, []byte(string(in)+os.Getenv("PAWL_TEST_RESULT")), 0o600)
+		if in, err := tensor.Load(q.Inputs[i], 1<<20); err == nil {
+			_ = tensor.Save(path, doubledIn(in))
+		}
 	}
 }
 
@@ -42,9 +44,32 @@ func (q doubted) keep() string {
 		return ""
 	}
 	in, out := filepath.Join(q.Keep.Dir, "0-in.safetensors"), filepath.Join(q.Keep.Dir, "0-out.safetensors")
-	_ = os.WriteFile(in, []byte("x"), 0o600)
-	_ = os.WriteFile(out, []byte("x"+os.Getenv("PAWL_TEST_RESULT")), 0o600)
+	inputs, _ := testInputs(trial.Case{}, 5)
+	_ = tensor.Save(in, inputs)
+	_ = tensor.Save(out, doubledIn(inputs))
 	return fmt.Sprintf(`,"kept":[{"sample":0,"inputs":%q,"outputs":%q}]`, in, out)
+}
+
+// testInputs is x, of four values that depend on the seed.
+func testInputs(_ trial.Case, seed uint64) ([]tensor.Tensor, error) {
+	x, err := tensor.New(tensor.Argument{Name: "x", Role: tensor.In, DType: tensor.F32, Shape: []int{4}})
+	x.Write(0, []float64{float64(seed % 1000), 1, 2, 3})
+	return []tensor.Tensor{x}, err
+}
+
+// doubledIn is y, twice x; with another PAWL_TEST_RESULT than x, its last element is wrong.
+func doubledIn(in []tensor.Tensor) []tensor.Tensor {
+	y, _ := tensor.New(tensor.Argument{Name: "y", Role: tensor.Out, DType: tensor.F32, Shape: []int{4}})
+	values := make([]float64, 4)
+	in[0].Read(values, 0)
+	for i := range values {
+		values[i] *= 2
+	}
+	if os.Getenv("PAWL_TEST_RESULT") != "x" {
+		values[3] = 0
+	}
+	y.Write(0, values)
+	return []tensor.Tensor{y}
 }
 
 // doubtedPlan is one side that says 20 ms a run. A right result is the input twice.
@@ -57,21 +82,21 @@ func doubtedPlan(t *testing.T, takes, result string, score bool) (trial.Plan, *b
 	s := p.Sides[0].Runner.(trial.Sessions)
 	s.Doubt = &trial.Doubt{
 		Secret: rand.New(rand.NewPCG(1, 2)), Dir: t.TempDir(), Score: score,
-		Verify: func(_ context.Context, _ trial.Case, inputs, outputs string) (string, error) {
-			in, err := os.ReadFile(inputs)
-			if err != nil {
-				return "", err
+		Verify: func(_ context.Context, _ trial.Case, inputs, outputs []tensor.Tensor) (string, error) {
+			x, y := make([]float64, 4), make([]float64, 4)
+			inputs[0].Read(x, 0)
+			outputs[0].Read(y, 0)
+			for i := range x {
+				if y[i] != 2*x[i] {
+					return fmt.Sprintf("%v of %v", y, x), nil
+				}
 			}
-			out, err := os.ReadFile(outputs)
-			if err != nil || string(out) == string(in)+"x" {
-				return "", err
-			}
-			return fmt.Sprintf("%q of %q", out, in), nil
+			return "", nil
 		},
-		Inputs: func(trial.Case, uint64) (func(uint64, string) error, error) {
-			return func(seed uint64, path string) error {
-				return os.WriteFile(path, []byte(strconv.FormatUint(seed, 10)), 0o600)
-			}, nil
+		Inputs: testInputs,
+		Sum:    func(trial.Case, []float64, []tensor.Tensor, int, int, uint64) error { return nil },
+		Draw: func(round int, c trial.Case, purpose string) [32]byte {
+			return sha256.Sum256(fmt.Append(nil, round, c.Key, purpose))
 		},
 	}
 	p.Sides[0].Runner = s

@@ -13,7 +13,7 @@ import (
 // MethodVersion is the version of how pawl times a case. Raise it with a change after which the same
 // code gets other times, such as another warm-up, batch rule or clock reading: stored times of another
 // version are not compared.
-const MethodVersion = 1
+const MethodVersion = 2
 
 // Plan is everything a trial needs to know before it begins.
 type Plan struct {
@@ -73,6 +73,9 @@ type Request struct {
 	Round int
 	Seed  uint64
 	Cases []Case // in the order to measure
+	// Batch is how many runs a sample of a case has, by name, where a side has measured it before in this
+	// round: samples of both are then of the same inputs.
+	Batch map[string]int
 	// Measured is told of each case as it is finished; never nil.
 	Measured func(measure.Result)
 }

@@ -26,6 +26,7 @@ func (t *trial) measure(ctx context.Context, order []int, attempt int) (measure.
 		run = t.together
 	}
 	results, err := run(ctx, order, &round)
+	t.agree(results)
 	if err != nil {
 		return round, results, err
 	}
@@ -51,19 +52,23 @@ func (t *trial) measure(ctx context.Context, order []int, attempt int) (measure.
 // oneByOne runs the sides one after the other: each has the device for itself.
 func (t *trial) oneByOne(ctx context.Context, order []int, round *measure.Round) ([]measure.Result, error) {
 	var results []measure.Result
+	batch := map[string]int{}
 	for _, n := range order {
 		s := t.Sides[n]
 		out := measure.Side{Implementation: s.Name, Started: t.Now()}
 		var got []measure.Result
 		err := t.watched(ctx, s.Name, round.Index, &out, func() (err error) {
 			got, err = s.Runner.Round(ctx, Request{
-				Round: round.Index, Seed: round.Seed, Cases: inOrder(s.Cases, round.Cases),
+				Round: round.Index, Seed: round.Seed, Cases: inOrder(s.Cases, round.Cases), Batch: batch,
 				Measured: func(r measure.Result) { t.Emit(CaseMeasured{Round: round.Index, Side: s.Name, Result: r}) },
 			})
 			return err
 		})
 		out.Seconds = t.Now().Sub(out.Started).Seconds()
 		results = append(results, got...)
+		for _, r := range got {
+			batch[r.Case.Name()] = r.Round.Batch
+		}
 		if err != nil {
 			out.Error = firstLine(err.Error())
 			err = &SideError{Side: s.Name, Err: err}

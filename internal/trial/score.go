@@ -2,7 +2,9 @@ package trial
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 
@@ -20,26 +22,27 @@ const ScoreSamples = 8
 // A process that times itself is asked for runs on inputs that it has not seen, and
 // has to leave every result before its answer counts: it can do no less than the work.
 const (
-	scoreBytes = 64 << 20 // of tensors between a request and its answer
+	scoreBytes = 64 << 20 // of tensors of one slope
 	scoreTime  = 20e6     // nanoseconds that the largest reading should take
 )
 
 // scored is a case on its way in a process that is not believed.
 type scored struct {
-	fresh func(seed uint64, path string) error // writes inputs that no run has seen
-	most  int                                  // runs in a reading
-	last  harness.Run                          // the reading that was asked for last
+	most   int  // runs in a reading
+	paired bool // another side takes the same readings, on the same inputs
 }
 
-// readyScored makes fresh inputs for the case and learns how long a run takes.
+// scoredRun is one run: the seed of its inputs, and the file of its result.
+type scoredRun struct {
+	seed   uint64
+	output string
+}
+
+// readyScored learns how long a run takes.
 func (p *process) readyScored(ctx context.Context, c Case, cr *measure.CaseRound) error {
-	fresh, err := p.Doubt.Inputs(c, p.Doubt.Secret.Uint64())
-	if err != nil {
-		return err
-	}
-	p.scored = scored{fresh: fresh, most: outsideSizes * 2}
+	p.scored = scored{most: outsideSizes * 2}
 	for range max(c.Warmup, warmChunk) {
-		took, err := p.scoredRead(ctx, 1)
+		took, _, err := p.scoredRead(ctx, c, p.Doubt.Secret, 0, 1)
 		if err != nil {
 			return err
 		}
@@ -47,68 +50,127 @@ func (p *process) readyScored(ctx context.Context, c Case, cr *measure.CaseRound
 	}
 	p.scored.most = int(max(scoreTime/stats.Median(cr.Warmup), 2*outsideSizes))
 	if bytes := tensorBytes(c.Arguments); bytes > 0 {
-		p.scored.most = max(min(p.scored.most, scoreBytes/bytes), integrity.LeastSizes)
+		p.scored.most = max(min(p.scored.most, 2*scoreBytes/(outsideSizes*bytes)), integrity.LeastSizes)
 	}
 	cr.Outside = &measure.Outside{Clock: measure.TimerWall}
 	return nil
 }
 
-// takeScored adds one slope, and compares one of the results it took.
+// takeScored adds one slope, and looks at all results it took. What it asks for is the same on both
+// sides of a round, and drawn from a secret.
 func (p *process) takeScored(ctx context.Context, c Case, cr *measure.CaseRound) error {
+	drawn := rand.New(rand.NewChaCha8(p.Doubt.Draw(p.round, c, fmt.Sprintf("slope %d", len(cr.Samples)))))
 	o := measure.Outside{Clock: cr.Outside.Clock}
-	for _, k := range sizes(p.Doubt.Secret, float64(p.scored.most)*outsideSizes/2) {
-		took, err := p.scoredRead(ctx, k)
+	var runs []scoredRun
+	for i, k := range sizes(drawn, float64(p.scored.most)*outsideSizes/2) {
+		took, list, err := p.scoredRead(ctx, c, drawn, i, k)
 		if err != nil {
 			return err
 		}
 		o.Runs, o.Times = append(o.Runs, k), append(o.Times, took)
+		runs = append(runs, list...)
 	}
 	cr.Outside.Runs, cr.Outside.Times = append(cr.Outside.Runs, o.Runs...), append(cr.Outside.Times, o.Times...)
 	line, _ := integrity.Fit(&o)
 	cr.Samples = append(cr.Samples, max(line.Run, 1)) // what is below one nanosecond is found out by the line of all
 	cr.Batch = 1
-	return p.compareOne(ctx, c, cr, o.Runs[len(o.Runs)-1])
+	return p.lookAtScored(ctx, c, cr, runs)
 }
 
 // scoredRead asks for runs, each on inputs that no other has. What earlier ones left is
 // taken away.
-func (p *process) scoredRead(ctx context.Context, k int) (float64, error) {
-	p.scored.last = harness.Run{Iterations: k, Poison: p.Doubt.Secret.Uint64()}
+func (p *process) scoredRead(ctx context.Context, c Case, drawn *rand.Rand, reading, k int) (float64, []scoredRun, error) {
+	ask := harness.Run{Iterations: k, Poison: drawn.Uint64()}
+	var runs []scoredRun
 	for i := range k {
-		in, out := filepath.Join(p.Doubt.Dir, fmt.Sprintf("in-%d.safetensors", i)), filepath.Join(p.Doubt.Dir, fmt.Sprintf("out-%d.safetensors", i))
-		if err := p.scored.fresh(p.Doubt.Secret.Uint64(), in); err != nil {
-			return 0, err
+		in := filepath.Join(p.Doubt.Dir, fmt.Sprintf("in-%d-%d.safetensors", reading, i))
+		out := filepath.Join(p.Doubt.Dir, fmt.Sprintf("out-%d-%d.safetensors", reading, i))
+		run := scoredRun{seed: drawn.Uint64(), output: out}
+		inputs, err := p.Doubt.Inputs(c, run.seed)
+		if err != nil {
+			return 0, nil, err
 		}
-		if err := os.RemoveAll(out); err != nil {
-			return 0, fmt.Errorf("take an earlier result away: %w", err)
+		for _, path := range []string{in, out} {
+			if err := os.RemoveAll(path); err != nil {
+				return 0, nil, fmt.Errorf("take an earlier file away: %w", err)
+			}
 		}
-		p.scored.last.Inputs, p.scored.last.Outputs = append(p.scored.last.Inputs, in), append(p.scored.last.Outputs, out)
+		if err := tensor.Save(in, inputs); err != nil {
+			return 0, nil, err
+		}
+		runs = append(runs, run)
+		ask.Inputs, ask.Outputs = append(ask.Inputs, in), append(ask.Outputs, out)
 	}
-	return p.read(ctx, measure.TimerWall, p.scored.last)
+	took, err := p.read(ctx, measure.TimerWall, ask)
+	return took, runs, err
 }
 
-// compareOne looks at the result of one run of the last reading; which, the process
-// could not know when it made them.
-func (p *process) compareOne(ctx context.Context, c Case, cr *measure.CaseRound, k int) error {
-	if p.Doubt.Verify == nil {
-		return nil
+// lookAtScored reads what every run of a slope left, for the comparison with the other side, and
+// compares one with the oracle. Which one, the process could not know when it made them; of its inputs
+// pawl makes its own, whatever became of their file.
+func (p *process) lookAtScored(ctx context.Context, c Case, cr *measure.CaseRound, runs []scoredRun) error {
+	key := p.Doubt.Draw(p.round, c, "signs")
+	compared := p.Doubt.Secret.IntN(len(runs))
+	blocks := 0
+	for _, a := range c.Arguments {
+		if a.Role == tensor.Out || a.Role == tensor.InOut {
+			blocks += harness.SumBlocks
+		}
 	}
-	i := p.Doubt.Secret.IntN(k)
-	outputs, missing := snapshot(p.Doubt.Dir, filepath.Base(p.scored.last.Outputs[i]), int64(tensorBytes(c.Arguments))+1<<20)
-	if missing != nil {
-		*cr = measure.CaseRound{Error: "a run left no result: " + missing.Error(), Samples: measure.Samples{}}
-		return nil //nolint:nilerr // it is the process's fault, and said
+	sums := make([]float64, blocks*harness.BlockSums)
+	for i, run := range runs {
+		outputs, unread := p.result(c, run.output)
+		if unread != nil {
+			*cr = measure.CaseRound{Error: "a run left no result: " + unread.Error(), Samples: measure.Samples{}}
+			return nil //nolint:nilerr // it is the process's fault, and said
+		}
+		wrong := ""
+		if unlike := p.Doubt.Sum(c, sums, outputs, i, len(runs), binary.LittleEndian.Uint64(key[:])); unlike != nil {
+			wrong = unlike.Error()
+		} else if i == compared {
+			inputs, err := p.Doubt.Inputs(c, run.seed)
+			if err == nil {
+				wrong, err = p.Doubt.Verify(ctx, c, inputs, outputs)
+			}
+			if err != nil {
+				return fmt.Errorf("compare a result of %s: %w", c.Key.Name(), err)
+			}
+			cr.Verified++
+		}
+		if wrong != "" {
+			*cr = measure.CaseRound{Error: WrongResult + wrong, Samples: measure.Samples{}}
+			return nil
+		}
 	}
-	wrong, err := p.Doubt.Verify(ctx, c, p.scored.last.Inputs[i], outputs)
-	switch {
-	case err != nil:
-		return fmt.Errorf("compare a result of %s: %w", c.Key.Name(), err)
-	case wrong != "":
-		*cr = measure.CaseRound{Error: WrongResult + wrong, Samples: measure.Samples{}}
-	default:
-		cr.Verified++
+	if p.scored.paired {
+		p.looking.sums = append(p.looking.sums, sums...)
 	}
 	return nil
+}
+
+// result reads a file that the process was to write.
+func (p *process) result(c Case, path string) ([]tensor.Tensor, error) {
+	copied, err := snapshot(p.Doubt.Dir, filepath.Base(path), resultLimit(c))
+	if err != nil {
+		return nil, err
+	}
+	return tensor.Load(copied, resultLimit(c))
+}
+
+// resultLimit bounds the bytes of a file with tensors of a case.
+func resultLimit(c Case) int64 {
+	limit := int64(1 << 20)
+	for _, a := range c.Arguments {
+		n := int64(a.DType.Size())
+		for _, s := range a.Shape {
+			n *= int64(s)
+		}
+		if len(a.Strides) > 0 { // gaps count
+			n *= 4
+		}
+		limit += n
+	}
+	return limit
 }
 
 // tensorBytes is what a run reads and leaves.

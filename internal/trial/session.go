@@ -36,6 +36,7 @@ func (s Sessions) Round(ctx context.Context, r Request) ([]measure.Result, error
 	var results []measure.Result
 	for _, c := range byCommand(r.Cases, s.Command) {
 		cr, err := p.ready(ctx, c)
+		p.batch = r.Batch[c.Key.Name()]
 		if err == nil && cr.Error == "" {
 			err = p.take(ctx, c, &cr, c.Samples)
 		}
@@ -45,7 +46,7 @@ func (s Sessions) Round(ctx context.Context, r Request) ([]measure.Result, error
 		if err != nil {
 			return results, err
 		}
-		result := measure.Result{Case: c.Key, Round: cr}
+		result := measure.Result{Case: c.Key, Round: cr, Sums: p.looking.sums}
 		results = append(results, result)
 		r.Measured(result)
 	}
@@ -85,6 +86,7 @@ type process struct {
 	cases   int              // how many it has prepared
 	lost    int              // processes in a row that a case ended
 	looking believed         // what of the case that is ready is to be looked at
+	batch   int              // runs of a sample, where another side decides; 0 where it does not
 	scored  scored
 }
 
@@ -98,9 +100,10 @@ func (p *process) ready(ctx context.Context, c Case) (measure.CaseRound, error) 
 	if err := p.start(ctx, p.Command(c)); err != nil {
 		return measure.CaseRound{}, err
 	}
+	p.batch = 0
 	prepared, err := p.session.Prepare(ctx, harness.Prepare{
 		Benchmark: c.Key.Benchmark, Implementation: c.Implementation, Params: c.Params,
-		Cache: cacheOf(c.Key), Timer: c.Timer, Seed: p.seed, Bytes: c.Bytes,
+		Cache: cacheOf(c.Key), Timer: c.Timer, Seed: p.seed, Key: p.inputKey(c), Bytes: c.Bytes,
 		Arguments: c.Arguments, Launch: c.Launch,
 	})
 	if err != nil {
@@ -152,7 +155,9 @@ func (p *process) take(ctx context.Context, c Case, cr *measure.CaseRound, sampl
 		}
 		return nil
 	}
-	m, err := p.session.Measure(ctx, c.Key.Name(), harness.Measure{Samples: samples, Keep: p.keepIn(len(cr.Samples), samples)})
+	m, err := p.session.Measure(ctx, c.Key.Name(), harness.Measure{
+		Samples: samples, Keep: p.keepIn(len(cr.Samples), samples), Batch: p.batch, Verify: p.verify(c, len(cr.Samples)),
+	})
 	if err != nil {
 		return p.refuse(ctx, cr, err)
 	}
@@ -163,6 +168,7 @@ func (p *process) take(ctx context.Context, c Case, cr *measure.CaseRound, sampl
 	cr.Wall = append(cr.Wall, m.Wall...)
 	cr.CPU = append(cr.CPU, m.CPU...)
 	cr.Clocks = append(cr.Clocks, m.Clocks...)
+	p.looking.sums = append(p.looking.sums, m.Sums...)
 	return nil
 }
 

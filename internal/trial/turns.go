@@ -2,6 +2,7 @@ package trial
 
 import (
 	"context"
+	"math"
 	"slices"
 	"time"
 
@@ -137,6 +138,7 @@ func (t *trial) playCase(ctx context.Context, table []*seat, name string, round 
 			longest = max(longest, stats.Median(cr.Warmup)*float64(max(cr.Batch, 1)))
 		}
 	}
+	pair(playing, states)
 	if err := t.takeTurns(ctx, slices.Clone(playing), states, name, longest); err != nil {
 		return nil, err
 	}
@@ -149,12 +151,24 @@ func (t *trial) playCase(ctx context.Context, table []*seat, name string, round 
 	for _, s := range table {
 		if cr := states[s]; cr != nil {
 			cr.Round = round
-			result := measure.Result{Case: s.cases[name].Key, Round: *cr}
+			result := measure.Result{Case: s.cases[name].Key, Round: *cr, Sums: s.process.looking.sums}
 			results = append(results, result)
 			t.Emit(CaseMeasured{Round: round, Side: s.side.Name, Result: result})
 		}
 	}
 	return results, nil
+}
+
+// pair makes the samples of all sides alike: as many runs each, so that they are of the same inputs.
+func pair(playing []*seat, states map[*seat]*measure.CaseRound) {
+	batch, scored := 0, math.MaxInt
+	for _, s := range playing {
+		batch, scored = max(batch, states[s].Batch), min(scored, s.process.scored.most)
+	}
+	for _, s := range playing {
+		s.process.batch = batch
+		s.process.scored.most, s.process.scored.paired = scored, true
+	}
 }
 
 // takeTurns lets the sides measure a few samples at a time, in an order that

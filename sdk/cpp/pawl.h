@@ -225,7 +225,8 @@ enum {
   PAWLI_LINE = 64 << 20, /* longest line of the protocol */
   PAWLI_DEPTH = 32,      /* deepest JSON from pawl */
   PAWLI_PART = 4096,     /* samples a message */
-  PAWLI_SETS = 64,       /* buffer sets of a cold batch, at most */
+  PAWLI_SETS = 64,       /* buffer sets of a batch, at most */
+  PAWLI_BLOCKS = 32,     /* sums of an output in one sample, at most */
   PAWLI_KEPT = 64,       /* samples that are kept of one measurement, at most */
   PAWLI_RANK = 8,        /* dimensions of an argument, at most */
   PAWLI_PATH = 4096,     /* longest path from pawl */
@@ -233,7 +234,7 @@ enum {
   PAWLI_ZONE = 4096,       /* bytes of a red zone */
   PAWLI_PLACES = 64        /* where memory may begin, in steps of its alignment */
 };
-#define PAWLI_WINDOW ((size_t)256) /* bytes of an argument that change, or are looked at, from sample to sample */
+#define PAWLI_WINDOW ((size_t)256) /* bytes of an output that are looked at after a sample */
 #define PAWLI_SHORT_NS 20e3  /* runs below this are batched ... */
 #define PAWLI_SAMPLE_NS 50e3 /* ... to samples of about this */
 #define PAWLI_SETTLE_NS 10e6 /* running time before the batch is chosen, so that clocks are up */
@@ -271,6 +272,22 @@ typedef struct pawli_block { /* memory of a set, with a red zone on both sides *
 typedef enum { PAWLI_IN, PAWLI_OUT, PAWLI_INOUT, PAWLI_ROLES } pawli_role;
 static const char *const pawli_roles[PAWLI_ROLES] = {"in", "out", "inout"};
 
+typedef struct pawli_spec { /* how the suite wants an input to be drawn */
+  int dtype, drawn, uniform;
+  double low, high; /* equal where the suite sets no bounds */
+} pawli_spec;
+
+typedef struct pawli_key {
+  uint32_t word[8];
+} pawli_key;
+
+typedef struct pawli_sum { /* of one block of outputs */
+  double sum;     /* each element with a sign that is drawn from a key */
+  double squares;
+  double odd;     /* how many are NaN or infinite: they are in neither sum */
+  double count;   /* of all elements */
+} pawli_sum;
+
 typedef struct pawli_argument {
   struct pawli_argument *next;
   char name[64];
@@ -282,8 +299,9 @@ typedef struct pawli_argument {
   int64_t length; /* of the storage: elements, gaps included */
   size_t bytes;
   uint64_t hash; /* of an input, when hashed */
-  int hashed, loaded, lent;
-  char loan[PAWLI_WINDOW]; /* of an input, when lent: elements that wait for their place */
+  int hashed, loaded;
+  int declared; /* its position among the arguments of the suite, from 1; 0 for one that the suite does not have */
+  pawli_spec spec;
   int poisoned;
   uint64_t poison;         /* of an output, when poisoned: the seed of what it held before the run */
   char *before; /* of an inout: what it is to hold before a run */
@@ -333,17 +351,25 @@ static struct {
   int give_ups; /* how often launches could not be held back */
   pawli_set sets[PAWLI_SETS];
   pawli_set *filling; /* the set whose setup is running */
-  pawli_set spare;    /* made to take its contents */
   uint64_t filled;    /* how often setup was called: each time has a number */
   pawl_rng places;    /* of memory */
-  pawl_rng draws;     /* what is changed and looked at from sample to sample */
+  pawl_rng draws;     /* what is looked at from sample to sample */
+  int drawing;        /* inputs are drawn before every run, from key */
+  pawli_key key;
+  uint64_t untimed;   /* runs outside of verified samples so far: each has a number */
   pawl_launch launch;
 
   struct { /* of the measurement that is being taken */
-    int on, count, next;
-    double samples[PAWLI_KEPT], fresh[PAWLI_KEPT]; /* which are kept; before which the inputs change */
+    int on, count, next, now; /* now: the next sample is kept */
+    double samples[PAWLI_KEPT]; /* which are kept */
     char dir[PAWLI_PATH];
   } keep;
+  struct { /* sums of the outputs of timed samples, for pawl to compare */
+    int on, outputs;
+    uint64_t key, run;
+    pawli_sum *sums; /* those not sent yet */
+    size_t count, room;
+  } verify;
   FILE *file; /* that is being read or written */
   char *scratch, *header;
   size_t scratch_room, header_room;
@@ -457,13 +483,17 @@ PAWL_API void pawl_fill_half(pawl_rng *rng, void *to_fp16, size_t count) {
 #define PAWLI_BOTH
 #endif
 
-/* Word i of what stands where nothing was written yet: a NaN in every type of 16, 32 and 64 bits. */
-static inline PAWLI_BOTH uint64_t pawli_poison_word(uint64_t seed, uint64_t i) {
+/* The i-th number that pawl_random would give from here: a loop over i needs no number before it. */
+static inline PAWLI_BOTH uint64_t pawli_word(uint64_t seed, uint64_t i) {
   uint64_t z = seed + (i + 1) * UINT64_C(0x9e3779b97f4a7c15);
   z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
   z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-  z ^= z >> 31;
-  return UINT64_C(0x7ff07ff07ff07ff0) | (z & UINT64_C(0x800f800f800f800f));
+  return z ^ (z >> 31);
+}
+
+/* Word i of what stands where nothing was written yet: a NaN in every type of 16, 32 and 64 bits. */
+static inline PAWLI_BOTH uint64_t pawli_poison_word(uint64_t seed, uint64_t i) {
+  return UINT64_C(0x7ff07ff07ff07ff0) | (pawli_word(seed, i) & UINT64_C(0x800f800f800f800f));
 }
 
 static void pawli_poison_host(void *to, size_t bytes, uint64_t seed) {
@@ -475,12 +505,246 @@ static void pawli_poison_host(void *to, size_t bytes, uint64_t seed) {
   }
 }
 
+/* ---- values ---------------------------------------------------------------------------------------------------- */
+
+enum { PAWLI_F64, PAWLI_F32, PAWLI_TF32, PAWLI_F16, PAWLI_BF16, PAWLI_E4M3, PAWLI_E5M2,
+       PAWLI_I64, PAWLI_I32, PAWLI_I16, PAWLI_I8, PAWLI_U8, PAWLI_BOOL, PAWLI_DTYPES };
+static const struct {
+  const char *name, *stored; /* as suites and as safetensors write it */
+  int bytes, real;
+} pawli_dtypes[PAWLI_DTYPES] = {
+    {"f64", "F64", 8, 1},   {"f32", "F32", 4, 1},      {"tf32", "F32", 4, 1},     {"f16", "F16", 2, 1},
+    {"bf16", "BF16", 2, 1}, {"e4m3", "F8_E4M3", 1, 1}, {"e5m2", "F8_E5M2", 1, 1}, {"i64", "I64", 8, 0},
+    {"i32", "I32", 4, 0},   {"i16", "I16", 2, 0},      {"i8", "I8", 1, 0},        {"u8", "U8", 1, 0},
+    {"bool", "BOOL", 1, 0}};
+
+/* Number number of a keyed stream, one stream for each purpose: by ChaCha8, so that no number tells of another. */
+static uint64_t pawli_secret(const pawli_key *key, uint64_t purpose, uint64_t number) {
+  static const uint32_t expand[4] = {0x61707865, 0x3320646e, 0x79622d32, 0x6b206574};
+  static const unsigned char column[4][4] = {{0, 4, 8, 12}, {1, 5, 9, 13}, {2, 6, 10, 14}, {3, 7, 11, 15}};
+  static const unsigned char diagonal[4][4] = {{0, 5, 10, 15}, {1, 6, 11, 12}, {2, 7, 8, 13}, {3, 4, 9, 14}};
+  uint32_t x[16], first[2];
+  int i, round;
+  for (i = 0; i < 4; i++) x[i] = expand[i];
+  for (i = 0; i < 8; i++) x[4 + i] = key->word[i];
+  x[12] = (uint32_t)number, x[13] = (uint32_t)(number >> 32);
+  x[14] = (uint32_t)purpose, x[15] = (uint32_t)(purpose >> 32);
+  first[0] = x[0], first[1] = x[1];
+  for (round = 0; round < 8; round++)
+    for (i = 0; i < 4; i++) {
+      const unsigned char *const q = round % 2 ? diagonal[i] : column[i];
+      uint32_t *const a = &x[q[0]], *const b = &x[q[1]], *const c = &x[q[2]], *const d = &x[q[3]];
+      *a += *b, *d ^= *a, *d = *d << 16 | *d >> 16;
+      *c += *d, *b ^= *c, *b = *b << 12 | *b >> 20;
+      *a += *b, *d ^= *a, *d = *d << 8 | *d >> 24;
+      *c += *d, *b ^= *c, *b = *b << 7 | *b >> 25;
+    }
+  return (uint64_t)(x[1] + first[1]) << 32 | (x[0] + first[0]);
+}
+
+/* A normal number is the sum of two uniform ones, with a standard deviation of 1: it never leaves +-2.45. */
+#define PAWLI_NORMAL (2.449489742783178 / 4294967296.0)
+
+static inline PAWLI_BOTH double pawli_real(const pawli_spec *s, uint64_t seed, uint64_t i) {
+  const uint64_t bits = pawli_word(seed, i / 2); /* two elements a word: the sum of its halves, and the difference */
+  const double a = (double)(int32_t)(uint32_t)(bits >> 32), b = (double)(int32_t)(uint32_t)bits;
+  const double low = s->low == s->high ? -1 : s->low, high = s->low == s->high ? 1 : s->high;
+  if (!s->uniform) return (i % 2 ? a - b : a + b) * PAWLI_NORMAL;
+  return low + (high - low) * (0.5 + (i % 2 ? a : b) / 4294967296.0);
+}
+
+static inline PAWLI_BOTH int64_t pawli_whole(const pawli_spec *s, uint64_t seed, uint64_t i) {
+  const uint64_t bits = pawli_word(seed, i);
+  const double span = s->high - s->low;
+  if (s->dtype == PAWLI_BOOL) return (int64_t)(bits & 1);
+  if (s->low == s->high) return (int64_t)bits; /* any that the type can hold */
+  return (int64_t)s->low + (int64_t)(bits % (span < 1 ? 1 : (uint64_t)span));
+}
+
+/* Rounds to the nearest number of a small type, ties to even. What is too large becomes the largest. */
+static inline PAWLI_BOTH unsigned pawli_round(double x, int exponent_bits, int mantissa_bits, unsigned largest) {
+  const unsigned sign = (unsigned)(x < 0) << (exponent_bits + mantissa_bits);
+  const int bias = (1 << (exponent_bits - 1)) - 1;
+  int exponent = 0;
+  double size = x < 0 ? -x : x;
+  while (size >= 2 && exponent < bias + 1) size /= 2, exponent++;
+  while (size < 1 && exponent > 1 - bias) size *= 2, exponent--;
+  const double scaled = size * (double)(1 << mantissa_bits);
+  unsigned whole = (unsigned)scaled;
+  const double rest = scaled - whole;
+  if (rest > 0.5 || (rest == 0.5 && (whole & 1))) whole++;
+  /* the hidden bit of a normal number adds one to the exponent field; carries work out */
+  const unsigned bits = ((unsigned)(exponent + bias - 1) << mantissa_bits) + whole;
+  return sign | (bits > largest ? largest : bits);
+}
+
+static inline PAWLI_BOTH uint16_t pawli_small(int dtype, double x) {
+  switch (dtype) {
+  case PAWLI_F16: return (uint16_t)pawli_round(x, 5, 10, 0x7bff);
+  case PAWLI_BF16: return (uint16_t)pawli_round(x, 8, 7, 0x7f7f);
+  case PAWLI_E4M3: return (uint16_t)pawli_round(x, 4, 3, 0x7e);
+  default: return (uint16_t)pawli_round(x, 5, 2, 0x7b);
+  }
+}
+
+/* Draws element i to its place. */
+static inline PAWLI_BOTH void pawli_draw_one(const pawli_spec *s, uint64_t seed, uint64_t i, void *to) {
+  switch (s->dtype) {
+  case PAWLI_F64: ((double *)to)[i] = pawli_real(s, seed, i); break;
+  case PAWLI_F32: case PAWLI_TF32: ((float *)to)[i] = (float)pawli_real(s, seed, i); break;
+  case PAWLI_F16: case PAWLI_BF16: ((uint16_t *)to)[i] = pawli_small(s->dtype, pawli_real(s, seed, i)); break;
+  case PAWLI_E4M3: case PAWLI_E5M2: ((uint8_t *)to)[i] = (uint8_t)pawli_small(s->dtype, pawli_real(s, seed, i)); break;
+  case PAWLI_I64: ((int64_t *)to)[i] = pawli_whole(s, seed, i); break;
+  case PAWLI_I32: ((int32_t *)to)[i] = (int32_t)pawli_whole(s, seed, i); break;
+  case PAWLI_I16: ((int16_t *)to)[i] = (int16_t)pawli_whole(s, seed, i); break;
+  default: ((uint8_t *)to)[i] = (uint8_t)pawli_whole(s, seed, i); break;
+  }
+}
+
+#if !defined(PAWLI_WIDE) /* what the compiler is told about loops over every byte of an argument */
+#define PAWLI_WIDE
+#endif
+
+PAWLI_WIDE static void pawli_draw_normal(float *to, size_t count, uint64_t seed) {
+  const float scale = (float)PAWLI_NORMAL;
+  size_t i;
+  for (i = 0; i < count / 2; i++) {
+    const uint64_t bits = pawli_word(seed, i);
+    const float a = (float)(int32_t)(uint32_t)(bits >> 32), b = (float)(int32_t)(uint32_t)bits;
+    to[2 * i] = (a + b) * scale;
+    to[2 * i + 1] = (a - b) * scale;
+  }
+}
+
+/* Types of at most 16 bits take elements of a table: rounding each would take longer than the kernel. */
+static void pawli_draw_small(const pawli_spec *s, uint64_t seed, void *to, size_t count) {
+  enum { TABLE = 1 << 16, TABLES = 4 };
+  static struct {
+    pawli_spec spec;
+    uint16_t *of;
+  } tables[TABLES];
+  static unsigned next;
+  uint64_t bits = 0;
+  size_t i;
+  unsigned k = 0;
+  while (k < TABLES && (!tables[k].of || tables[k].spec.dtype != s->dtype || tables[k].spec.uniform != s->uniform ||
+                        tables[k].spec.low != s->low || tables[k].spec.high != s->high))
+    k++;
+  if (k == TABLES) {
+    k = next++ % TABLES;
+    if (!tables[k].of) tables[k].of = (uint16_t *)malloc(TABLE * sizeof(uint16_t));
+    if (!tables[k].of) pawl_fail_as("no_memory", "no memory to draw inputs");
+    tables[k].spec = *s;
+    for (i = 0; i < TABLE; i++) tables[k].of[i] = pawli_small(s->dtype, pawli_real(s, 1, i));
+  }
+  for (i = 0; i < count; i++, bits >>= 16) {
+    if (i % 4 == 0) bits = pawli_word(seed, i / 4);
+    if (s->dtype == PAWLI_F16 || s->dtype == PAWLI_BF16) ((uint16_t *)to)[i] = tables[k].of[bits & 0xffff];
+    else ((uint8_t *)to)[i] = (uint8_t)tables[k].of[bits & 0xffff];
+  }
+}
+
+/* Draws the elements of an input in memory of the host. */
+static void pawli_draw(const pawli_spec *s, uint64_t seed, void *to, size_t count) {
+  size_t i = 0;
+  if ((s->dtype == PAWLI_F32 || s->dtype == PAWLI_TF32) && !s->uniform) {
+    pawli_draw_normal((float *)to, count, seed);
+    i = count / 2 * 2;
+  } else if (pawli_dtypes[s->dtype].real && pawli_dtypes[s->dtype].bytes <= 2) {
+    pawli_draw_small(s, seed, to, count);
+    i = count;
+  }
+  for (; i < count; i++) pawli_draw_one(s, seed, i, to);
+}
+
+/* ---- sums of outputs ------------------------------------------------------------------------------------------- */
+
+static inline float pawli_float(uint32_t bits) {
+  float x;
+  memcpy(&x, &bits, sizeof x);
+  return x;
+}
+
+/* Element i of an output. odd is set for NaN and infinities, by their bits: a compiler may be told that there are none. */
+static inline double pawli_value(int dtype, const void *from, size_t i, int *odd) {
+  uint64_t wide = 0;
+  uint32_t bits = 0;
+  *odd = 0;
+  switch (dtype) {
+  case PAWLI_F64:
+    memcpy(&wide, (const char *)from + 8 * i, 8);
+    *odd = (wide >> 52 & 0x7ff) == 0x7ff;
+    return ((const double *)from)[i];
+  case PAWLI_F32: case PAWLI_TF32:
+    memcpy(&bits, (const char *)from + 4 * i, 4);
+    *odd = (bits >> 23 & 0xff) == 0xff;
+    return (double)pawli_float(bits);
+  case PAWLI_F16:
+    bits = ((const uint16_t *)from)[i];
+    *odd = (bits >> 10 & 31) == 31;
+    return (double)pawli_float((bits & 0x8000) << 16 | (bits & 0x7fff) << 13) * 5192296858534827628530496329220096.0; /* 2^112 */
+  case PAWLI_BF16:
+    bits = (uint32_t)((const uint16_t *)from)[i] << 16;
+    *odd = (bits >> 23 & 0xff) == 0xff;
+    return (double)pawli_float(bits);
+  case PAWLI_E4M3:
+    bits = ((const uint8_t *)from)[i];
+    *odd = (bits & 0x7f) == 0x7f;
+    return (double)pawli_float((bits & 0x80) << 24 | (bits & 0x7f) << 20) * 1329227995784915872903807060280344576.0; /* 2^120 */
+  case PAWLI_E5M2:
+    bits = ((const uint8_t *)from)[i];
+    *odd = (bits >> 2 & 31) == 31;
+    return (double)pawli_float((bits & 0x80) << 24 | (bits & 0x7f) << 21) * 5192296858534827628530496329220096.0;
+  case PAWLI_I64: return (double)((const int64_t *)from)[i];
+  case PAWLI_I32: return (double)((const int32_t *)from)[i];
+  case PAWLI_I16: return (double)((const int16_t *)from)[i];
+  case PAWLI_I8: return (double)((const int8_t *)from)[i];
+  default: return (double)((const uint8_t *)from)[i];
+  }
+}
+
+/* Adds at most 64 elements, which one word has the signs of. */
+static inline __attribute__((always_inline)) void pawli_add_elements(pawli_sum *to, int dtype, const void *from, size_t at, size_t count, uint64_t signs) {
+  double sum = 0, squares = 0;
+  int k, odd, all_odd = 0;
+  for (k = 0; k < (int)count; k++, signs >>= 1) {
+    double x = pawli_value(dtype, from, at + (size_t)k, &odd);
+    all_odd += odd;
+    x = odd ? 0 : x;
+    sum += signs & 1 ? x : -x;
+    squares += x * x;
+  }
+  to->sum += sum;
+  to->squares += squares;
+  to->odd += all_odd;
+  to->count += (double)count;
+}
+
+/* Adds the elements of an output to the sums of its blocks. first is the number of its first element among all that the
+   runs of a sample leave of this output, all how many these are: they are divided evenly among the blocks. */
+PAWLI_WIDE static void pawli_add_sums(pawli_sum *blocks, int dtype, const void *from, size_t count, uint64_t first, uint64_t all, uint64_t key) {
+  const uint64_t each = (all + PAWLI_BLOCKS - 1) / PAWLI_BLOCKS;
+  size_t i = 0;
+  while (i < count) {
+    const uint64_t at = first + i, left = each - at % each;
+    size_t n = 64 - (size_t)(at % 64);
+    if (n > left) n = (size_t)left;
+    if (n > count - i) n = count - i;
+    const uint64_t signs = pawli_word(key, at / 64) >> (at % 64);
+    if (dtype == PAWLI_F32) pawli_add_elements(&blocks[at / each], PAWLI_F32, from, i, n, signs); /* the compiler knows the type */
+    else pawli_add_elements(&blocks[at / each], dtype, from, i, n, signs);
+    i += n;
+  }
+}
+
 /* What a device does with its memory: an offset into a pointer or a cl_mem. The first three work in the order of
    pawl_stream or pawl_queue, and the copies have finished when they return. */
 static void pawli_copy_out(void *host, const void *memory, size_t offset, size_t bytes);
 static void pawli_copy_in(void *memory, size_t offset, const void *host, size_t bytes);
 static void pawli_poison_device(void *memory, size_t bytes, uint64_t seed);
+static void pawli_draw_device(const pawli_spec *s, void *memory, size_t count, uint64_t seed);
 static void pawli_device_free(pawli_block *b);
+static char *pawli_scratch(size_t bytes);
 static void pawli_wait(void);     /* for what a run launched where it should */
 static void pawli_wait_all(void); /* for everything, wherever it was launched */
 
@@ -908,6 +1172,7 @@ static void pawli_copy_in(void *memory, size_t offset, const void *host, size_t 
   memcpy((char *)memory + offset, host, bytes);
 }
 static void pawli_poison_device(void *memory, size_t bytes, uint64_t seed) { pawli_poison_host(memory, bytes, seed); }
+static void pawli_draw_device(const pawli_spec *s, void *memory, size_t count, uint64_t seed) { pawli_draw(s, seed, memory, count); }
 static void pawli_device_free(pawli_block *b) { (void)b; }
 static void pawli_wait(void) {}
 static void pawli_wait_all(void) {}
@@ -1056,6 +1321,11 @@ static __global__ void pawli_poison_words(unsigned char *to, size_t bytes, uint6
   }
 }
 
+static __global__ void pawli_draw_elements(pawli_spec s, void *to, size_t count, uint64_t seed) {
+  const size_t stride = (size_t)gridDim.x * blockDim.x;
+  for (size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x; i < count; i += stride) pawli_draw_one(&s, seed, i, to);
+}
+
 static __global__ void pawli_chain(float *out) {
   float x = threadIdx.x * 1e-3f;
   for (int i = 0; i < 4096; i++) x = x * 0.999f + 0.001f;
@@ -1185,6 +1455,11 @@ static void pawli_copy_in(void *memory, size_t offset, const void *host, size_t 
 static void pawli_poison_device(void *memory, size_t bytes, uint64_t seed) {
   const int grid = bytes / 2048 < 4096 ? (int)(bytes / 2048) + 1 : 4096;
   PAWLI_LAUNCH(pawli_poison_words, grid, 256, pawli.launch.stream)((unsigned char *)memory, bytes, seed);
+}
+
+static void pawli_draw_device(const pawli_spec *s, void *memory, size_t count, uint64_t seed) {
+  const int grid = count / 1024 < 4096 ? (int)(count / 1024) + 1 : 4096;
+  PAWLI_LAUNCH(pawli_draw_elements, grid, 256, pawli.launch.stream)(*s, memory, count, seed);
 }
 
 static void pawli_wait(void) {
@@ -1465,6 +1740,12 @@ static void pawli_poison_device(void *memory, size_t bytes, uint64_t seed) {
               "poisoning an output");
 }
 
+static void pawli_draw_device(const pawli_spec *s, void *memory, size_t count, uint64_t seed) {
+  const size_t bytes = count * (size_t)pawli_dtypes[s->dtype].bytes;
+  pawli_draw(s, seed, pawli_scratch(bytes), count);
+  pawli_copy_in(memory, 0, pawli.scratch, bytes);
+}
+
 static void pawli_wait(void) { pawli_check(clFinish(pawli.launch.queue), "waiting for a run"); }
 static void pawli_wait_all(void) { pawli_wait(); } /* OpenCL cannot wait for queues it is not told of */
 
@@ -1649,15 +1930,6 @@ static void pawli_calibrate(void *state, pawl_launch *l) {
 
 /* ---- arguments ------------------------------------------------------------------------------------------------- */
 
-static const struct {
-  const char *name, *stored; /* as suites and as safetensors write it */
-  int bytes, real;
-} pawli_dtypes[] = {{"f64", "F64", 8, 1},   {"f32", "F32", 4, 1},      {"tf32", "F32", 4, 1},     {"f16", "F16", 2, 1},
-                    {"bf16", "BF16", 2, 1}, {"e4m3", "F8_E4M3", 1, 1}, {"e5m2", "F8_E5M2", 1, 1}, {"i64", "I64", 8, 0},
-                    {"i32", "I32", 4, 0},   {"i16", "I16", 2, 0},      {"i8", "I8", 1, 0},        {"u8", "U8", 1, 0},
-                    {"bool", "BOOL", 1, 0}};
-enum { PAWLI_DTYPES = sizeof pawli_dtypes / sizeof *pawli_dtypes };
-
 static pawli_argument *pawli_find_argument(const pawli_set *set, const char *name) {
   pawli_argument *a = set->arguments;
   while (a && strcmp(a->name, name) != 0) a = a->next;
@@ -1836,43 +2108,52 @@ static void pawli_read_window(const pawli_argument *a, void *to, size_t at, size
   else pawli_copy_out(to, a->memory, at, bytes);
 }
 
-static void pawli_write_window(pawli_argument *a, const void *from, size_t at, size_t bytes) {
-  if (a->role == PAWLI_INOUT) memcpy(a->before + at, from, bytes);
-  else if (a->on_host) memcpy((char *)a->memory + at, from, bytes);
-  else pawli_copy_in(a->memory, at, from, bytes);
-}
-
 /* Some place for a window in an argument: a multiple of 8 bytes, which hold whole elements. */
 static size_t pawli_some_place(const pawli_argument *a, size_t bytes) {
   return (size_t)(pawl_random(&pawli.draws) % ((a->bytes - bytes) / 8 + 1)) * 8;
 }
 
-/* Changes some elements of an input: they take the place of others, which will take the place of others before the next
-   sample. No two samples have the same contents, and all have elements as setup made them. Whole numbers stay, since
-   they may be indices in an order. */
-static void pawli_stir(pawli_argument *a) {
-  const size_t half = a->bytes / 16 * 8, bytes = half < PAWLI_WINDOW ? half : PAWLI_WINDOW;
-  char there[PAWLI_WINDOW];
-  if (a->role == PAWLI_OUT || a->strided || !bytes || !pawli_dtypes[a->dtype].real) return;
-  if (!a->lent) pawli_read_window(a, a->loan, pawli_some_place(a, bytes), bytes);
-  a->lent = 1;
-  const size_t at = pawli_some_place(a, bytes);
-  pawli_read_window(a, there, at, bytes);
-  pawli_write_window(a, a->loan, at, bytes);
-  if (a->hashed) a->hash += pawli_hash(a->loan, at, bytes) - pawli_hash(there, at, bytes);
-  memcpy(a->loan, there, bytes);
+/* Streams of pawli.key, beside those of the arguments: which are numbered from 1, and once more for untimed runs. */
+enum { PAWLI_UNTIMED = 1 << 16 };
+
+/* Draws an input for a run. All its elements are new, and no run has those of another. */
+static void pawli_draw_argument(pawli_argument *a, uint64_t run, int timed) {
+  const uint64_t seed = pawli_secret(&pawli.key, (uint64_t)a->declared + (timed ? 0 : PAWLI_UNTIMED), run);
+  if (a->role == PAWLI_OUT || !a->spec.drawn) return;
+  if (a->role == PAWLI_INOUT) pawli_draw(&a->spec, seed, a->before, (size_t)a->length);
+  else if (a->on_host) pawli_draw(&a->spec, seed, a->memory, (size_t)a->length);
+  else pawli_draw_device(&a->spec, a->memory, (size_t)a->length, seed);
+  a->hashed = 0;
 }
 
 /* What stands in the arguments before a sample, whether anybody will look at it or not: in outputs poison, or what the
    last run left. A kernel that tells the two apart gains nothing by it. */
-static void pawli_lay_out(pawli_set *set) {
+static void pawli_lay_out(pawli_set *set, uint64_t run, int timed) {
   const int poisoned = (int)(pawl_random(&pawli.draws) >> 63);
   pawli_argument *a;
   for (a = set->arguments; a; a = a->next) {
-    pawli_stir(a);
+    if (pawli.drawing) pawli_draw_argument(a, run, timed);
     a->poisoned = 0;
     if (poisoned || a->role == PAWLI_INOUT) pawli_poison(a, pawl_random(&pawli.draws));
   }
+}
+
+static void pawli_lay_out_untimed(pawli_set *set) { pawli_lay_out(set, pawli.untimed++, 0); }
+
+/* Adds the outputs of one of runs to the sums of a sample. */
+static void pawli_sum_outputs(const pawli_set *set, uint64_t run, int runs, pawli_sum *sums) {
+  const pawli_argument *a;
+  int declared, n = 0;
+  for (declared = 1; n < pawli.verify.outputs && declared < PAWLI_UNTIMED; declared++)
+    for (a = set->arguments; a; a = a->next) {
+      if (a->declared != declared || a->role == PAWLI_IN) continue;
+      const void *from = a->memory;
+      const uint64_t length = (uint64_t)a->length;
+      if (!a->on_host) pawli_copy_out(pawli_scratch(a->bytes), a->memory, 0, a->bytes), from = pawli.scratch;
+      pawli_add_sums(sums + n * PAWLI_BLOCKS, a->dtype, from, (size_t)length, run * length, (uint64_t)runs * length,
+                     pawli.verify.key + (uint64_t)declared);
+      n++;
+    }
 }
 
 /* After a sample: looks at some of each output for what stood there before. */
@@ -1947,6 +2228,41 @@ static void pawli_match_argument(const char *declared, const pawli_set *set) {
   if (!pawli_same_sizes(pawli_member(declared, "shape"), a->shape, a->rank)) differs = "shape";
   if (strides ? !pawli_same_sizes(strides, a->strides, a->rank) : a->strided) differs = "strides";
   if (differs) pawl_fail_as("bad_params", "the argument %s differs in %s between suite and harness", a->name, differs);
+}
+
+/* How the suite wants an argument to be drawn. Whole numbers without bounds stay as setup made them: they may be
+   indices. */
+static pawli_spec pawli_read_spec(const char *declared, const pawli_argument *a) {
+  const char *const fill = pawli_member(declared, "fill"), *const kind = pawli_member(fill, "kind");
+  const int real = pawli_dtypes[a->dtype].real;
+  pawli_spec s;
+  memset(&s, 0, sizeof s);
+  s.dtype = a->dtype;
+  s.uniform = kind ? pawli_is(kind, "uniform") : !real;
+  if (pawli_member(fill, "low") && !pawli_number(pawli_member(fill, "low"), &s.low)) pawl_fail_as("bad_params", "%s: fill.low", a->name);
+  if (pawli_member(fill, "high") && !pawli_number(pawli_member(fill, "high"), &s.high)) pawl_fail_as("bad_params", "%s: fill.high", a->name);
+  s.drawn = real || s.low < s.high;
+  return s;
+}
+
+/* Remembers what the suite says of the arguments of a set. */
+static void pawli_adopt_specs(pawli_set *set) {
+  const char *list = pawli_member(pawli.request, "arguments"), *declared;
+  char name[sizeof set->arguments->name];
+  pawli_argument *a;
+  int n = 0;
+  pawli.verify.outputs = 0;
+  if (!list || *list != '[') return;
+  while (pawli_next_value(&list, &declared)) {
+    const char *const json = pawli_member(declared, "name");
+    n++;
+    if (!json || *json != '"' || pawli_skip_string(json) - json > (ptrdiff_t)sizeof name) continue;
+    pawli_decode(json, name);
+    if (!(a = pawli_find_argument(set, name))) continue;
+    a->declared = n;
+    a->spec = pawli_read_spec(declared, a);
+    pawli.verify.outputs += a->role != PAWLI_IN;
+  }
 }
 
 /* The arguments of the prepare request must be those that setup registered, if it did. */
@@ -2138,6 +2454,7 @@ static void pawli_fill(void *with) {
   if (pawli.prepared->setup) set->state = pawli.prepared->setup(&pawli.params, &rng);
   for (a = set->arguments; a; a = a->next)
     if (a->role == PAWLI_INOUT) pawli_download(a, a->before = pawli_room(a->before, a->bytes));
+  pawli_adopt_specs(set);
 }
 
 /* Calls setup. Returns 1 when it failed. */
@@ -2176,36 +2493,31 @@ static void pawli_release(void) {
   pawli.prepared = NULL;
 }
 
-static void pawli_take_contents(void *with) {
-  pawli_set *set = (pawli_set *)with;
-  pawli_argument *a;
-  for (a = set->arguments; a; a = a->next) {
-    const pawli_argument *const b = pawli_find_argument(&pawli.spare, a->name);
-    if (!b || b->bytes != a->bytes) return; /* setup does not repeat itself: the contents stay */
-  }
-  for (a = set->arguments; a; a = a->next) {
-    if (a->role == PAWLI_OUT) continue;
-    pawli_download(pawli_find_argument(&pawli.spare, a->name), pawli_scratch(a->bytes));
-    pawli_upload(a, pawli.scratch);
-  }
-}
-
-/* Gives the inputs of a set the contents of another call of setup. The addresses stay: a kernel that remembers results
-   by address is then wrong. Where there is no memory for it, the old contents must do. */
-static void pawli_freshen(pawli_set *set) {
-  if (pawli_make_set(&pawli.spare)) return;
-  const int failed = pawli_try(pawli_take_contents, set);
-  pawli_free_made_set(&pawli.spare);
-  if (failed) pawli_raise();
-}
-
 /* The sets of the next sample. No sample differs from another in what it finds, warm-up included. */
 static void pawli_lay_out_sample(void) {
   int i;
   if (!pawli.sets[0].arguments) return;
-  for (i = 0; i < pawli.batch && i < pawli.set_count; i++)
-    pawli_lay_out(&pawli.sets[(pawli.next_set + i) % pawli.set_count]);
+  for (i = 0; i < pawli.batch && i < pawli.set_count; i++) {
+    pawli_set *const set = &pawli.sets[(pawli.next_set + i) % pawli.set_count];
+    if (pawli.verify.on) pawli_lay_out(set, pawli.verify.run + (uint64_t)i, 1);
+    else pawli_lay_out_untimed(set);
+    if (pawli.keep.now) pawli_hash_inputs(set);
+  }
   pawli_wait(); /* it must not be measured */
+}
+
+/* Sums of what the runs of a sample left, when they are done. */
+static void pawli_sum_sample(void) {
+  const size_t more = (size_t)pawli.verify.outputs * PAWLI_BLOCKS, need = (pawli.verify.count + more) * sizeof(pawli_sum);
+  int i;
+  if (!pawli.verify.on) return;
+  pawli.verify.sums = (pawli_sum *)(void *)pawli_grow((char *)pawli.verify.sums, &pawli.verify.room, need);
+  pawli_sum *const sums = pawli.verify.sums + pawli.verify.count;
+  memset(sums, 0, more * sizeof *sums);
+  for (i = 0; i < pawli.batch; i++)
+    pawli_sum_outputs(&pawli.sets[(pawli.next_set + pawli.set_count - pawli.batch + i) % pawli.set_count], (uint64_t)i, pawli.batch, sums);
+  pawli.verify.count += more;
+  pawli.verify.run += (uint64_t)pawli.batch;
 }
 
 /* Takes one sample. The CPU clock is read outside of the wall clock, because reading it is a system call. */
@@ -2230,25 +2542,35 @@ static void pawli_take(int hold, pawli_reading *r) {
   pawli_look_at_outputs(&pawli.sets[(pawli.next_set + pawli.set_count - 1) % pawli.set_count]);
 }
 
+/* Adds sets until there are so many, or no memory for more. */
+static void pawli_add_sets(double wanted) {
+  while (pawli.set_count < wanted && pawli.set_count < PAWLI_SETS) {
+    if (!pawli_add_set()) continue;
+    if (strcmp(pawli.code, "no_memory") != 0) pawli_raise();
+    return; /* fewer sets have to do */
+  }
+}
+
 /* Adds sets for so many runs, or so many that they exceed the cache. Returns how many that would be. */
 static double pawli_add_cold_sets(double runs) {
   const double exceeds_cache = pawli.bytes > 0 ? 2 * (double)pawli_cache_bytes() / pawli.bytes + 1 : 1e18;
   const double sets = runs < exceeds_cache ? runs : exceeds_cache;
-  while (pawli.set_count < sets && pawli.set_count < PAWLI_SETS) {
-    if (!pawli_add_set()) continue;
-    if (strcmp(pawli.code, "no_memory") != 0) pawli_raise();
-    break; /* fewer sets have to do */
-  }
+  pawli_add_sets(sets);
   return exceeds_cache;
 }
 
 /* Makes the batch as large as wanted. No run of a cold batch may find its inputs in the cache: each has a set of its
-   own, or there are so many that a set is out of the cache when its turn comes again. */
+   own, or there are so many that a set is out of the cache when its turn comes again. Where inputs are drawn, each run
+   has a set of its own always: what it leaves is looked at, and what another left does not help it. */
 static void pawli_set_batch(double wanted) {
   if (wanted > (double)PAWLI_MOST_RUNS) wanted = (double)PAWLI_MOST_RUNS;
   if (pawli.cold) {
     const double exceeds_cache = pawli_add_cold_sets(wanted);
     if (pawli.set_count < exceeds_cache && wanted > pawli.set_count) wanted = pawli.set_count;
+  }
+  if (pawli.drawing) {
+    pawli_add_sets(wanted);
+    if (wanted > pawli.set_count) wanted = pawli.set_count;
   }
   pawli.batch = (int)wanted;
 }
@@ -2307,7 +2629,7 @@ static void pawli_answer_hello(const char *request) {
   pawli_open_once(pawli_member(request, "device"));
   pawli_begin("hello");
   pawli_put(",\"protocol\":1,\"sdk\":\"pawl.h " PAWL_VERSION "\",\"calibration\":true,"
-            "\"features\":[\"check\",\"run\",\"keep\",\"profile\"],\"timers\":");
+            "\"features\":[\"check\",\"run\",\"keep\",\"verify\",\"profile\"],\"timers\":");
   for (i = PAWLI_FIRST_TIMER; i < PAWLI_TIMERS; i++)
     pawli_put("%s\"%s\"", i == PAWLI_FIRST_TIMER ? "[" : ",", pawli_timer_names[i]);
   pawli_put("],\"device\":{\"name\":");
@@ -2426,6 +2748,22 @@ static uint64_t pawli_seed(const char *json) {
   return seed;
 }
 
+/* Reads a key of 64 hexadecimal digits. Returns 0 when there is none. */
+static int pawli_read_key(const char *json, pawli_key *to) {
+  char text[72] = "";
+  int i, k;
+  if (!json) return 0;
+  if (*json == '"' && pawli_skip_string(json) - json <= (ptrdiff_t)sizeof text) pawli_decode(json, text);
+  if (strlen(text) != 64 || strspn(text, "0123456789abcdef") != 64)
+    pawl_fail_as("bad_params", "key is not a string of 64 hexadecimal digits");
+  for (i = 0; i < 8; i++)
+    for (to->word[i] = 0, k = 0; k < 8; k++) {
+      const char c = text[8 * i + k];
+      to->word[i] = to->word[i] << 4 | (uint32_t)(c <= '9' ? c - '0' : c - 'a' + 10);
+    }
+  return 1;
+}
+
 static void pawli_prepare(const char *request) {
   const char *timer = pawli_member(request, "timer"), *cache = pawli_member(request, "cache"), *params;
   int i = PAWLI_FIRST_TIMER;
@@ -2450,6 +2788,8 @@ static void pawli_prepare(const char *request) {
   pawli.seed = pawli_seed(pawli_member(request, "seed"));
   pawli.draws.state = ~pawli.seed ^ UINT64_C(0xa0761d6478bd642f);
   pawli.bytes = pawli_amount(request, "bytes", 0);
+  pawli.drawing = pawli_read_key(pawli_member(request, "key"), &pawli.key);
+  pawli.untimed = 0;
   if (i == PAWLI_TIMER_DEVICE) pawli.quantum_ns = pawli.device_quantum_ns;
   else pawli.quantum_ns = pawli_step_ns(i == PAWLI_TIMER_CPU ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC);
   pawli.prepared = pawli_find(pawli_member(request, "benchmark"), pawli_member(request, "implementation"));
@@ -2461,6 +2801,7 @@ static void pawli_prepare(const char *request) {
     pawli_release();
     pawli_raise();
   }
+  if (!pawli.sets[0].arguments) pawli.drawing = 0;
 }
 
 static void pawli_answer_prepare(const char *request) {
@@ -2471,12 +2812,30 @@ static void pawli_answer_prepare(const char *request) {
   pawli_send();
 }
 
+/* The sums as bytes in hexadecimal: they must arrive as they are, and no locale may change a point. */
+static void pawli_put_sums(void) {
+  static const char digits[] = "0123456789abcdef";
+  const unsigned char *const from = (const unsigned char *)pawli.verify.sums;
+  const size_t bytes = pawli.verify.count * sizeof(pawli_sum);
+  size_t i;
+  if (!pawli.verify.on) return;
+  pawli_put(",\"sums\":\"");
+  pawli.text = pawli_grow(pawli.text, &pawli.text_room, pawli.text_length + 2 * bytes + 2);
+  for (i = 0; i < bytes; i++) {
+    pawli.text[pawli.text_length++] = digits[from[i] >> 4];
+    pawli.text[pawli.text_length++] = digits[from[i] & 15];
+  }
+  pawli_put("\"");
+  pawli.verify.count = 0;
+}
+
 static void pawli_put_readings(int count, int clock) {
   int i;
   pawli_put_numbers("samples", pawli.part[pawli.timer], count);
   for (i = PAWLI_TIMER_WALL; i < PAWLI_TIMERS; i++)
     if (i != (int)pawli.timer) pawli_put_numbers(pawli_timer_names[i], pawli.part[i], count);
   if (clock) pawli_put_numbers("clock_mhz", pawli.part[PAWLI_TIMERS], count);
+  pawli_put_sums();
 }
 
 /* Reads a path or another text of a request. */
@@ -2489,7 +2848,7 @@ static void pawli_text(const char *json, const char *what, char *to, size_t room
 /* Chooses the samples that are kept: each of them is as likely as any other. */
 static void pawli_choose_kept(const char *keep, double samples) {
   pawl_rng rng;
-  double left, need = pawli_amount(keep, "count", 0), last = -1;
+  double left, need = pawli_amount(keep, "count", 0);
   memset(&pawli.keep, 0, sizeof pawli.keep);
   if (!keep || *keep != '{' || need == 0) return;
   if (samples == 0) pawl_fail_as("bad_params", "keep needs a number of samples");
@@ -2498,10 +2857,7 @@ static void pawli_choose_kept(const char *keep, double samples) {
   pawli_text(pawli_member(keep, "dir"), "dir", pawli.keep.dir, sizeof pawli.keep.dir - 32);
   for (left = samples; left > 0 && need > 0; left--) {
     if ((double)(pawl_random(&rng) >> 11) / 9007199254740992.0 * left >= need) continue;
-    const double kept = samples - left;
-    pawli.keep.samples[pawli.keep.count] = kept;
-    pawli.keep.fresh[pawli.keep.count++] = last + 1 + (double)(pawl_random(&rng) % (uint64_t)(kept - last));
-    last = kept;
+    pawli.keep.samples[pawli.keep.count++] = samples - left;
     need--;
   }
 }
@@ -2521,18 +2877,16 @@ static void pawli_begin_keeping(void) {
   for (i = 0; pawli.keep.on && i < pawli.set_count; i++) pawli_hash_inputs(&pawli.sets[i]);
 }
 
-/* Before a sample: changes the inputs of the set that the next kept sample will end with. */
+/* Before a sample: whether it is one that is kept. */
 static void pawli_before_sample(double sample) {
-  const int next = pawli.keep.next;
-  if (next == pawli.keep.count || pawli.keep.fresh[next] != sample) return;
-  const double runs = (pawli.keep.samples[next] - sample + 1) * pawli.batch - 1;
-  pawli_freshen(&pawli.sets[(uint64_t)(pawli.next_set + runs) % (uint64_t)pawli.set_count]);
+  pawli.keep.now = pawli.keep.next < pawli.keep.count && pawli.keep.samples[pawli.keep.next] == sample;
 }
 
-static void pawli_after_sample(double sample) {
+static void pawli_after_sample(void) {
   const int n = pawli.keep.next;
   char in[PAWLI_PATH], out[PAWLI_PATH];
-  if (n == pawli.keep.count || pawli.keep.samples[n] != sample) return;
+  if (!pawli.keep.now) return;
+  pawli.keep.now = 0;
   pawli.keep.next++;
   snprintf(in, sizeof in, "%.*s/%d-in.safetensors", PAWLI_PATH - 40, pawli.keep.dir, n);
   snprintf(out, sizeof out, "%.*s/%d-out.safetensors", PAWLI_PATH - 40, pawli.keep.dir, n);
@@ -2552,6 +2906,17 @@ static void pawli_put_kept(void) {
   }
 }
 
+/* What a measurement is told of the sums that it is to give. A batch that another side needs is taken over, so that
+   both sides' samples are of the same runs. */
+static void pawli_begin_verifying(const char *verify, double batch) {
+  pawli.verify.count = 0;
+  pawli.verify.on = verify && *verify == '{' && pawli.drawing && pawli.verify.outputs;
+  if (batch > 0 && batch != pawli.batch) pawli_set_batch(batch);
+  if (!pawli.verify.on) return;
+  pawli.verify.key = pawli_seed(pawli_member(verify, "key"));
+  pawli.verify.run = (uint64_t)pawli_amount(verify, "first", 0) * (uint64_t)pawli.batch;
+}
+
 static void pawli_answer_measure(const char *request) {
   const double samples = pawli_amount(request, "samples", 0), busy_ns = pawli_amount(request, "busy_ns", 0);
   const char *warmup = pawli_member(request, "warmup");
@@ -2561,7 +2926,9 @@ static void pawli_answer_measure(const char *request) {
   if (samples == 0 && busy_ns == 0) pawl_fail_as("bad_params", "measure needs a number of samples, a time, or both");
   if (!pawli.prepared) pawl_fail("nothing is prepared: ask for prepare first");
   memset(&pawli.keep, 0, sizeof pawli.keep);
+  pawli.verify.on = 0;
   if (!pawli.batch) pawli_choose_batch();
+  pawli_begin_verifying(pawli_member(request, "verify"), pawli_amount(request, "batch", 0));
   pawli_choose_kept(pawli_member(request, "keep"), samples);
   pawli_begin_keeping();
   now = start = sent = looked = pawli_clock(CLOCK_MONOTONIC);
@@ -2581,7 +2948,8 @@ static void pawli_answer_measure(const char *request) {
     if (!(r.by[pawli.timer] > 0)) pawl_fail("the timer %s did not move for a second", pawli_timer_names[pawli.timer]);
     for (i = 0; i < PAWLI_TIMERS; i++) pawli.part[i][kept] = r.by[i];
     pawli.part[PAWLI_TIMERS][kept++] = r.clock_mhz;
-    if (pawli.keep.on) pawli_after_sample(count);
+    pawli_sum_sample();
+    if (pawli.keep.on) pawli_after_sample();
     if (count++ == 0) clock = r.clock_mhz > 0; /* all parts have it, or none */
     now = pawli_clock(CLOCK_MONOTONIC);
   }
@@ -2610,7 +2978,7 @@ static inline void pawli_run_next(double runs) {
 }
 
 static void pawli_run_plainly(void *with) {
-  pawli_lay_out(&pawli.sets[pawli.next_set]);
+  pawli_lay_out_untimed(&pawli.sets[pawli.next_set]);
   if (pawli.cold) pawli_flush();
   pawli_run_next(((const pawli_plain *)with)->runs);
   pawli_wait();
@@ -2633,7 +3001,7 @@ static void pawli_run_profiled(void *with) {
   const pawli_plain *const plain = (const pawli_plain *)with;
   pawli_run_next(plain->warmup);
   pawli_wait();
-  pawli_lay_out(&pawli.sets[pawli.next_set]);
+  pawli_lay_out_untimed(&pawli.sets[pawli.next_set]);
   if (pawli.cold) pawli_flush();
   pawli_wait_all();
   pawli_watch(1);

@@ -7,7 +7,7 @@ typedef enum { ROLE_IN, ROLE_OUT, ROLE_INOUT, ROLE_VALUE, ROLES } role;
 static const char *const role_names[ROLES] = {"in", "out", "inout", "value"};
 
 typedef enum { REAL, SIGNED, UNSIGNED, BOOLEAN } family;
-typedef enum { F64, F32, TF32, F16, BF16, E4M3, E5M2, I64, I32, I16, I8, U8, BOOL, DTYPES } dtype;
+typedef enum { F64, F32, TF32, F16, BF16, E4M3, E5M2, I64, I32, I16, I8, U8, BOOL, DTYPES } dtype; /* as in pawl.h */
 static const struct {
   const char *name, *stored; /* as suites and as safetensors write it */
   size_t size;
@@ -39,8 +39,7 @@ typedef struct argument {
   size_t count;   /* elements of the storage, gaps included */
   size_t bytes;   /* of the storage; 0 for a value */
   value value;
-  int uniform;    /* how an input is filled */
-  double low, high;
+  pawli_spec spec; /* how an input is drawn */
 } argument;
 
 static struct {
@@ -129,13 +128,14 @@ static void measure_storage(argument *a, int stride_count) {
 
 static void read_fill(argument *a, const char *fill) {
   const char *kind = pawli_member(fill, "kind"), *s;
-  const int real = dtypes[a->type].family == REAL;
+  pawli_spec *const to = &a->spec;
   if (kind && !pawli_is(kind, "normal") && !pawli_is(kind, "uniform"))
     pawl_fail_as("bad_params", "%s: fill is normal or uniform, not %s", a->name, pawli_quote(kind));
-  a->uniform = kind ? pawli_is(kind, "uniform") : !real;
-  if ((s = pawli_member(fill, "low")) && !pawli_number(s, &a->low)) pawl_fail_as("bad_params", "%s: fill.low", a->name);
-  if ((s = pawli_member(fill, "high")) && !pawli_number(s, &a->high)) pawl_fail_as("bad_params", "%s: fill.high", a->name);
-  if (a->low > a->high) pawl_fail_as("bad_params", "%s: fill.low is above fill.high", a->name);
+  to->dtype = (int)a->type; /* both lists of types have the same order */
+  to->uniform = kind ? pawli_is(kind, "uniform") : dtypes[a->type].family != REAL;
+  if ((s = pawli_member(fill, "low")) && !pawli_number(s, &to->low)) pawl_fail_as("bad_params", "%s: fill.low", a->name);
+  if ((s = pawli_member(fill, "high")) && !pawli_number(s, &to->high)) pawl_fail_as("bad_params", "%s: fill.high", a->name);
+  if (to->low > to->high) pawl_fail_as("bad_params", "%s: fill.low is above fill.high", a->name);
 }
 
 static int one_of(const char *json, const char *const *names, size_t step, int count) {

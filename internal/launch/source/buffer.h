@@ -86,7 +86,7 @@ static void fill_slot(const argument *a, slot *s, size_t bytes) {
   device_alloc(&s->m, bytes, a->role == ROLE_IN);
   if (!is_read(a)) return;
   if (!(s->mirror = (unsigned char *)malloc(bytes))) pawl_fail_as("no_memory", "no memory for a copy of %s", a->name);
-  fill(a, &random_bits, s->mirror, bytes / dtypes[a->type].size);
+  pawli_draw(&a->spec, random_bits(STREAM_LOOKS), s->mirror, bytes / dtypes[a->type].size);
   if (a->role == ROLE_IN) device_write(&s->m, 0, s->mirror, bytes);
 }
 
@@ -106,35 +106,44 @@ static void make_sets(void) {
     if (is_tensor(&arguments.all[i])) *(arguments.all[i].role == ROLE_IN ? &inputs : &others) += slot_bytes(&arguments.all[i]);
   const size_t each = inputs + others;
   sets.most = each == 0 ? MOST_SETS : BUDGET / each < 2 ? 2 : BUDGET / each > MOST_SETS ? MOST_SETS : (int)(BUDGET / each);
-  print_key = pawl_random(&random_bits);
-  poison(sets.band, pawl_random(&random_bits), BAND);
+  print_key = random_bits(STREAM_LOOKS);
+  poison(sets.band, random_bits(STREAM_LOOKS), BAND);
   device_reserve(inputs * (size_t)sets.most, others * (size_t)sets.most);
   while (sets.count < sets.most && sets.count < FEW_SETS) add_set();
 }
 
 static void move_window(const argument *a, slot *s) {
-  s->window = BAND + random_below(jitter(a) / ALIGN + 1) * ALIGN;
+  s->window = BAND + random_below(STREAM_PLACES, jitter(a) / ALIGN + 1) * ALIGN;
 }
 
-/* Draws a few elements of an input anew, at a place nobody knows: whatever was computed of the slot before is wrong. */
-static void redraw(const argument *a, slot *s) {
-  const size_t size = dtypes[a->type].size, count = a->count < 16 ? a->count : 16;
-  const size_t at = s->window + random_below(a->count - count + 1) * size;
-  fill(a, &random_bits, s->mirror + at, count);
-  if (a->role == ROLE_IN) device_write(&s->m, at, s->mirror + at, count * size);
+typedef struct run { /* which inputs a run gets: no other of the prepared case has the same */
+  uint64_t number;
+  int timed; /* below 0: they come from a file */
+} run;
+
+static const run given_run = {0, -1};
+static uint64_t untimed_runs; /* so far */
+static run untimed_run(void) { return (run){untimed_runs++, 0}; }
+
+/* Draws an input for a run, all of it. */
+static void draw(int n, slot *s, run of) {
+  const argument *const a = &arguments.all[n];
+  const uint64_t seed = pawli_secret(&key, (uint64_t)(n + 1 + (of.timed ? 0 : STREAM_UNTIMED)), of.number);
+  pawli_draw(&a->spec, seed, s->mirror + s->window, a->count);
+  if (a->role == ROLE_IN) device_write(&s->m, s->window, s->mirror + s->window, a->bytes);
 }
 
 static void place_output(const argument *a, slot *s, uint64_t seed) {
   device_place(&s->m, s->window, a->bytes, a->role == ROLE_INOUT ? s->mirror + s->window : NULL, seed);
 }
 
-static void place_set(set *s, uint64_t seed, int fresh) {
+static void place_set(set *s, uint64_t seed, run of) {
   int i;
   for (i = 0; i < arguments.count; i++) {
     const argument *const a = &arguments.all[i];
     if (!is_tensor(a)) continue;
     move_window(a, &s->slots[i]);
-    if (fresh && is_read(a)) redraw(a, &s->slots[i]);
+    if (is_read(a) && of.timed >= 0) draw(i, &s->slots[i], of);
     if (is_written(a)) place_output(a, &s->slots[i], seed);
   }
 }
@@ -144,6 +153,18 @@ static void place_inouts(set *s) {
   int i;
   for (i = 0; i < arguments.count; i++)
     if (arguments.all[i].role == ROLE_INOUT) place_output(&arguments.all[i], &s->slots[i], 0);
+}
+
+/* Adds the outputs of one of runs to the sums of a sample. */
+static void sum_set(set *s, int number, int runs, uint64_t signs, pawli_sum *sums) {
+  int i;
+  for (i = 0; i < arguments.count; i++) {
+    const argument *const a = &arguments.all[i];
+    if (!is_written(a)) continue;
+    pawli_add_sums(sums, (int)a->type, device_look(&s->slots[i].m, s->slots[i].window, a->bytes), a->count, (uint64_t)number * a->count,
+                   (uint64_t)runs * a->count, signs + (uint64_t)i + 1);
+    sums += PAWLI_BLOCKS;
+  }
 }
 
 #define integrity(...) pawl_fail_as("integrity", __VA_ARGS__)

@@ -9,7 +9,6 @@
 #define DEVICE_FIRST_TIMER PAWLI_TIMER_DEVICE
 #define DEVICE_LAST_TIMER PAWLI_TIMER_WALL
 #define DEVICE_SHORT_NS 25e3 /* shorter runs are batched */
-#define DEVICE_REDRAWS 4          /* windows a sample that surely get new elements: each is a transfer */
 #define HOLD_CYCLES 500000000LL   /* how long launches are held back at most: about a third of a second */
 #define MOST_HELD 512             /* launches that surely fit the queue behind the kernel that holds them */
 

@@ -8,12 +8,12 @@
 #include "guest.h"
 
 #include <elf.h>
+#include <sys/random.h>
 
 #define DEVICE_KIND "host"
 #define DEVICE_FIRST_TIMER PAWLI_TIMER_WALL
 #define DEVICE_LAST_TIMER PAWLI_TIMER_CPU
 #define DEVICE_SHORT_NS 100e3 /* shorter runs are batched, so that starting and stopping a batch is little of it */
-#define DEVICE_REDRAWS MOST_SETS /* new contents cost nothing here */
 #define SETTLE_NS 300000         /* a thread that goes on working has so long to show itself */
 #define GUEST_MEMORY ((rlim_t)16 << 30)
 
@@ -270,8 +270,9 @@ static void device_unload(void) {
 
 /* Tells the guest which sets to run, and waits until it says it has. */
 static void device_queue(set *const *of, int count) {
-  const uint64_t nonce = pawl_random(&random_bits);
+  uint64_t nonce; /* the guest sees it: no stream of ours may give it */
   int i, k;
+  if (getrandom(&nonce, sizeof nonce, 0) != sizeof nonce) pawl_fail("no random numbers: %s", strerror(errno));
   for (i = 0; i < count; i++)
     for (k = 0; k < arguments.count; k++) guest.told->at[i][k] = of[i]->slots[k].m.from + of[i]->slots[k].window;
   guest.told->run_count = count;

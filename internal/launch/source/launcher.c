@@ -5,6 +5,10 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
+/* What goes over every byte of a buffer must run at the speed of memory. */
+#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
+#define PAWLI_WIDE __attribute__((optimize("O3"), target_clones("arch=skylake-avx512", "avx2", "default")))
+#endif
 #include "pawl.h"
 
 #include "argument.h"
@@ -41,7 +45,7 @@ static void answer_hello(const char *request) {
   pawli.opened = 1;
   pawli_begin("hello");
   pawli_put(",\"protocol\":1,\"sdk\":\"pawl launcher 1.0.0 (" DEVICE_KIND ")\",\"calibration\":true"
-            ",\"features\":[\"check\",\"run\",\"keep\",\"profile\",\"launch\"],\"timers\":");
+            ",\"features\":[\"check\",\"run\",\"keep\",\"verify\",\"profile\",\"launch\"],\"timers\":");
   for (i = DEVICE_FIRST_TIMER; i <= DEVICE_LAST_TIMER; i++)
     pawli_put("%s\"%s\"", i == DEVICE_FIRST_TIMER ? "[" : ",", pawli_timer_names[i]);
   pawli_put("],\"device\":{\"name\":");
@@ -108,7 +112,8 @@ static void prepare(void *with) {
   if (!pawli.opened) device_open(NULL);
   pawli.opened = 1;
   read_timer(request);
-  random_bits.state = pawli_seed(pawli_member(request, "seed"));
+  read_key(request);
+  untimed_runs = 0;
   pawli.batch = 0;
   pawli.note[0] = 0;
   memset(&launching, 0, sizeof launching);
@@ -150,6 +155,7 @@ static void put_readings(int count) {
   pawli_put_numbers("samples", pawli.part[pawli.timer], count);
   for (i = DEVICE_FIRST_TIMER; i <= DEVICE_LAST_TIMER; i++)
     if (i != (int)pawli.timer && i != PAWLI_TIMER_DEVICE) pawli_put_numbers(pawli_timer_names[i], pawli.part[i], count);
+  pawli_put_sums();
 }
 
 /* Takes sample number n, and looks at it as long as must be. */
@@ -157,12 +163,14 @@ static void take_and_look(double n, pawli_reading *r) {
   static sample s;
   int place = -1;
   const double until = pawli_clock(CLOCK_MONOTONIC) + PAWLI_STALL_NS;
-  do take_sample(&s, pawli.batch, keeping.seed + (uint64_t)n, r);
+  const run first = {pawli.verify.run, 1};
+  do take_sample(&s, pawli.batch, keeping.seed + (uint64_t)n, pawli.verify.on ? &first : NULL, r);
   while (!(r->by[pawli.timer] > 0) && pawli_clock(CLOCK_MONOTONIC) < until);
   if (!(r->by[pawli.timer] > 0)) pawl_fail("the timer %s did not move for a second", pawli_timer_names[pawli.timer]);
+  sum_sample(&s);
   if (keeping.wanted) place = place_to_keep(n);
   if (place >= 0) keep_sample(&s, place, n);
-  if (place >= 0 || random_below(OBSERVED) == 0) look_later(&s);
+  if (place >= 0 || random_below(STREAM_LOOKS, OBSERVED) == 0) look_later(&s);
 }
 
 static void answer_measure(const char *request) {
@@ -174,7 +182,9 @@ static void answer_measure(const char *request) {
   if (samples == 0 && busy_ns == 0) pawl_fail_as("bad_params", "measure needs a number of samples, a time, or both");
   need_prepared();
   begin_keeping(pawli_member(request, "keep"));
+  pawli.verify.on = 0;
   if (!pawli.batch) choose_batch();
+  begin_verifying(pawli_member(request, "verify"), pawli_amount(request, "batch", 0));
   now = start = sent = looked = pawli_clock(CLOCK_MONOTONIC);
   while (count < samples || now - start < busy_ns) {
     if (here == PAWLI_PART || now - sent > PAWLI_LIFE_NS) {
@@ -229,7 +239,7 @@ static void check_once(const char *inputs, const char *outputs, uint64_t seed) {
   forget_kept();
   choose_sets(&s, 1);
   s.seed = seed;
-  place_set(s.of[0], seed, 0);
+  place_set(s.of[0], seed, given_run);
   load_inputs(s.of[0], inputs);
   place_inouts(s.of[0]);
   device_run(s.of, 1, &r);

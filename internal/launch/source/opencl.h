@@ -7,7 +7,6 @@
 #define DEVICE_FIRST_TIMER PAWLI_TIMER_DEVICE
 #define DEVICE_LAST_TIMER PAWLI_TIMER_WALL
 #define DEVICE_SHORT_NS 25e3 /* shorter runs are batched */
-#define DEVICE_REDRAWS 4 /* windows a sample that surely get new elements: each is a transfer */
 
 typedef void *handle;
 typedef uint64_t cl_bits;

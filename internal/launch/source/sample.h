@@ -17,18 +17,18 @@ static void choose_sets(sample *s, int count) {
   s->count = count;
   for (i = 0; i < sets.count; i++) order[i] = i;
   for (i = 0; i < count; i++) {
-    const int k = i + (int)random_below((size_t)(sets.count - i)), chosen = order[k];
+    const int k = i + (int)random_below(STREAM_PLACES, (size_t)(sets.count - i)), chosen = order[k];
     order[k] = order[i];
     s->of[i] = &sets.all[chosen];
   }
 }
 
-/* Takes a sample and looks at its outputs. */
-static void take_sample(sample *s, int count, uint64_t seed, pawli_reading *r) {
+/* Takes a sample and looks at its outputs. first is the number of its first run, when it is timed. */
+static void take_sample(sample *s, int count, uint64_t seed, const run *first, pawli_reading *r) {
   int i;
   choose_sets(s, count);
   s->seed = seed;
-  for (i = 0; i < count; i++) place_set(s->of[i], seed, i < DEVICE_REDRAWS || random_below((size_t)count) < DEVICE_REDRAWS);
+  for (i = 0; i < count; i++) place_set(s->of[i], seed, first ? (run){first->number + (uint64_t)i, 1} : untimed_run());
   if (pawli.cold) device_chill(s->of, count);
   memset(r, 0, sizeof *r);
   device_run(s->of, count, r);
@@ -49,8 +49,8 @@ static void run_back_to_back(double iterations) {
   static sample s;
   int i, at = 0;
   choose_sets(&s, iterations < sets.count ? (int)iterations : sets.count);
-  s.seed = pawl_random(&random_bits);
-  for (i = 0; i < s.count; i++) place_set(s.of[i], s.seed, 1);
+  s.seed = random_bits(STREAM_LOOKS);
+  for (i = 0; i < s.count; i++) place_set(s.of[i], s.seed, untimed_run());
   while (iterations > 0) {
     int runs = iterations < pawli.batch ? (int)iterations : pawli.batch;
     if (at + runs > s.count) at = 0;
@@ -85,8 +85,8 @@ static void watch_runs(void *iterations) {
 
 static void place_profiled(void) {
   int i;
-  profiled.seed = pawl_random(&random_bits);
-  for (i = 0; i < profiled.count; i++) place_set(profiled.of[i], profiled.seed, 1);
+  profiled.seed = random_bits(STREAM_LOOKS);
+  for (i = 0; i < profiled.count; i++) place_set(profiled.of[i], profiled.seed, untimed_run());
   next_profiled = 0;
 }
 
@@ -109,6 +109,13 @@ static void run_profiled(double iterations, double warmup) {
   look_later(&profiled);
 }
 
+/* Every run of a batch has a set of its own. */
+static void set_batch(int wanted) {
+  if (wanted > sets.most) wanted = sets.most;
+  while (sets.count < wanted) add_set();
+  pawli.batch = wanted;
+}
+
 static void choose_batch(void) {
   const double shortest = DEVICE_SHORT_NS > 20 * pawli.quantum_ns ? DEVICE_SHORT_NS : 20 * pawli.quantum_ns;
   const double target = 2 * shortest;
@@ -116,20 +123,46 @@ static void choose_batch(void) {
   pawli_reading r;
   int tries, i;
   pawli.batch = 1;
-  for (i = 0; i < 3; i++) take_sample(&s, 1, pawl_random(&random_bits), &r);
+  for (i = 0; i < 3; i++) take_sample(&s, 1, random_bits(STREAM_LOOKS), NULL, &r);
   for (tries = 0; tries < 6; tries++) {
     double least = 1e18;
     for (i = 0; i < 3; i++) {
-      take_sample(&s, pawli.batch, pawl_random(&random_bits), &r);
+      take_sample(&s, pawli.batch, random_bits(STREAM_LOOKS), NULL, &r);
       if (r.by[pawli.timer] * pawli.batch < least) least = r.by[pawli.timer] * pawli.batch;
     }
     if (least >= (pawli.batch == 1 ? shortest : 0.8 * target) || pawli.batch == sets.most) return;
     double wanted = pawli.batch * (least > target / 100 ? target / least : 100) + 0.99;
     if (wanted > sets.most) wanted = sets.most;
     if ((int)wanted <= pawli.batch) return;
-    while (sets.count < (int)wanted) add_set();
-    pawli.batch = (int)wanted;
+    set_batch((int)wanted);
   }
+}
+
+/* ---- sums of what timed samples left, for pawl to compare ---- */
+
+/* Adds the sums of a sample to those that wait to be sent, with pawl.h's own buffer and message. */
+static void sum_sample(const sample *s) {
+  const size_t more = (size_t)pawli.verify.outputs * PAWLI_BLOCKS;
+  int i;
+  if (!pawli.verify.on) return;
+  pawli.verify.sums = (pawli_sum *)(void *)pawli_grow((char *)pawli.verify.sums, &pawli.verify.room, (pawli.verify.count + more) * sizeof(pawli_sum));
+  pawli_sum *const sums = pawli.verify.sums + pawli.verify.count;
+  memset(sums, 0, more * sizeof *sums);
+  for (i = 0; i < s->count; i++) sum_set(s->of[i], i, s->count, pawli.verify.key, sums);
+  pawli.verify.count += more;
+  pawli.verify.run += (uint64_t)s->count;
+}
+
+/* A batch that another side needs is taken over, so that both sides' samples are of the same runs. */
+static void begin_verifying(const char *json, double batch) {
+  int i;
+  if (batch > 0 && batch != pawli.batch) set_batch(batch < MOST_SETS ? (int)batch : MOST_SETS);
+  pawli.verify.count = 0;
+  pawli.verify.on = json && *json == '{';
+  if (!pawli.verify.on) return;
+  pawli.verify.key = pawli_seed(pawli_member(json, "key"));
+  pawli.verify.run = (uint64_t)pawli_amount(json, "first", 0) * (uint64_t)pawli.batch;
+  for (pawli.verify.outputs = 0, i = 0; i < arguments.count; i++) pawli.verify.outputs += is_written(&arguments.all[i]);
 }
 
 /* ---- samples that are kept for pawl to check ---- */
@@ -143,7 +176,6 @@ typedef struct kept {
 
 static struct {
   int count, wanted;
-  pawl_rng rng;
   uint64_t seed;
   char dir[4096];
   kept all[MOST_KEPT];
@@ -162,8 +194,7 @@ static void forget_kept(void) {
 
 static void begin_keeping(const char *json) {
   forget_kept();
-  keeping.seed = json ? pawli_seed(pawli_member(json, "seed")) : pawl_random(&random_bits);
-  keeping.rng.state = keeping.seed ^ pawl_random(&random_bits);
+  keeping.seed = json ? pawli_seed(pawli_member(json, "seed")) : random_bits(STREAM_LOOKS);
   if (!json) return;
   const double count = pawli_amount(json, "count", 1);
   if (count > MOST_KEPT) pawl_fail_as("bad_params", "keep.count is above %d", MOST_KEPT);
@@ -175,7 +206,7 @@ static void begin_keeping(const char *json) {
 /* Every sample has the same chance, though nobody knows how many there will be. Returns the place it takes, or -1. */
 static int place_to_keep(double number) {
   if (keeping.count < keeping.wanted) return keeping.count++;
-  const double place = (number + 1) * (double)(pawl_random(&keeping.rng) >> 11) / 9007199254740992.0;
+  const double place = (number + 1) * (double)(random_bits(STREAM_LOOKS) >> 11) / 9007199254740992.0;
   return place < keeping.wanted ? (int)place : -1;
 }
 
@@ -186,7 +217,7 @@ static void copy_to(unsigned char **to, const void *from, size_t bytes) {
 
 /* Copies what one run of the sample read and left; which one is nobody's to know. */
 static void keep_sample(sample *s, int place, double number) {
-  set *const one = s->of[pawl_random(&keeping.rng) % (uint64_t)s->count];
+  set *const one = s->of[random_bits(STREAM_LOOKS) % (uint64_t)s->count];
   kept *const k = &keeping.all[place];
   int i;
   k->sample = number;

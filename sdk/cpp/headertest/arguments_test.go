@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	protocol "github.com/goatnote-inc/pawl/internal/harness"
 	"github.com/goatnote-inc/pawl/internal/tensor"
 	"github.com/goatnote-inc/pawl/sdk/conformance"
 )
@@ -82,12 +83,18 @@ func same(a, b []float64) int {
 	return n
 }
 
+// prepareDrawn is prepareDouble with inputs that are drawn from a key.
+func prepareDrawn(n int, mode, key string) string {
+	arguments := fmt.Sprintf(`[{"name":"x","role":"in","dtype":"f32","shape":[%d]},{"name":"y","role":"out","dtype":"f32","shape":[%d]}]`, n, n)
+	return strings.TrimSuffix(prepareDouble(n, mode), "}") + fmt.Sprintf(`,"key":%q,"arguments":%s}`, strings.Repeat(key, 64), arguments)
+}
+
 // A kernel that remembers its result by address is right in a loop that never changes
-// the inputs. Here they change.
+// the inputs. Here every run has inputs of its own.
 func TestRememberedResultsAreWrong(t *testing.T) {
 	t.Parallel()
 	program, dir := build(t, "gcc", "testdata/arguments.c", "-O2", "-pthread"), t.TempDir()
-	exchange(t, program, prepareDouble(500, "remembers"), keepOne(dir, 4, 1))
+	exchange(t, program, prepareDrawn(500, "remembers", "1"), keepOne(dir, 4, 1))
 	x, y := load(t, dir+"/0-in.safetensors", "x"), load(t, dir+"/0-out.safetensors", "y")
 	for i := range x {
 		if y[i] != 2*x[i] {
@@ -95,6 +102,57 @@ func TestRememberedResultsAreWrong(t *testing.T) {
 		}
 	}
 	t.Error("the remembered result is still right")
+}
+
+// sumsOf are the sums of so many samples from the one numbered first, in batches of three.
+func sumsOf(t *testing.T, program, prepare string, first, samples int) []float64 {
+	t.Helper()
+	replies := exchange(t, program, prepare, fmt.Sprintf(`{"id":3,"op":"measure","samples":%d,"batch":3,"verify":{"key":"5","first":%d}}`, samples, first))
+	if replies[1]["batch"] != 3.0 {
+		t.Fatalf("asked for batches of 3, got %v", replies[1]["batch"])
+	}
+	text, _ := replies[1]["sums"].(string)
+	var sums protocol.Sums
+	if err := sums.UnmarshalText([]byte(text)); err != nil {
+		t.Fatal(err)
+	}
+	if len(sums) != samples*protocol.SumBlocks*protocol.BlockSums {
+		t.Fatalf("%d numbers for %d samples of one output", len(sums), samples)
+	}
+	return sums
+}
+
+// Sums tell of every run of every sample: those of one key and number are the same in any process,
+// and differ where one element does.
+func TestSumsOfTimedSamples(t *testing.T) {
+	t.Parallel()
+	program := build(t, "gcc", "testdata/arguments.c", "-O2", "-pthread")
+	want := sumsOf(t, program, prepareDrawn(500, "honest", "1"), 0, 4)
+	if got := sumsOf(t, program, prepareDrawn(500, "honest", "1"), 0, 4); !slices.Equal(got, want) {
+		t.Error("one key gives other sums in another process")
+	}
+	if got := sumsOf(t, program, prepareDrawn(500, "honest", "1"), 2, 2); !slices.Equal(got, want[len(want)/2:]) {
+		t.Error("samples 2 and 3 differ when they are asked for alone")
+	}
+	if slices.Equal(want[:len(want)/2], want[len(want)/2:]) {
+		t.Error("two samples have the same inputs")
+	}
+	if got := sumsOf(t, program, prepareDrawn(500, "honest", "2"), 0, 4); slices.Equal(got, want) {
+		t.Error("another key gives the same inputs")
+	}
+	got := sumsOf(t, program, prepareDrawn(500, "remembers", "1"), 0, 4)
+	for i := range 4 {
+		if each := len(want) / 4; slices.Equal(got[i*each:(i+1)*each], want[i*each:(i+1)*each]) {
+			t.Errorf("sample %d has right sums, and remembered results", i)
+		}
+	}
+	squares := 0.0
+	for i := 1; i < len(want)/4; i += protocol.BlockSums {
+		squares += want[i]
+	}
+	if mean := squares / 1500; mean < 3 || mean > 5 { // twice numbers of standard deviation 1
+		t.Errorf("the mean of the squares of 2 x is %v", mean)
+	}
 }
 
 // Whatever a kernel does to memory that is not its own is named.
