@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -49,9 +50,10 @@ type entry struct {
 }
 
 // Load reads a safetensors file of at most limit bytes. The tensors are views of one
-// buffer, never larger than the file.
+// buffer, never larger than the file. It follows no link and does not wait for a pipe: untrusted
+// processes write such files.
 func Load(path string, limit int64) ([]Tensor, error) {
-	f, err := os.Open(path)
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, fmt.Errorf("read tensors: %w", err)
 	}
