@@ -35,6 +35,9 @@ type Command struct {
 	// programs, shared libraries, Python modules, launch files. An error ends the session. It may be
 	// nil.
 	Loaded func(file string) error
+	// Confine puts the command into a sandbox before it starts; nil for none. It keeps the descriptors
+	// of the command. The function that it returns is called once the process has started.
+	Confine func(cmd *exec.Cmd) (started func(), err error)
 }
 
 // maxLine bounds a message: more would be a mistake or an attack.
@@ -78,7 +81,7 @@ func start(ctx context.Context, c Command, extra ...string) (p *process, err err
 	p.cmd = shell.Command(ctx, c.Line, c.Dir, slices.Concat(c.Env, env, extra))
 	p.cmd.Stdout, p.cmd.Stderr = p.tail, p.tail
 	p.cmd.ExtraFiles = []*os.File{requestsOut, repliesIn} // descriptors 3 and 4
-	err = p.cmd.Start()
+	err = c.confined(p.cmd, p.cmd.Start)
 	closeErr := errors.Join(requestsOut.Close(), repliesIn.Close()) // the child has its own
 	if err = errors.Join(err, closeErr); err != nil {
 		return nil, errors.Join(err, requestsIn.Close(), repliesOut.Close())
@@ -89,6 +92,19 @@ func start(ctx context.Context, c Command, extra ...string) (p *process, err err
 		close(p.done)
 	}()
 	return p, nil
+}
+
+// confined starts cmd, in the sandbox of c if it has one.
+func (c Command) confined(cmd *exec.Cmd, start func() error) error {
+	if c.Confine == nil {
+		return start()
+	}
+	started, err := c.Confine(cmd)
+	if err != nil {
+		return err
+	}
+	defer started()
+	return start()
 }
 
 func (p *process) read(replies *os.File) {
