@@ -157,3 +157,9 @@ func (r *Repository) Contains(ctx context.Context, branch, commit string) bool {
 	}
 	return false
 }
+
+// Tracks reports whether git tracks any file of a folder of the repository.
+func (r *Repository) Tracks(ctx context.Context, folder string) bool {
+	files, err := git(ctx, r.Root, "ls-files", "-z", "--", folder)
+	return err != nil || files != ""
+}

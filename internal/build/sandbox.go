@@ -1,6 +1,7 @@
 package build
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -42,13 +43,14 @@ var defaultLimits = Limits{Memory: 16 * gib, Processes: 4096, File: 4 * gib, Dis
 // SandboxError says that a build could not be kept in a sandbox, so that it was
 // not run, or that its sandbox failed. It says nothing of the code.
 type SandboxError struct {
+	What   string // was to be done; empty for a build
 	Reason string
 	Fix    string // what to do about it; empty when there is nothing to say
 	Err    error
 }
 
 func (e *SandboxError) Error() string {
-	s := "build in a sandbox: " + e.Reason
+	s := cmp.Or(e.What, "build") + " in a sandbox: " + e.Reason
 	if e.Err != nil {
 		s += ": " + e.Err.Error()
 	}

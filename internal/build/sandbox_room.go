@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"time"
 )
@@ -61,7 +62,13 @@ func (r *room) at(name string) string { return filepath.Join(r.path, name) }
 
 // furnish makes a room with a copy of the sources that dir belongs to: the files of
 // its repository that git does not ignore, or of the folder where there is none.
-func (s *Sandbox) furnish(ctx context.Context, recipe Recipe) (_ *room, err error) {
+func (s *Sandbox) furnish(ctx context.Context, recipe Recipe) (*room, error) {
+	return s.room(ctx, recipe, nil)
+}
+
+// room makes a room with the sources and, of what an earlier build made in the recipe's folder,
+// what keep matches.
+func (s *Sandbox) room(ctx context.Context, recipe Recipe, keep []string) (_ *room, err error) {
 	failed := func(what string, err error) error {
 		return &SandboxError{Reason: what, Err: err}
 	}
@@ -76,6 +83,15 @@ func (s *Sandbox) furnish(ctx context.Context, recipe Recipe) (_ *room, err erro
 	if err != nil {
 		return nil, failed("the sources cannot be listed", err)
 	}
+	inside, err := filepath.Rel(root, dir)
+	if err != nil {
+		return nil, failed("the sources cannot be listed", err)
+	}
+	made, err := built(root, inside, keep)
+	if err != nil {
+		return nil, failed("what was built cannot be listed", err)
+	}
+	files = append(files, slices.DeleteFunc(made, func(name string) bool { return slices.Contains(files, name) })...)
 	if root == "/" {
 		return nil, &SandboxError{Reason: "the sources are the root of the machine", Fix: "move them into a folder of their own"}
 	}

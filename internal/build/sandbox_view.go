@@ -96,10 +96,9 @@ func namespaces() []string {
 	}
 }
 
-// view is how bubblewrap is asked to show the machine, the room and the variables.
-// They are given here and not to bubblewrap itself, which runs outside: a suite may
-// write LD_PRELOAD.
-func (r *room) view(env []string) []string {
+// system is how bubblewrap is asked to show programs, libraries and headers of the machine, in
+// namespaces of their own.
+func (r *room) system() []string {
 	args := namespaces()
 	for _, folder := range systemFolders {
 		args = append(args, "--ro-bind-try", folder, folder)
@@ -115,8 +114,14 @@ func (r *room) view(env []string) []string {
 	for _, file := range slices.Concat(systemFiles, python) {
 		args = append(args, "--ro-bind-try", file, file)
 	}
-	args = append(args,
-		"--ro-bind", r.at("passwd"), "/etc/passwd", "--ro-bind", r.at("group"), "/etc/group",
+	return append(args, "--ro-bind", r.at("passwd"), "/etc/passwd", "--ro-bind", r.at("group"), "/etc/group")
+}
+
+// view is how bubblewrap is asked to show the machine, the room and the variables.
+// They are given here and not to bubblewrap itself, which runs outside: a suite may
+// write LD_PRELOAD.
+func (r *room) view(env []string) []string {
+	args := append(r.system(),
 		"--proc", "/proc", "--dev", "/dev", "--bind", r.at("shm"), "/dev/shm", "--remount-ro", "/dev",
 		"--bind", r.at("tmp"), "/tmp", "--bind", r.at("home"), sandboxHome,
 		"--bind", r.at("tree"), r.root,
