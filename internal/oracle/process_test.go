@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -93,6 +94,16 @@ func play(mode string) int {
 					return 100
 				}
 			case mode == "silent": // answers, and writes nothing
+			case mode == "oracle-link":
+				if err := os.Symlink(r.Inputs, r.Outputs); err != nil {
+					return 100
+				}
+			case mode == "oracle-pipe":
+				if err := syscall.Mkfifo(r.Outputs, 0o644); err != nil {
+					return 100
+				}
+			case mode == "oracle-elsewhere" && filepath.Dir(r.Inputs) != filepath.Dir(r.Outputs):
+				return 100
 			default:
 				work(r, mode, size)
 			}
@@ -172,6 +183,9 @@ func TestProcesses(t *testing.T) {
 		{subject: "silent", oracle: "oracle", failed: 3, fault: "no outputs", reason: "no such file", starts: 3},
 		{subject: "right", oracle: "oracle-refuse", passed: 1, skipped: 2, reason: "not supported by the oracle: as the test asks", starts: 1},
 		{subject: "right", oracle: "oracle-crash", passed: 1, err: "the oracle has no answer for S40", starts: 1},
+		{subject: "right", oracle: "oracle-link", err: "too many levels of symbolic links", starts: 0},
+		{subject: "right", oracle: "oracle-pipe", err: "it is no regular file", starts: 0},
+		{subject: "right", oracle: "oracle-elsewhere", passed: 3, starts: 1},
 		{subject: "right", oracle: "right", err: "the oracle does not compute", starts: 0},
 	} {
 		t.Run(tt.subject+" "+tt.oracle, func(t *testing.T) {
@@ -242,12 +256,12 @@ func TestNothingStarts(t *testing.T) {
 }
 
 func TestImplementationReference(t *testing.T) {
-	r, err := Run(t.Context(), plan(sizes(Normal, 3, 4)...), &kernel{}, ImplementationReference{&kernel{}}, quiet)
+	r, err := Run(t.Context(), plan(sizes(Normal, 3, 4)...), &kernel{}, ImplementationReference{Subject: &kernel{}, Dir: t.TempDir()}, quiet)
 	if err != nil || r.Passed != 2 {
 		t.Errorf("%+v, %v", r, err)
 	}
 	broken := &kernel{mistake: func(Task, []float64, int) error { return &FaultError{"crashed", "boom"} }}
-	_, err = Run(t.Context(), plan(sizes(Normal, 3)...), &kernel{}, ImplementationReference{broken}, quiet)
+	_, err = Run(t.Context(), plan(sizes(Normal, 3)...), &kernel{}, ImplementationReference{Subject: broken, Dir: t.TempDir()}, quiet)
 	if err == nil || !strings.Contains(err.Error(), "fails itself for S3: boom") {
 		t.Errorf("%v", err)
 	}

@@ -18,7 +18,7 @@ import (
 // and again after it broke.
 type Process struct {
 	Start func(ctx context.Context) (*harness.Session, error)
-	Dir   string // for the files it writes; absolute. A subject and its reference have different ones
+	Dir   string // for the files it writes; absolute. A reference has a folder of its own
 
 	session *harness.Session
 	end     context.CancelFunc // of the session's context
@@ -174,12 +174,15 @@ func (h *HarnessSubject) blame(ctx context.Context, err error) error {
 	return &FaultError{Kind: kind, Message: clean(e.Error())}
 }
 
-// CommandReference is an oracle process: a program that computes right results.
+// CommandReference is an oracle process: a program that computes right results. Its inputs are
+// copied to its own folder, so that it needs no access to where the kernel's outputs are.
 type CommandReference struct{ Process }
 
 // Compute asks the oracle.
 func (c *CommandReference) Compute(ctx context.Context, t Task, naive bool) (Right, error) {
-	in, err := t.Contents.File()
+	own := t.Contents.in(c.Dir)
+	defer own.Remove()
+	in, err := own.File()
 	if err != nil {
 		return Right{}, err
 	}
@@ -237,11 +240,17 @@ func sort(list []tensor.Tensor, naive bool) Right {
 	return r
 }
 
-// ImplementationReference takes the result of another implementation for right.
-type ImplementationReference struct{ Subject Subject }
+// ImplementationReference takes the result of another implementation for right. Its inputs are
+// copied to Dir, the folder that Subject writes to.
+type ImplementationReference struct {
+	Subject Subject
+	Dir     string
+}
 
 // Compute runs the implementation. Its failing says nothing about the kernel.
 func (i ImplementationReference) Compute(ctx context.Context, t Task, _ bool) (Right, error) {
+	t.Contents = t.Contents.in(i.Dir)
+	defer t.Contents.Remove()
 	list, err := i.Subject.Run(ctx, t)
 	if fault, ok := errors.AsType[*FaultError](err); ok {
 		return Right{}, fmt.Errorf("the implementation that is to say what is right fails itself for %s: %w", suite.ConfigName(t.Params), fault)

@@ -81,12 +81,16 @@ func (c *Contents) File() (string, error) {
 			return
 		}
 		c.path = f.Name()
-		if err := errors.Join(tensor.Format(f, c.Tensors), f.Close()); err != nil {
+		// The folder is private. In a sandbox the reader may be another user.
+		if err := errors.Join(f.Chmod(0o644), tensor.Format(f, c.Tensors), f.Close()); err != nil {
 			c.err = fmt.Errorf("write inputs to %s: %w", c.path, err)
 		}
 	})
 	return c.path, c.err
 }
+
+// in returns the same inputs with a file of their own in another folder.
+func (c *Contents) in(dir string) *Contents { return NewContents(c.Tensors, dir) }
 
 // Remove deletes the file, if there is one.
 func (c *Contents) Remove() {
