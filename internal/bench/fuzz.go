@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -77,6 +78,7 @@ func (r *run) searching(what FuzzOptions) (*fuzz, error) {
 			f.built[s.from+v.Build.Key()] = true
 		}
 	}
+	maps.Copy(f.built, r.ready)
 	var err error
 	f.tensors, err = r.folder()
 	return f, err
@@ -271,6 +273,10 @@ func (f *fuzz) buildFor(ctx context.Context, targets []target) error {
 
 func (f *fuzz) buildImplementation(ctx context.Context, name string, t target, log io.Writer) error {
 	s := side{name: name, from: name, dir: f.Dir}
+	if name != suite.Candidate {
+		s = f.referenceSide(t.Benchmark)
+		s.name, s.from = name, name
+	}
 	var params []suite.Params
 	for _, p := range t.points {
 		params = append(params, p.Params)
@@ -279,7 +285,7 @@ func (f *fuzz) buildImplementation(ctx context.Context, name string, t target, l
 		params = append(params, x.Params)
 	}
 	for _, p := range params {
-		v, err := f.Suite.VariantFor(name, t.Complete(p))
+		v, err := f.written(s).VariantFor(name, t.Complete(p))
 		if err != nil {
 			return err
 		}
@@ -337,7 +343,7 @@ func firstReason(reports []*oracle.Report) string {
 }
 
 func (f *fuzz) campaign(ctx context.Context, t target, left time.Duration, log io.Writer) (*oracle.Report, error) {
-	subject := f.harnessed(suite.Candidate, t.Benchmark, log)
+	subject := f.harnessed(side{dir: f.Dir}, f.tensors, suite.Candidate, t.Benchmark, log)
 	if f.checked() {
 		subject = f.launched(t.Benchmark, log)
 	}

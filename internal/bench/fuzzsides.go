@@ -91,24 +91,27 @@ func (k *kernel) close(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// harnessed is the kernel in the suite's own harness. Only what was built can run: a
-// config that would need another build is one that the kernel does not do.
-func (f *fuzz) harnessed(implementation string, b suite.Benchmark, log io.Writer) *kernel {
+// harnessed is a kernel in the suite's own harness, in the tree of a side. Its files are in dir. Only
+// what was built can run: a config that would need another build is one that the kernel does not do.
+func (f *fuzz) harnessed(at side, dir, implementation string, b suite.Benchmark, log io.Writer) *kernel {
 	key := func(p suite.Params) (string, error) {
-		v, err := f.Suite.VariantFor(implementation, b.Complete(p))
+		v, err := f.written(at).VariantFor(implementation, b.Complete(p))
 		if err == nil && !f.built[implementation+v.Build.Key()] {
 			err = fmt.Errorf("%s is not built for {%s}", implementation, p)
 		}
 		return v.Harness.Key(), err
 	}
 	start := func(_ context.Context, p suite.Params) (*oracle.HarnessSubject, error) {
-		v, err := f.Suite.VariantFor(implementation, b.Complete(p))
+		v, err := f.written(at).VariantFor(implementation, b.Complete(p))
 		if err != nil {
 			return nil, err
 		}
+		start := f.starter("", v.Harness, f.alone(implementation, v.Harness), log)
+		if implementation != suite.Candidate {
+			start = f.startReference(at, dir, v.Harness, f.alone(implementation, v.Harness), log)
+		}
 		return &oracle.HarnessSubject{
-			Implementation: implementation, Complete: b.Complete,
-			Process: oracle.Process{Dir: f.tensors, Start: f.starter("", v.Harness, f.alone(implementation, v.Harness), log)},
+			Implementation: implementation, Complete: b.Complete, Process: oracle.Process{Dir: dir, Start: start},
 		}, nil
 	}
 	return newKernel(implementation, start, key)
@@ -157,24 +160,26 @@ func (f *fuzz) launched(b suite.Benchmark, log io.Writer) *kernel {
 	return newKernel(suite.Candidate, start, key)
 }
 
-// reference is what says what is right, and how it is ended.
+// reference returns what says what is right, and the function that ends it. It runs at its own site
+// and exchanges files in a folder of its own.
 func (f *fuzz) reference(b suite.Benchmark, log io.Writer) (oracle.Reference, func(context.Context) error) {
 	command := b.Check.Oracle
 	if f.Against != "" {
 		command = f.Against
 	}
-	switch {
-	case command != "":
-		h, _ := f.Suite.Implementation(suite.Candidate) // for its timeout
-		h.Harness.Command, h.Harness.Env = command, nil
-		c := &oracle.CommandReference{Process: oracle.Process{Dir: f.tensors, Start: f.starter(harness.Oracle, h.Harness, false, log)}}
-		return c, c.Close
-	case b.Check.Implementation != "":
-		k := f.harnessed(b.Check.Implementation, b, log)
-		return oracle.ImplementationReference{Subject: k}, k.close
-	default:
+	if command == "" && b.Check.Implementation == "" {
 		return oracle.ExpressionReference{Formulas: b.Check.Expression}, func(context.Context) error { return nil }
 	}
+	dir, err := f.folder() // apart from the kernel's
+	if err != nil {
+		return brokenReference{err}, func(context.Context) error { return nil }
+	}
+	if command != "" {
+		c := &oracle.CommandReference{Process: oracle.Process{Dir: dir, Start: f.startOracle(b, dir, command, log)}}
+		return c, c.Close
+	}
+	k := f.harnessed(f.referenceSide(b), dir, b.Check.Implementation, b, log)
+	return oracle.ImplementationReference{Subject: k, Dir: dir}, k.close
 }
 
 // cacheDir is where launchers are kept; without a home for as long as the machine

@@ -95,6 +95,8 @@ type run struct {
 	secret     *rand.Rand          // what no side can foresee
 	launchers  map[string]string   // commands of pawl's own, by kind
 	verifying  *verifier           // nil where nobody says what is right
+	sites      map[string]*site    // where oracles run, by folder
+	ready      map[string]bool     // reference implementations that are built, by name and key
 
 	workshop *workshop // what the builds share
 	narrow   bool      // build only what the cases that are asked for need

@@ -62,7 +62,7 @@ func (r *run) prepare(ctx context.Context) error {
 		return err
 	}
 	r.sides = slices.DeleteFunc(names, func(s side) bool { return s.name == "" })
-	return nil
+	return r.prepareReferences(ctx)
 }
 
 // usualSides are the candidate, what it is compared with, and the references of the suite.
@@ -267,15 +267,8 @@ func (s side) paths(env map[string]string) []string {
 	if err != nil {
 		return nil
 	}
-	var python, libraries []string
-	for _, root := range []string{dir, s.root} {
-		if root != "" && !slices.Contains(python, root) {
-			python = append(python, root)
-			if src := filepath.Join(root, "src"); isFolder(src) {
-				python = append(python, src)
-			}
-		}
-	}
+	python := s.modules(dir)
+	var libraries []string
 	for _, o := range s.impl.Build.Outputs {
 		if folder := filepath.Join(dir, filepath.Dir(o.Path)); strings.Contains(filepath.Base(o.Path), ".so") && !slices.Contains(libraries, folder) {
 			libraries = append(libraries, folder)
@@ -284,6 +277,21 @@ func (s side) paths(env map[string]string) []string {
 	list := []string{searchPath("PYTHONPATH", python, env)}
 	if len(libraries) > 0 {
 		list = append(list, searchPath("LD_LIBRARY_PATH", libraries, env))
+	}
+	return list
+}
+
+// modules returns the folders of the side's tree that Python modules may be in. Dir is the absolute
+// folder of the side.
+func (s side) modules(dir string) []string {
+	var list []string
+	for _, root := range []string{dir, s.root} {
+		if root != "" && !slices.Contains(list, root) {
+			list = append(list, root)
+			if src := filepath.Join(root, "src"); isFolder(src) {
+				list = append(list, src)
+			}
+		}
 	}
 	return list
 }

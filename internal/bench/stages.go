@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -142,7 +143,7 @@ func (d *driver) check(ctx context.Context, r *run) (stage loop.Stage, err error
 	if err != nil {
 		return stage, fmt.Errorf("find the suite's folder: %w", err)
 	}
-	own := &run{Options: r.Options, device: r.device, lease: r.lease, sides: r.sides}
+	own := &run{Options: r.Options, device: r.device, lease: r.lease, sides: r.sides, sites: maps.Clone(r.sites), ready: r.ready}
 	own.Dir, own.Seed = dir, r.random().Uint64()
 	defer func() { err = errors.Join(err, own.cleanUp(ctx)) }()
 	f, err := own.searching(FuzzOptions{Time: d.Fuzz})

@@ -1,0 +1,281 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/build"
+	"github.com/goatnote-inc/pawl/internal/harness"
+	"github.com/goatnote-inc/pawl/internal/oracle"
+	"github.com/goatnote-inc/pawl/internal/suite"
+	"github.com/goatnote-inc/pawl/internal/trial"
+	"github.com/goatnote-inc/pawl/measure"
+)
+
+// site is where oracles and reference implementations of a tree run. The change writes nothing there,
+// and nothing there shows what the kernel computed.
+type site struct {
+	side
+	away   []string         // the tree of the change, where it is another
+	kept   []string         // environments in away that the change has no files in
+	python string           // folder with pawl's modules for oracles
+	cell   *build.Enclosure // nil where the code is trusted
+}
+
+// referenceSide returns the side in whose tree runs what says what is right of a benchmark: the base,
+// where its suite names the same oracle or implementation, else the working tree.
+func (r *run) referenceSide(b suite.Benchmark) side {
+	own := side{name: suite.Candidate, from: suite.Candidate, dir: r.Dir}
+	for _, s := range r.sides {
+		switch {
+		case s.name == suite.Candidate:
+			own = s
+		case s.name == suite.Base && s.own != nil && b.Check != nil:
+			was := benchmarkOf(s.own, b.Name).Check
+			if was != nil && was.Oracle == b.Check.Oracle && was.Implementation == b.Check.Implementation {
+				return s
+			}
+		}
+	}
+	return own
+}
+
+// prepareReferences builds the implementations that say what is right, where they run, and makes the
+// sites before any code of the change has run.
+func (r *run) prepareReferences(ctx context.Context) error {
+	if r.plain() {
+		return nil
+	}
+	r.ready = map[string]bool{}
+	for _, b := range r.Suite.Benchmarks {
+		if b.Check == nil || b.Check.Oracle == "" && b.Check.Implementation == "" {
+			continue
+		}
+		s := r.referenceSide(b)
+		if name := b.Check.Implementation; name != "" {
+			if err := r.buildReference(ctx, s, name); err != nil {
+				return &trial.SideError{Side: name, Err: err}
+			}
+		}
+		if _, err := r.site(ctx, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// buildReference builds an implementation in the tree of a side.
+func (r *run) buildReference(ctx context.Context, s side, name string) error {
+	s.name, s.from = name, name
+	var log io.WriteCloser
+	for _, v := range r.variants(s) {
+		key := v.Build.Key()
+		if r.ready[name+key] {
+			continue
+		}
+		if log == nil {
+			var err error
+			if log, err = r.log(name + ".build.log"); err != nil {
+				return err
+			}
+			defer log.Close()
+		}
+		if err := r.buildVariant(ctx, &s, v.Build, log); err != nil {
+			return err
+		}
+		r.ready[name+key] = true
+	}
+	return nil
+}
+
+// site makes the site of a side's tree, once.
+func (r *run) site(ctx context.Context, s side) (*site, error) {
+	if known := r.sites[s.dir]; known != nil {
+		return known, nil
+	}
+	o := &site{side: s}
+	if len(r.sides) > 0 && r.sides[0].dir != s.dir {
+		change := r.sides[0]
+		tree := change.root
+		if tree == "" {
+			tree = change.dir
+		}
+		o.away = []string{tree}
+		o.kept = r.environments(ctx, change)
+	}
+	var err error
+	if o.python, err = build.SharedFolder("pawl-oracle-"); err != nil {
+		return nil, fmt.Errorf("make a folder for oracles: %w", err)
+	}
+	r.atEnd(func(context.Context) error { return os.RemoveAll(o.python) })
+	if err := oracle.WritePython(o.python); err != nil {
+		return nil, fmt.Errorf("make a folder for oracles: %w", err)
+	}
+	if err := o.enclose(ctx, r); err != nil {
+		return nil, err
+	}
+	if r.sites == nil {
+		r.sites = map[string]*site{}
+	}
+	r.sites[s.dir] = o
+	return o, nil
+}
+
+// environments returns the Python environments that the user has active in the tree of the change and
+// that neither its commit nor its build has files in.
+func (r *run) environments(ctx context.Context, change side) []string {
+	var list []string
+	for _, name := range []string{"VIRTUAL_ENV", "CONDA_PREFIX"} {
+		folder := os.Getenv(name)
+		if folder == "" {
+			continue
+		}
+		repo, err := build.Open(ctx, change.dir)
+		if err == nil && within(repo.Root, folder) != "" && repo.Tracks(ctx, folder) {
+			continue
+		}
+		if !slices.ContainsFunc(change.impl.Build.Outputs, func(f measure.FileDigest) bool { return within(folder, filepath.Join(change.dir, f.Path)) != "" }) {
+			list = append(list, folder)
+		}
+	}
+	return list
+}
+
+// enclose makes the sandbox of a site, by the rules for builds.
+func (o *site) enclose(ctx context.Context, r *run) error {
+	candidate, _ := r.written(o.side).Implementation(suite.Candidate)
+	sandbox, err := build.Confine(ctx, candidate.Build.Sandbox, r.trust(), os.Getenv)
+	if err != nil {
+		if e, ok := errors.AsType[*build.SandboxError](err); ok {
+			e.What = "run the oracle"
+		}
+		return err
+	}
+	if sandbox == nil {
+		return nil
+	}
+	var outputs []string
+	for _, v := range r.written(o.side).Variants() {
+		for _, glob := range v.Build.Outputs {
+			if !slices.Contains(outputs, glob) {
+				outputs = append(outputs, glob)
+			}
+		}
+	}
+	if o.cell, err = sandbox.Enclose(ctx, o.dir, outputs); err != nil {
+		return err
+	}
+	r.atEnd(func(context.Context) error {
+		o.cell.Remove()
+		return nil
+	})
+	return nil
+}
+
+// outside returns the folders of a search path that are absolute and not in the tree of the change.
+func (o *site) outside(path string) []string {
+	return slices.DeleteFunc(filepath.SplitList(path), func(folder string) bool {
+		if !filepath.IsAbs(folder) {
+			return true
+		}
+		real := folder
+		if resolved, err := filepath.EvalSymlinks(folder); err == nil {
+			real = resolved
+		}
+		in := func(tree string) bool {
+			return slices.ContainsFunc([]string{folder, real}, func(f string) bool {
+				rel, err := filepath.Rel(tree, f)
+				return err == nil && filepath.IsLocal(rel)
+			})
+		}
+		return slices.ContainsFunc(o.away, in) && !slices.ContainsFunc(o.kept, in)
+	})
+}
+
+// env returns what an oracle finds in its environment instead of what pawl has there.
+func (o *site) env() []string {
+	dir, err := filepath.Abs(o.dir)
+	if err != nil {
+		dir = o.dir
+	}
+	path := "PATH=" + strings.Join(o.outside(os.Getenv("PATH")), string(filepath.ListSeparator))
+	return append(oracle.PythonEnv(o.python, o.outside(os.Getenv("PYTHONPATH")), o.modules(dir), o.away), path)
+}
+
+// oracleVariables are those of libraries that an oracle may use, beside Python's.
+var oracleVariables = append([]string{
+	"PAWL_PROTOCOL", "PAWL_IN", "PAWL_OUT", "PYTHONHOME", "PYTHONUTF8", "PYTHONUNBUFFERED", "PYTHONHASHSEED",
+	"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "CUDA_VISIBLE_DEVICES", "CUDA_MODULE_LOADING",
+}, oracle.PythonVariables...)
+
+// confine makes a command run in the sandbox of the site, if it has one, with dir as the only folder
+// that it can write to.
+func (o *site) confine(ctx context.Context, c *harness.Command, dir string, v build.View) error {
+	if o.cell == nil {
+		return nil
+	}
+	if err := build.OwnedInside(dir); err != nil {
+		return err
+	}
+	read, programs := build.Interpreter(ctx, c.Line, append(os.Environ(), c.Env...))
+	v.Read = slices.Concat(v.Read, []string{o.python}, read)
+	v.Write, v.Path = []string{dir}, programs
+	c.Confine = func(cmd *exec.Cmd) (func(), error) { return o.cell.Confine(cmd, v) }
+	return nil
+}
+
+// startOracle returns the function that starts the oracle of a benchmark at its site.
+func (f *fuzz) startOracle(b suite.Benchmark, dir, line string, log io.Writer) func(context.Context) (*harness.Session, error) {
+	h, _ := f.Suite.Implementation(suite.Candidate) // for its timeout
+	return func(ctx context.Context) (*harness.Session, error) {
+		o, err := f.site(ctx, f.referenceSide(b))
+		if err != nil {
+			return nil, err
+		}
+		c := o.command(suite.Harness{Command: line, Timeout: h.Harness.Timeout}, log, slices.Concat(o.env(), f.deviceEnv())...)
+		c.Role = harness.Oracle
+		if err := o.confine(ctx, &c, dir, build.View{Read: o.outside(os.Getenv("PYTHONPATH")), Variables: oracleVariables}); err != nil {
+			return nil, err
+		}
+		return harness.Start(ctx, c, hello(f.Version, f.lease.Device().Identity()))
+	}
+}
+
+// startReference returns the function that starts the harness of an implementation that says what is
+// right, at its site.
+func (f *fuzz) startReference(at side, dir string, h suite.Harness, alone bool, log io.Writer) func(context.Context) (*harness.Session, error) {
+	return func(ctx context.Context) (*harness.Session, error) {
+		o, err := f.site(ctx, at)
+		if err != nil {
+			return nil, err
+		}
+		path := "PATH=" + strings.Join(o.outside(os.Getenv("PATH")), string(filepath.ListSeparator))
+		isolated := append(o.paths(h.Env), path, "PYTHONNOUSERSITE=1", "PYTHONDONTWRITEBYTECODE=1")
+		c := o.command(h, log, slices.Concat(isolated, f.deviceEnv())...)
+		c.Alone = alone
+		variables := slices.Clone(oracleVariables)
+		for name := range h.Env {
+			variables = append(variables, name)
+		}
+		if err := o.confine(ctx, &c, dir, build.View{Variables: variables, Devices: f.lease.Device().Identity().Kind != gpu.CPU}); err != nil {
+			return nil, err
+		}
+		return harness.Start(ctx, c, hello(f.Version, f.lease.Device().Identity()))
+	}
+}
+
+// brokenReference is one that could not be prepared.
+type brokenReference struct{ err error }
+
+// Compute implements oracle.Reference.
+func (b brokenReference) Compute(context.Context, oracle.Task, bool) (oracle.Right, error) {
+	return oracle.Right{}, b.err
+}
