@@ -186,12 +186,12 @@ func (o *site) outside(path string) []string {
 		if !filepath.IsAbs(folder) {
 			return true
 		}
-		real := folder
+		names := []string{folder}
 		if resolved, err := filepath.EvalSymlinks(folder); err == nil {
-			real = resolved
+			names = append(names, resolved)
 		}
 		in := func(tree string) bool {
-			return slices.ContainsFunc([]string{folder, real}, func(f string) bool {
+			return slices.ContainsFunc(names, func(f string) bool {
 				rel, err := filepath.Rel(tree, f)
 				return err == nil && filepath.IsLocal(rel)
 			})

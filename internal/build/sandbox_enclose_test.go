@@ -71,11 +71,12 @@ func TestEnclosure(t *testing.T) {
 	if err := os.WriteFile(secret, []byte("secret"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	shm, err := os.MkdirTemp("/dev/shm", "pawl-test-")
+	shm, err := os.CreateTemp("/dev/shm", "pawl-test-")
 	if err != nil {
 		t.Skip("needs /dev/shm: ", err)
 	}
-	t.Cleanup(func() { os.RemoveAll(shm) })
+	t.Cleanup(func() { os.Remove(shm.Name()) })
+	defer shm.Close()
 	dir := sources(t, map[string]string{"sub/oracle": "code", ".gitignore": "ignored\nbuilt\n", "sub/other": ""})
 	for _, name := range []string{"sub/ignored", "sub/built"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(filepath.Base(name)), 0o600); err != nil {

@@ -237,8 +237,8 @@ type launchDoc struct {
 }
 
 type checkDoc struct {
-	Oracle         text                          `key:"oracle" example:"python3 oracle.py" doc:"Command of a process that computes the right result, run in the folder of the suite."`
-	Implementation text                          `key:"implementation" example:"naive" doc:"Implementation of the suite whose result is right."`
+	Oracle         text                          `key:"oracle" example:"python3 oracle.py" doc:"Command of a process that computes the right result, run in the folder of the suite, in the tree of the base if there is one."`
+	Implementation text                          `key:"implementation" example:"naive" doc:"Implementation of the suite whose result is right, built and run in the tree of the base if there is one."`
 	Expression     named[argumentName, pointDoc] `key:"expression" most:"64" example:"{out: a * x + y}" doc:"The right result of each output, element by element, from inputs and parameters."`
 	Fuzz           fuzzDoc                       `key:"fuzz" doc:"Where to look for wrong results."`
 	Inputs         many[inputKind]               `key:"inputs" example:"[normal, large, zeros]" doc:"Kinds of contents to try. Without it: normal, large, equal_rows."`
