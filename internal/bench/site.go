@@ -245,8 +245,20 @@ func (f *fuzz) startOracle(b suite.Benchmark, dir, line string, log io.Writer) f
 		if err := o.confine(ctx, &c, dir, build.View{Read: o.outside(os.Getenv("PYTHONPATH")), Variables: oracleVariables}); err != nil {
 			return nil, err
 		}
-		return harness.Start(ctx, c, hello(f.Version, f.lease.Device().Identity()))
+		session, err := harness.Start(ctx, c, hello(f.Version, f.lease.Device().Identity()))
+		return session, o.explain(err)
 	}
+}
+
+// explain adds to an error of an oracle that does not start what it may miss at its site.
+func (o *site) explain(err error) error {
+	if err != nil && o.name == suite.Base {
+		err = fmt.Errorf("%w\n  it runs in the tree of the base: %s", err, OnlyTracked)
+	}
+	if err != nil && o.cell != nil {
+		err = fmt.Errorf("%w\n  it runs in a sandbox, which shows the tree, the system and the environment of its Python", err)
+	}
+	return err
 }
 
 // startReference returns the function that starts the harness of an implementation that says what is
