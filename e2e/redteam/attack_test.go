@@ -26,6 +26,7 @@ type attack struct {
 	file              string   // which of the base's files it replaces; none if it only edits
 	edits             []edit   // of other files
 	base              []edit   // of the base, before it is committed
+	main              []edit   // of the main branch, committed after a baseline was recorded; the attack comes after them
 	open              string   // what pawl says today of an attack that still gets through
 	args              []string // of pawl run; --fuzz 0 unless the attack says otherwise
 	neutral           string   // why it may pass: it does no wrong, and gains nothing
@@ -97,6 +98,8 @@ func (a *attack) readComments(t *testing.T) {
 			a.edits = append(a.edits, readEdit(t, value))
 		case "base":
 			a.base = append(a.base, readEdit(t, value))
+		case "main":
+			a.main = append(a.main, readEdit(t, value))
 		default:
 			t.Fatalf("%s: nothing is known of %q", a.name, key)
 		}
@@ -136,6 +139,22 @@ func (a *attack) change(t *testing.T, dir string) {
 	}
 }
 
+// drift records a baseline of the base, and commits further edits on the main branch.
+func (a *attack) drift(t *testing.T, dir string) {
+	t.Helper()
+	if len(a.main) == 0 {
+		return
+	}
+	got := judge(t, dir, "--trust", a.level, "--fuzz", "0", "--main", "--force-measure")
+	if _, err := os.Stat(filepath.Join(dir, "pawl.baselines.jsonl")); err != nil {
+		t.Fatalf("no baseline was recorded:\n%s", got.Said)
+	}
+	for _, e := range a.main {
+		e.apply(t, dir)
+	}
+	commit(t, dir, "main")
+}
+
 // inCI leaves a test out unless it is among the few of every CI run, or all are wanted:
 // PAWL_REDTEAM names a folder for the tables of docs/lab/redteam.md.
 func inCI(t *testing.T, few bool) {
@@ -162,7 +181,11 @@ func TestAttacks(t *testing.T) {
 			}
 			t.Parallel()
 			dir := repository(t, a.path, a.base...)
+			a.drift(t, dir)
 			a.change(t, dir)
+			if slices.Contains(a.args, "--main") {
+				commit(t, dir, "attack")
+			}
 			got := judge(t, dir, append([]string{"--trust", a.level}, a.args...)...)
 			switch {
 			case a.neutral != "":

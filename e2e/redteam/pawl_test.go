@@ -61,9 +61,14 @@ func repository(t *testing.T, base string, edits ...edit) string {
 		e.apply(t, dir)
 	}
 	git(t, dir, "init", "-q")
-	git(t, dir, "add", "-A")
-	git(t, dir, "commit", "-q", "-m", "base")
+	commit(t, dir, "base")
 	return dir
+}
+
+func commit(t *testing.T, dir, message string) {
+	t.Helper()
+	git(t, dir, "add", "-A")
+	git(t, dir, "commit", "-q", "-m", message)
 }
 
 // answer is what pawl run left.
