@@ -31,6 +31,7 @@ type attack struct {
 	args              []string // of pawl run; --fuzz 0 unless the attack says otherwise
 	neutral           string   // why it may pass: it does no wrong, and gains nothing
 	short             bool     // among the few of every CI run
+	user              bool     // works only where pawl is not root
 	text              []byte
 }
 
@@ -92,6 +93,8 @@ func (a *attack) readComments(t *testing.T) {
 			a.args = strings.Fields(value)
 		case "short":
 			a.short = true
+		case "root":
+			a.user = true
 		case "open":
 			a.open = value
 		case "edit":
@@ -178,6 +181,9 @@ func TestAttacks(t *testing.T) {
 			inCI(t, a.short)
 			if a.path == "opencl" {
 				needsOpenCL(t)
+			}
+			if a.user && os.Getuid() == 0 {
+				t.Skip("root's processes cannot be read by the guest, which has no capabilities")
 			}
 			t.Parallel()
 			dir := repository(t, a.path, a.base...)
