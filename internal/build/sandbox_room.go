@@ -34,6 +34,7 @@ type room struct {
 	root    string          // the top of the sources it has a copy of
 	dir     string          // where the build runs, in or below root
 	sources map[string]bool // what was copied, relative to root
+	private []string        // folders of the machine that a build must not see
 }
 
 // roomParent is where rooms are made: the folder for temporary files, or when pawl
@@ -95,7 +96,7 @@ func (s *Sandbox) room(ctx context.Context, recipe Recipe, keep []string) (_ *ro
 	if root == "/" {
 		return nil, &SandboxError{Reason: "the sources are the root of the machine", Fix: "move them into a folder of their own"}
 	}
-	r := &room{root: root, dir: dir, sources: map[string]bool{}}
+	r := &room{root: root, dir: dir, sources: map[string]bool{}, private: privateFolders(ctx, dir)}
 	if r.path, err = os.MkdirTemp(roomParent(), "pawl-build-"); err != nil {
 		return nil, failed("there is no place for a copy of the sources", err)
 	}

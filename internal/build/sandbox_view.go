@@ -1,6 +1,7 @@
 package build
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"slices"
@@ -81,6 +82,52 @@ func toolRoots(env []string) []string {
 	return list
 }
 
+// privateFolders lists what no build sees, also where it lies in a folder that builds see: the
+// homes of CI runners are often below /opt. These are the home, caches, copies of sources of other
+// builds, and the repository with its checkouts.
+func privateFolders(ctx context.Context, dir string) []string {
+	list := []string{roomParent(), os.Getenv("CCACHE_DIR"), os.Getenv("SCCACHE_DIR")}
+	for _, find := range []func() (string, error){os.UserHomeDir, os.UserCacheDir, CacheDir} {
+		if folder, err := find(); err == nil {
+			list = append(list, folder)
+		}
+	}
+	if repo, err := Open(ctx, dir); err == nil {
+		list = append(list, repo.git)
+		if filepath.Base(repo.git) == ".git" {
+			list = append(list, filepath.Dir(repo.git))
+		}
+	}
+	var private []string
+	for _, folder := range list {
+		if real, err := filepath.EvalSymlinks(folder); err == nil && filepath.IsAbs(real) {
+			private = append(private, real)
+		}
+	}
+	return private
+}
+
+// masks returns where private folders lie below shown ones, the outermost only.
+func masks(private, shown []string) []string {
+	var list []string
+	for _, s := range shown {
+		real, err := filepath.EvalSymlinks(s)
+		if err != nil {
+			continue
+		}
+		for _, p := range private {
+			if rel, err := filepath.Rel(real, p); err == nil && rel != "." && filepath.IsLocal(rel) {
+				list = append(list, filepath.Join(s, rel))
+			}
+		}
+	}
+	slices.Sort(list)
+	list = slices.Compact(list)
+	return slices.DeleteFunc(slices.Clone(list), func(m string) bool {
+		return slices.ContainsFunc(list, func(outer string) bool { return outer != m && within(outer, m) })
+	})
+}
+
 // within tells whether a path is a folder or lies in it.
 func within(folder, path string) bool {
 	rel, err := filepath.Rel(folder, path)
@@ -102,6 +149,12 @@ func (r *room) system() []string {
 	args := namespaces()
 	for _, folder := range systemFolders {
 		args = append(args, "--ro-bind-try", folder, folder)
+	}
+	// An empty folder stands in for each private one. It becomes read-only at the end, when the copy of the
+	// sources has its place in it; where that copy stands, nothing else is seen anyway.
+	hidden := slices.DeleteFunc(masks(r.private, systemFolders), func(m string) bool { return within(r.root, m) })
+	for _, folder := range hidden {
+		args = append(args, "--tmpfs", folder)
 	}
 	for _, link := range systemLinks {
 		if target, err := os.Readlink(link); err == nil {
@@ -126,10 +179,16 @@ func (r *room) view(env []string) []string {
 		"--bind", r.at("tmp"), "/tmp", "--bind", r.at("home"), sandboxHome,
 		"--bind", r.at("tree"), r.root,
 	)
-	for _, folder := range toolRoots(os.Environ()) {
-		if !within(folder, r.root) {
-			args = append(args, "--ro-bind-try", folder, folder)
-		}
+	tools := slices.DeleteFunc(toolRoots(os.Environ()), func(folder string) bool { return within(folder, r.root) })
+	for _, folder := range tools {
+		args = append(args, "--ro-bind-try", folder, folder)
+	}
+	for _, folder := range masks(r.private, tools) {
+		args = append(args, "--tmpfs", folder)
+		hidden = append(hidden, folder)
+	}
+	for _, folder := range hidden {
+		args = append(args, "--remount-ro", folder)
 	}
 	for _, kv := range env {
 		name, value, _ := strings.Cut(kv, "=")
