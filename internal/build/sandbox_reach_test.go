@@ -21,14 +21,8 @@ type machine struct{ top, repo, base string }
 
 func newMachine(t *testing.T) machine {
 	t.Helper()
-	top, err := os.MkdirTemp("/var/tmp", "pawl-test-") // a build has a /tmp of its own, which would hide it
-	if err != nil {
-		t.Skip(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(top) })
-	if err := os.Chmod(top, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	t.Setenv("TMPDIR", "/var/tmp") // a build has a /tmp of its own, which would hide the machine
+	top := reachable(t)
 	m := machine{top: top, repo: filepath.Join(top, "repo"), base: filepath.Join(top, "repo/.git/pawl/base-1")}
 	write := func(files map[string]string) {
 		for name, text := range files {
@@ -120,11 +114,15 @@ func TestSandbox_ReachesNothingElse(t *testing.T) {
 	for name, place := range map[string]func(t *testing.T, m machine){
 		"in a folder of its own": func(*testing.T, machine) {},
 		"below a folder of the system": func(t *testing.T, m machine) { // as /opt is, where CI runners have their homes
+			t.Helper()
 			was := systemFolders
 			systemFolders = append(systemFolders[:len(was):len(was)], m.top)
 			t.Cleanup(func() { systemFolders = was })
 		},
-		"beside tools": func(t *testing.T, m machine) { t.Setenv("CUDA_HOME", filepath.Join(m.top, "tools")) },
+		"beside tools": func(t *testing.T, m machine) {
+			t.Helper()
+			t.Setenv("CUDA_HOME", filepath.Join(m.top, "tools"))
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := newMachine(t)

@@ -100,8 +100,8 @@ func privateFolders(ctx context.Context, dir string) []string {
 	}
 	var private []string
 	for _, folder := range list {
-		if real, err := filepath.EvalSymlinks(folder); err == nil && filepath.IsAbs(real) {
-			private = append(private, real)
+		if target, err := filepath.EvalSymlinks(folder); err == nil && filepath.IsAbs(target) {
+			private = append(private, target)
 		}
 	}
 	return private
@@ -111,12 +111,12 @@ func privateFolders(ctx context.Context, dir string) []string {
 func masks(private, shown []string) []string {
 	var list []string
 	for _, s := range shown {
-		real, err := filepath.EvalSymlinks(s)
+		target, err := filepath.EvalSymlinks(s)
 		if err != nil {
 			continue
 		}
 		for _, p := range private {
-			if rel, err := filepath.Rel(real, p); err == nil && rel != "." && filepath.IsLocal(rel) {
+			if rel, err := filepath.Rel(target, p); err == nil && rel != "." && filepath.IsLocal(rel) {
 				list = append(list, filepath.Join(s, rel))
 			}
 		}
