@@ -79,7 +79,8 @@ func (e *Enclosure) Confine(cmd *exec.Cmd, v View) (started func(), err error) {
 
 // view is how bubblewrap is asked to show the machine, the tree and the folders of v.
 func (e *Enclosure) view(env []string, v View) []string {
-	args := append(e.room.system(), "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/dev/shm")
+	args, hidden := e.room.system()
+	args = append(args, "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/dev/shm")
 	if v.Devices {
 		nodes, _ := filepath.Glob("/dev/nvidia*")
 		for _, node := range slices.Concat(nodes, []string{"/dev/dri", "/dev/kfd"}) {
@@ -107,6 +108,9 @@ func (e *Enclosure) view(env []string, v View) []string {
 			value = strings.Join(append(slices.DeleteFunc(slices.Clone(v.Path), func(f string) bool { return !seenInside(f) }), value), ":")
 		}
 		args = append(args, "--setenv", name, value)
+	}
+	for _, folder := range hidden {
+		args = append(args, "--remount-ro", folder)
 	}
 	return append(args, "--remount-ro", "/", "--chdir", e.room.dir)
 }

@@ -143,16 +143,16 @@ func namespaces() []string {
 	}
 }
 
-// system is how bubblewrap is asked to show programs, libraries and headers of the machine, in
-// namespaces of their own.
-func (r *room) system() []string {
-	args := namespaces()
+// system returns how bubblewrap is asked to show programs, libraries and headers of the machine, in
+// namespaces of their own, and the private folders below them that it hides.
+func (r *room) system() (args, hidden []string) {
+	args = namespaces()
 	for _, folder := range systemFolders {
 		args = append(args, "--ro-bind-try", folder, folder)
 	}
 	// An empty folder stands in for each private one. It becomes read-only at the end, when the copy of the
 	// sources has its place in it; where that copy stands, nothing else is seen anyway.
-	hidden := slices.DeleteFunc(masks(r.private, systemFolders), func(m string) bool { return within(r.root, m) })
+	hidden = slices.DeleteFunc(masks(r.private, systemFolders), func(m string) bool { return within(r.root, m) })
 	for _, folder := range hidden {
 		args = append(args, "--tmpfs", folder)
 	}
@@ -167,14 +167,15 @@ func (r *room) system() []string {
 	for _, file := range slices.Concat(systemFiles, python) {
 		args = append(args, "--ro-bind-try", file, file)
 	}
-	return append(args, "--ro-bind", r.at("passwd"), "/etc/passwd", "--ro-bind", r.at("group"), "/etc/group")
+	return append(args, "--ro-bind", r.at("passwd"), "/etc/passwd", "--ro-bind", r.at("group"), "/etc/group"), hidden
 }
 
 // view is how bubblewrap is asked to show the machine, the room and the variables.
 // They are given here and not to bubblewrap itself, which runs outside: a suite may
 // write LD_PRELOAD.
 func (r *room) view(env []string) []string {
-	args := append(r.system(),
+	args, hidden := r.system()
+	args = append(args,
 		"--proc", "/proc", "--dev", "/dev", "--bind", r.at("shm"), "/dev/shm", "--remount-ro", "/dev",
 		"--bind", r.at("tmp"), "/tmp", "--bind", r.at("home"), sandboxHome,
 		"--bind", r.at("tree"), r.root,
