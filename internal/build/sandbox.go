@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/goatnote-inc/pawl/internal/shell"
 )
 
 // Sandbox keeps a build away from everything but a copy of its sources: no
@@ -108,7 +110,7 @@ func firstLine(text string, err error) string {
 // declared outputs come back; when it returns, nothing of the build is alive.
 func (s *Sandbox) Run(ctx context.Context, cmd *exec.Cmd, r Recipe) error {
 	if s == nil {
-		return cmd.Run()
+		return shell.Run(cmd)
 	}
 	if len(r.Outputs) == 0 {
 		return &SandboxError{
@@ -153,13 +155,13 @@ func (s *Sandbox) confined(ctx context.Context, cmd *exec.Cmd, room *room, r Rec
 	last := &tail{to: cmd.Stdout}
 	cmd.Stdout, cmd.Stderr = last, last
 	asNobody(cmd)
-	if err := cmd.Start(); err != nil {
+	if err := shell.Start(cmd); err != nil {
 		return standing(ctx, &SandboxError{Reason: "bubblewrap does not start", Err: err})
 	}
 	inside, err := gate.enter()
 	if err != nil {
 		_ = cmd.Cancel()
-		_ = cmd.Wait()
+		_ = shell.Wait(cmd)
 		return standing(ctx, &SandboxError{Reason: "it could not be prepared", Err: fmt.Errorf("%w %s", err, last)})
 	}
 	full := make(chan error, 1)
@@ -171,7 +173,7 @@ func (s *Sandbox) confined(ctx context.Context, cmd *exec.Cmd, room *room, r Rec
 		}
 		full <- err
 	}()
-	err = cmd.Wait()
+	err = shell.Wait(cmd)
 	unwatch()
 	if tooFull := <-full; tooFull != nil {
 		err = tooFull

@@ -36,7 +36,7 @@ func Output(ctx context.Context, c Command) ([]byte, error) {
 	alive := newAlarm(c.Silence, cancel)
 	defer alive.stop()
 	cmd.Stdout, cmd.Stderr = io.MultiWriter(out, alive), io.MultiWriter(tail, alive)
-	err = cmd.Run()
+	err = shell.Run(cmd)
 	if cmd.Process != nil {
 		_ = shell.Kill(cmd) // what it left running would disturb the next round
 	}

@@ -38,6 +38,9 @@ type Command struct {
 	// Confine puts the command into a sandbox before it starts; nil for none. It keeps the descriptors
 	// of the command. The function that it returns is called once the process has started.
 	Confine func(cmd *exec.Cmd) (started func(), err error)
+	// Tree gets the processes of the command, so that they can be stopped while others are timed. It
+	// may be nil.
+	Tree *Tree
 }
 
 // maxLine bounds a message: more would be a mistake or an attack.
@@ -55,6 +58,7 @@ type process struct {
 	done  chan struct{} // closed when the process has been waited for
 	tail  *tailWriter
 	once  sync.Once
+	tree  *Tree
 
 	witness *witness // nil where no one asks what it loads
 }
@@ -77,18 +81,22 @@ func start(ctx context.Context, c Command, extra ...string) (p *process, err err
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("pipe from harness: %w", err), requestsOut.Close(), requestsIn.Close())
 	}
-	p = &process{witness: witness, in: requestsIn, lines: make(chan []byte, 16), fault: make(chan error, 1), done: make(chan struct{}), tail: &tailWriter{next: c.Log}}
+	p = &process{tree: c.Tree, witness: witness, in: requestsIn, lines: make(chan []byte, 16), fault: make(chan error, 1), done: make(chan struct{}), tail: &tailWriter{next: c.Log}}
 	p.cmd = shell.Command(ctx, c.Line, c.Dir, slices.Concat(c.Env, env, extra))
 	p.cmd.Stdout, p.cmd.Stderr = p.tail, p.tail
 	p.cmd.ExtraFiles = []*os.File{requestsOut, repliesIn} // descriptors 3 and 4
-	err = c.confined(p.cmd, p.cmd.Start)
+	err = c.confined(p.cmd, func() error { return shell.Start(p.cmd) })
 	closeErr := errors.Join(requestsOut.Close(), repliesIn.Close()) // the child has its own
 	if err = errors.Join(err, closeErr); err != nil {
 		return nil, errors.Join(err, requestsIn.Close(), repliesOut.Close())
 	}
+	if p.tree == nil {
+		p.tree = new(Freezer).Tree("")
+	}
+	p.tree.root(p.cmd.Process.Pid)
 	go p.read(repliesOut)
 	go func() {
-		_ = p.cmd.Wait() // the status is read from ProcessState
+		_ = shell.Wait(p.cmd) // the status is read from ProcessState
 		close(p.done)
 	}()
 	return p, nil
@@ -143,9 +151,10 @@ func readLine(r *bufio.Reader) ([]byte, error) {
 	}
 }
 
-// kill ends the process group and waits until it is gone.
+// kill ends the process and everything it started, and waits until it is gone.
 func (p *process) kill() {
 	p.once.Do(func() {
+		p.tree.kill()
 		_ = shell.Kill(p.cmd)
 		_ = p.in.Close()
 		go func() { // let the reader run out

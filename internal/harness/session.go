@@ -170,6 +170,7 @@ func (s *Session) Bye(ctx context.Context) error {
 	if err := s.look(); err != nil {
 		return err
 	}
+	s.process.tree.see() // what outlives the harness is known by then
 	if err := s.ask(ctx, opBye, "say bye", struct{}{}, nil); err != nil {
 		return err
 	}

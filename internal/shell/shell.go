@@ -18,14 +18,16 @@ import (
 // process that it started may hold it open for ever.
 const Grace = 5 * time.Second
 
-// Command prepares a command line for sh. When ctx ends, the whole process
-// group is killed. When pawl dies without a word, the kernel kills the command itself;
-// what that started must notice by its closed pipes.
+// Command prepares a command line for sh, to be started with Start or Run. When ctx ends,
+// the whole process group is killed. When pawl dies without a word, the kernel kills the
+// command itself; what that started must notice by its closed pipes. The command has a
+// session of its own: a process cannot leave its session for pawl's, so that orphans of
+// the command are told from what pawl starts for itself.
 func Command(ctx context.Context, line, dir string, env []string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", direct(line))
 	cmd.Dir = dir
 	cmd.Env = append(Environ(), env...)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
 	cmd.Cancel = func() error { return Kill(cmd) }
 	cmd.WaitDelay = Grace
 	return cmd

@@ -88,6 +88,7 @@ type process struct {
 	looking believed         // what of the case that is ready is to be looked at
 	batch   int              // runs of a sample, where another side decides; 0 where it does not
 	scored  scored
+	tree    *harness.Tree // of its processes; nil where it runs alone
 }
 
 func (s Sessions) open(seed uint64, round int) *process {
@@ -137,6 +138,7 @@ func (p *process) start(ctx context.Context, c harness.Command) error {
 			return err
 		}
 	}
+	c.Tree = p.tree
 	session, err := harness.Start(ctx, c, p.Hello)
 	if err != nil {
 		return err

@@ -35,16 +35,19 @@ func (t *trial) canTakeTurns() bool {
 // BA, while the others wait for their next request.
 func (t *trial) turns(ctx context.Context, order []int, round *measure.Round) ([]measure.Result, error) {
 	table := make([]*seat, len(order))
+	freezer := new(harness.Freezer)
+	defer freezer.Close()
 	for i, n := range order {
 		side := t.Sides[n]
 		sessions, _ := side.Runner.(Sessions)
-		table[i] = &seat{side: side, process: sessions.open(round.Seed, round.Index), cases: casesByName(side.Cases)}
+		table[i] = &seat{side: side, process: sessions.open(round.Seed, round.Index), cases: casesByName(side.Cases), freezer: freezer}
+		table[i].process.tree = freezer.Tree(side.Name)
 		defer table[i].process.kill()
 	}
 	results, err := t.play(ctx, table, round)
 	for _, s := range table {
 		if err == nil {
-			err = s.broke(s.process.bye(ctx))
+			err = s.turn(func() error { return s.process.bye(ctx) })
 		}
 		round.Sides = append(round.Sides, measure.Side{
 			Implementation: s.side.Name, Started: s.began, Seconds: s.spent.Seconds(), Error: s.failure,
@@ -61,7 +64,11 @@ type seat struct {
 	began   time.Time
 	spent   time.Duration
 	failure string
+	freezer *harness.Freezer
 }
+
+// turn lets the processes of the side run while f runs, and those of no other side.
+func (s *seat) turn(f func() error) error { return s.broke(s.freezer.Turn(s.process.tree, f)) }
 
 // broke names the side in an error.
 func (s *seat) broke(err error) error {
@@ -147,6 +154,9 @@ func (t *trial) playCase(ctx context.Context, table []*seat, name string, round 
 			return nil, err
 		}
 	}
+	if err := stayedStopped(table, states); err != nil {
+		return nil, err
+	}
 	var results []measure.Result
 	for _, s := range table {
 		if cr := states[s]; cr != nil {
@@ -202,7 +212,7 @@ func turnSamples(sample float64) int {
 
 func (s *seat) timed(now func() time.Time, f func() error) error {
 	began := now()
-	err := f()
+	err := s.turn(f)
 	s.spent += now().Sub(began)
-	return s.broke(err)
+	return err
 }

@@ -66,6 +66,9 @@ func playHarness(side string) int {
 		case q.Op == "measure" && !q.Warmup && slices.Contains(strings.Fields(os.Getenv("PAWL_TEST_CRASH")), prepared):
 			return 7
 		case q.Op == "measure":
+			if !q.Warmup {
+				wake(os.Getenv("PAWL_TEST_WAKES"))
+			}
 			samples := strings.Repeat(","+os.Getenv("PAWL_RUN_NS"), q.Samples)[1:]
 			reply += fmt.Sprintf(`,"count":%d,"batch":1,"samples":[%s]%s`, q.Samples, samples, q.keep())
 		}

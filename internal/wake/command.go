@@ -101,7 +101,7 @@ func (r runner) run(ctx context.Context, hc *HostConfig, line string, lock *os.F
 	}
 	var o output
 	cmd.Stdout, cmd.Stderr = tee{&o.out, &o.both}, &o.both
-	err := cmd.Run()
+	err := shell.Run(cmd)
 	switch {
 	case ctx.Err() != nil:
 		return &o, fmt.Errorf("%q was ended after %v", line, hc.Timeout)

@@ -1,0 +1,93 @@
+package harness
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+
+	"github.com/goatnote-inc/pawl/internal/shell"
+)
+
+// guard is a process that kills what pawl stopped when pawl is killed: a stopped process does not see
+// that its pipes are closed, and the kernel kills only direct children of pawl.
+var guard struct {
+	sync.Mutex
+	in    *os.File
+	trees map[*Tree]string // what to kill, by tree
+}
+
+// guardScript keeps the last line it reads. Each word is PID:START of a process, or -PID of a group.
+// A PID whose start time differs belongs to another process by now.
+const guardScript = `set -f
+last=
+while IFS= read -r line; do last=$line; done
+for p in $last; do
+  case $p in -*) kill -9 -- "$p"; continue ;; esac
+  stat=$(cat "/proc/${p%:*}/stat") || continue
+  set -- ${stat##*) }
+  [ "${20}" = "${p#*:}" ] && kill -9 "${p%:*}"
+done`
+
+// tellGuard tells the guard which processes the tree has, before they are stopped.
+func (t *Tree) tellGuard() {
+	var words []string
+	for pid := range t.roots {
+		words = append(words, fmt.Sprintf("-%d", pid))
+	}
+	for id := range t.members {
+		words = append(words, fmt.Sprintf("%d:%d", id.pid, id.start))
+	}
+	slices.Sort(words)
+	line := strings.Join(words, " ")
+	guard.Lock()
+	defer guard.Unlock()
+	if guard.trees[t] == line {
+		return
+	}
+	if line == "" {
+		delete(guard.trees, t)
+	} else {
+		if guard.trees == nil {
+			guard.trees = map[*Tree]string{}
+		}
+		guard.trees[t] = line
+	}
+	all := ""
+	for _, l := range guard.trees {
+		all += l + " "
+	}
+	for range 2 { // a second one if the first was killed
+		if guard.in == nil && startGuard() != nil {
+			return
+		}
+		if _, err := guard.in.WriteString(all + "\n"); err == nil {
+			return
+		}
+		_ = guard.in.Close()
+		guard.in = nil
+	}
+}
+
+// startGuard starts the guard in a session of its own, so that what kills pawl's group spares it.
+func startGuard() error {
+	out, in, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	cmd := exec.Command("/bin/sh", "-c", guardScript) //nolint:noctx // it has to outlive pawl
+	cmd.Dir, cmd.Env, cmd.Stdin = "/", []string{"PATH=/usr/bin:/bin"}, out
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	err = shell.Start(cmd)
+	_ = out.Close()
+	if err != nil {
+		_ = in.Close()
+		return err
+	}
+	guard.in = in
+	go func() { _ = shell.Wait(cmd) }()
+	return nil
+}
