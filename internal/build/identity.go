@@ -3,9 +3,11 @@ package build
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -50,6 +52,26 @@ func Digests(dir string, globs []string) ([]measure.FileDigest, error) {
 		digests = append(digests, measure.FileDigest{Path: path, Digest: digest})
 	}
 	return digests, nil
+}
+
+// Changed returns the first file below dir whose content is none of those that it may have, by path;
+// empty if there is none. A file that is gone has changed.
+func Changed(dir string, want map[string][]string) (string, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return "", fmt.Errorf("hash files: %w", err)
+	}
+	defer root.Close()
+	for _, path := range slices.Sorted(maps.Keys(want)) {
+		digest, err := fileDigest(root, path)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return "", err
+		}
+		if !slices.Contains(want[path], digest) {
+			return path, nil
+		}
+	}
+	return "", nil
 }
 
 func fileDigest(root *os.Root, path string) (string, error) {
