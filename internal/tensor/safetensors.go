@@ -7,11 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -53,22 +51,8 @@ type entry struct {
 // buffer, never larger than the file. It follows no link and does not wait for a pipe: untrusted
 // processes write such files.
 func Load(path string, limit int64) ([]Tensor, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	data, err := read(path, limit)
 	if err != nil {
-		return nil, fmt.Errorf("read tensors: %w", err)
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("read tensors: %w", err)
-	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("read tensors of %s: it is no regular file", path)
-	case info.Size() > limit:
-		return nil, fmt.Errorf("read tensors of %s: %d bytes, the limit is %d", path, info.Size(), limit)
-	}
-	data := make([]byte, info.Size())
-	if _, err := io.ReadFull(f, data); err != nil {
 		return nil, fmt.Errorf("read tensors of %s: %w", path, err)
 	}
 	list, err := Parse(data)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,9 +14,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Save writes tensors to a file.
+// Save writes tensors to a new file, in place of what has its name.
 func Save(path string, list []Tensor) error {
-	f, err := os.Create(path)
+	f, err := create(path)
 	if err != nil {
 		return fmt.Errorf("write tensors: %w", err)
 	}

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/goatnote-inc/pawl/internal/harness"
@@ -108,27 +106,6 @@ func (p *process) verifyKept(ctx context.Context, c Case, k harness.Kept) (strin
 		return "its outputs cannot be read: " + unread.Error(), nil //nolint:nilerr // its writer's fault, and said
 	}
 	return p.Doubt.Verify(ctx, c, inputs, outputs)
-}
-
-// snapshot copies what a process has written, so that it cannot change it any more.
-// It is the process's file: it may lead elsewhere, never end, or be of any size.
-func snapshot(dir, name string, limit int64) (string, error) {
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return "", err
-	}
-	defer root.Close()
-	if info, err := root.Lstat(name); err != nil {
-		return "", err
-	} else if !info.Mode().IsRegular() || info.Size() > limit {
-		return "", fmt.Errorf("%s is no file of at most %d bytes", name, limit)
-	}
-	b, err := root.ReadFile(name)
-	if err != nil {
-		return "", err
-	}
-	const copied = "snapshot"
-	return filepath.Join(dir, copied), root.WriteFile(copied, b, 0o600)
 }
 
 // now is the clock outside. It is not the trial's: that one may be made up by a test.

@@ -119,7 +119,7 @@ func (p *process) lookAtScored(ctx context.Context, c Case, cr *measure.CaseRoun
 	}
 	sums := make([]float64, blocks*harness.BlockSums)
 	for i, run := range runs {
-		outputs, unread := p.result(c, run.output)
+		outputs, unread := tensor.Load(run.output, resultLimit(c))
 		if unread != nil {
 			*cr = measure.CaseRound{Error: "a run left no result: " + unread.Error(), Samples: measure.Samples{}}
 			return nil //nolint:nilerr // it is the process's fault, and said
@@ -146,15 +146,6 @@ func (p *process) lookAtScored(ctx context.Context, c Case, cr *measure.CaseRoun
 		p.looking.sums = append(p.looking.sums, sums...)
 	}
 	return nil
-}
-
-// result reads a file that the process was to write.
-func (p *process) result(c Case, path string) ([]tensor.Tensor, error) {
-	copied, err := snapshot(p.Doubt.Dir, filepath.Base(path), resultLimit(c))
-	if err != nil {
-		return nil, err
-	}
-	return tensor.Load(copied, resultLimit(c))
 }
 
 // resultLimit bounds the bytes of a file with tensors of a case.
