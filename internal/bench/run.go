@@ -257,8 +257,8 @@ func (r *run) plan() (trial.Plan, error) {
 	plan := trial.Plan{
 		Seed: p.Seed, Growth: p.Growth, Turns: p.Turns, Budget: r.budget(), Dollars: p.Dollars, PricePerHour: p.PricePerHour,
 		MaxTemperatureC: r.Suite.Device.MaxTemperature, Decide: r.decider(), Now: r.Now,
-		Record: r.record, Unchanged: r.unchanged,
-		Emit: func(e trial.Event) { r.Emit(Measuring{e}) },
+		Record: r.record,
+		Emit:   func(e trial.Event) { r.Emit(Measuring{e}) },
 		Watch: func(ctx context.Context) (gpu.State, func() (gpu.State, error), error) {
 			before, err := r.lease.Device().State(ctx)
 			if err != nil {

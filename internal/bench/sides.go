@@ -110,7 +110,7 @@ const OnlyTracked = "only tracked files are in the base's checkout: what is gene
 
 // explainBase adds that to what went wrong with a base.
 func (r *run) explainBase(err error) error {
-	if h, ok := errors.AsType[*harness.Error](err); ok && h.Kind == harness.Foreign {
+	if h, ok := errors.AsType[*harness.Error](err); ok && (h.Kind == harness.Foreign || h.Kind == harness.Changed) {
 		return err
 	}
 	if e, ok := errors.AsType[*trial.SideError](err); ok && e.Side == suite.Base && !r.Again {
@@ -249,6 +249,7 @@ func (r *run) start(s side, h suite.Harness, log io.Writer) harness.Command {
 	}
 	c := s.command(h, log, slices.Concat(own, r.deviceEnv())...)
 	c.Alone, c.Loaded = r.alone(s.from, h), r.loaded(s)
+	c.Unchanged = func() error { return r.unchanged(s) }
 	return c
 }
 

@@ -40,10 +40,10 @@ func TestUnchanged(t *testing.T) {
 	}{
 		{"as it was built", []side{built("base", second)}, ""},
 		{"built again in the same folder", []side{built("candidate", first), built("base", second)}, ""},
-		{"written by another process", []side{built("base", first)}, "base: harness changed since it was built"},
+		{"written by another process", []side{built("base", first)}, "harness of the base changed since it was built"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			err := (&run{sides: c.sides}).unchanged()
+			err := (&run{sides: c.sides}).unchanged(c.sides[0])
 			if got := errorText(err); c.want == "" && got != "" || !strings.Contains(got, c.want) {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
@@ -52,7 +52,7 @@ func TestUnchanged(t *testing.T) {
 	if err := os.Remove(filepath.Join(dir, "harness")); err != nil {
 		t.Fatal(err)
 	}
-	if err := (&run{sides: []side{built("base", second)}}).unchanged(); err == nil {
+	if err := (&run{sides: []side{built("base", second)}}).unchanged(built("base", second)); err == nil {
 		t.Error("a file that is gone counts as unchanged")
 	}
 }

@@ -21,6 +21,7 @@ const (
 	BadSample  Kind = "sent an impossible sample"
 	BadVersion Kind = "speaks another protocol version"
 	Foreign    Kind = "loaded code of another side"
+	Changed    Kind = "is not what was built"
 	Refused    Kind = "refused" // an error reply: this request failed, the harness lives
 )
 

@@ -25,6 +25,9 @@ const maxOutput = 1 << 30
 func Output(ctx context.Context, c Command) ([]byte, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	if err := c.unchanged(); err != nil {
+		return nil, err
+	}
 	witness, env, err := c.witness()
 	if err != nil {
 		return nil, err

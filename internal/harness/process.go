@@ -38,6 +38,9 @@ type Command struct {
 	// Confine puts the command into a sandbox before it starts; nil for none. It keeps the descriptors
 	// of the command. The function that it returns is called once the process has started.
 	Confine func(cmd *exec.Cmd) (started func(), err error)
+	// Unchanged is called before the process is started, while no other side runs. An error means that
+	// it is not what was built. It may be nil.
+	Unchanged func() error
 	// Tree gets the processes of the command, so that they can be stopped while others are timed. It
 	// may be nil.
 	Tree *Tree
@@ -64,6 +67,9 @@ type process struct {
 }
 
 func start(ctx context.Context, c Command, extra ...string) (p *process, err error) {
+	if err := c.unchanged(); err != nil {
+		return nil, err
+	}
 	witness, env, err := c.witness()
 	if err != nil {
 		return nil, err
@@ -113,6 +119,20 @@ func (c Command) confined(cmd *exec.Cmd, start func() error) error {
 	}
 	defer started()
 	return start()
+}
+
+// unchanged returns an error if what is to be started is not what was built.
+func (c Command) unchanged() error {
+	if c.Unchanged == nil {
+		return nil
+	}
+	if err := c.Unchanged(); err != nil {
+		return &Error{
+			Kind: Changed, Role: c.Role, Command: c.Line, Detail: printable(err.Error()),
+			Hint: "a build or a harness must write to its own folder only, and to its build outputs only while it is built",
+		}
+	}
+	return nil
 }
 
 func (p *process) read(replies *os.File) {

@@ -44,6 +44,9 @@ func Start(ctx context.Context, c Command, hello Hello) (*Session, error) {
 		s.command.Most = mostSamples
 	}
 	p, err := start(ctx, c, "PAWL_PROTOCOL=1", "PAWL_IN=3", "PAWL_OUT=4")
+	if e, ok := errors.AsType[*Error](err); ok {
+		return nil, e
+	}
 	if err != nil {
 		return nil, &Error{Kind: NotStarted, Role: c.Role, Command: c.Line, Detail: err.Error(), Hint: "check the command and the folder " + c.Dir}
 	}

@@ -31,9 +31,6 @@ type Plan struct {
 	// Decide is asked after each look which cases, by name, need more rounds.
 	// Nil decides everything at the first look.
 	Decide func(Look) (undecided []string)
-	// Unchanged is called before every round. An error ends the trial: what is to be measured is not
-	// what was built. It may be nil.
-	Unchanged func() error
 	// Record is given every round as soon as it is finished, also the dropped ones.
 	Record func(measure.Round, []measure.Result) error
 	// Emit is told what happens; may be nil.

@@ -128,11 +128,6 @@ func (t *trial) round(ctx context.Context, target int) (bool, error) {
 	order := t.orders.next()
 	for attempt := range mostDrops + 1 {
 		began := t.Now()
-		if t.Unchanged != nil {
-			if err := t.Unchanged(); err != nil {
-				return false, err
-			}
-		}
 		t.Emit(RoundStarted{Number: t.counted + 1, Of: target, Order: t.names(order), Cases: len(t.undecided), Attempt: attempt})
 		round, results, err := t.measure(ctx, order, attempt)
 		if err != nil && ctx.Err() == nil {
