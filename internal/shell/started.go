@@ -23,9 +23,19 @@ var started = struct {
 // twice leaves the tree of its command.
 var adopt = sync.OnceFunc(func() { _ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) })
 
-// Start starts a command of Command. The caller must call Wait.
+// hide keeps pawl's memory from other processes of the user: it holds seeds and expected results.
+// PAWL_DEBUGGER allows a debugger to attach.
+var hide = sync.OnceFunc(func() {
+	if os.Getenv("PAWL_DEBUGGER") == "" {
+		_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
+	}
+})
+
+// Start starts a command of Command. The caller must call Wait. From the first call on, pawl adopts
+// orphans and other processes cannot read its memory.
 func Start(cmd *exec.Cmd) error {
 	adopt()
+	hide()
 	started.Lock()
 	defer started.Unlock()
 	err := cmd.Start()
