@@ -243,12 +243,12 @@ func (t *Tree) stop() {
 		}
 		t.tellGuard()
 		for _, m := range fresh {
-			if !m.Ended() && !m.Process.Stopped() {
+			if !m.Ended() && !m.Stopped() {
 				m.held = m.Signal(syscall.SIGSTOP) == nil
 			}
 		}
 		for _, m := range fresh {
-			for wait := 20 * time.Microsecond; !m.Process.Stopped() && time.Now().Before(deadline); wait *= 2 {
+			for wait := 20 * time.Microsecond; !m.Stopped() && time.Now().Before(deadline); wait *= 2 {
 				time.Sleep(wait)
 			}
 		}

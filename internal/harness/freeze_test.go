@@ -1,6 +1,7 @@
 package harness_test
 
 import (
+	"bytes"
 	"bufio"
 	"fmt"
 	"math/rand/v2"
@@ -57,7 +58,7 @@ func state(pid int) string {
 	if err != nil {
 		return ""
 	}
-	return strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))[0]
+	return strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))[0]
 }
 
 // open starts a session in a turn of its own, and waits in it for the files.
@@ -208,7 +209,7 @@ func cpuTicks(pid int) int {
 	if err != nil {
 		return 0
 	}
-	fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
+	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
 	user, _ := strconv.Atoi(fields[11])
 	system, _ := strconv.Atoi(fields[12])
 	return user + system

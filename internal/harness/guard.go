@@ -2,6 +2,7 @@ package harness
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"slices"
@@ -56,10 +57,7 @@ func (t *Tree) tellGuard() {
 		}
 		guard.trees[t] = line
 	}
-	all := ""
-	for _, l := range guard.trees {
-		all += l + " "
-	}
+	all := strings.Join(slices.Collect(maps.Values(guard.trees)), " ")
 	for range 2 { // a second one if the first was killed
 		if guard.in == nil && startGuard() != nil {
 			return

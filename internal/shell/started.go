@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"os/exec"
@@ -112,7 +113,7 @@ func readProcess(pid int) (Process, bool) {
 	if err != nil {
 		return Process{}, false
 	}
-	fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
+	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
 	if len(fields) < 20 {
 		return Process{}, false
 	}
@@ -196,7 +197,7 @@ func (p Process) Stopped() bool {
 		if err != nil {
 			continue // it has ended
 		}
-		_, state, _ := strings.Cut(string(text[strings.LastIndexByte(string(text), ')')+1:]), " ")
+		_, state, _ := strings.Cut(string(text[bytes.LastIndexByte(text, ')')+1:]), " ")
 		if state != "" && !strings.ContainsRune("TtZX", rune(state[0])) {
 			return false
 		}

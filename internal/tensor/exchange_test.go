@@ -30,10 +30,10 @@ func TestSave_ReplacesALinkInsteadOfFollowingIt(t *testing.T) {
 }
 
 func TestExchange_RefusesWhatIsNoFile(t *testing.T) {
-	dir, real := t.TempDir(), filepath.Join(t.TempDir(), "real")
-	must(t, tensor.Save(real, nil))
+	dir, file := t.TempDir(), filepath.Join(t.TempDir(), "real")
+	must(t, tensor.Save(file, nil))
 	for name, place := range map[string]func(path string) error{
-		"link":   func(path string) error { return os.Symlink(real, path) },
+		"link":   func(path string) error { return os.Symlink(file, path) },
 		"pipe":   func(path string) error { return syscall.Mkfifo(path, 0o600) },
 		"folder": func(path string) error { return os.Mkdir(path, 0o700) },
 	} {
@@ -44,7 +44,7 @@ func TestExchange_RefusesWhatIsNoFile(t *testing.T) {
 		}
 	}
 	linked := filepath.Join(dir, "linked")
-	must(t, os.Symlink(filepath.Dir(real), linked))
+	must(t, os.Symlink(filepath.Dir(file), linked))
 	if err := tensor.Save(filepath.Join(linked, "new"), nil); err == nil {
 		t.Error("a folder that is a link was written to")
 	}

@@ -1,6 +1,7 @@
 package trial_test
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -31,7 +32,7 @@ func wake(file string) {
 // ticks is the user time of a process, in hundredths of a second; below 0 if it has ended.
 func ticks(pid int) int {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
+	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
 	if len(fields) < 12 || fields[0] == "Z" {
 		return -1
 	}
