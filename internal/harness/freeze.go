@@ -122,6 +122,7 @@ func (f *Freezer) end(t *Tree, took time.Duration) {
 	for _, other := range append(slices.Clone(f.trees), f.left) {
 		if other != t {
 			other.count(took)
+			other.tellGuard() // it may have got orphans
 		}
 	}
 	t.stop()
@@ -191,10 +192,14 @@ func (t *Tree) pick(all []shell.Process) {
 	}
 }
 
+// wokenTime is less than a process needs to fork one that leaves the tree, and more than one needs to
+// stop that was not run in time.
+const wokenTime = 50 * time.Microsecond
+
 // ranStopped reports whether a process of the tree ran since it was stopped.
 func (t *Tree) ranStopped() bool {
 	for _, m := range t.members {
-		if now, ok := cpuTime(m.PID); ok && t.stopped && now > m.cpu {
+		if now, ok := cpuTime(m.PID); ok && t.stopped && now > m.cpu+wokenTime {
 			return true
 		}
 	}
@@ -222,7 +227,7 @@ func (t *Tree) read() {
 // longer: what it computes is counted.
 const (
 	maxWalks = 50
-	maxStop  = 50 * time.Millisecond
+	maxStop  = time.Second // a busy machine takes long to run a process that is to stop
 )
 
 // stop stops all members. Those that are stopped already, such as a launcher's guest, are not

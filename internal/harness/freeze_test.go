@@ -1,8 +1,8 @@
 package harness_test
 
 import (
-	"bytes"
 	"bufio"
+	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"os"
