@@ -284,7 +284,8 @@ func (t *Tree) kill() {
 		for _, m := range t.members {
 			m.held = false
 			if m.Ended() {
-				m.Reap()
+				// One whose parent is about to end is adopted, and reaped, in a later pass.
+				alive = alive || !m.Reap() && !t.roots[m.PID]
 				continue
 			}
 			alive = true

@@ -205,10 +205,12 @@ func (p Process) Stopped() bool {
 	return true
 }
 
-// Reap takes an orphan that has ended off the process table. It leaves commands of Start alone: their
-// exit status is for Wait.
-func (p Process) Reap() {
-	if p.Adopted && p.PID == p.Top && p.Ended() {
-		_, _ = unix.Wait4(p.PID, nil, unix.WNOHANG, nil)
+// Reap takes an orphan that has ended off the process table, and reports whether it did. It leaves
+// commands of Start alone: their exit status is for Wait.
+func (p Process) Reap() bool {
+	if !p.Adopted || p.PID != p.Top || !p.Ended() {
+		return false
 	}
+	reaped, err := unix.Wait4(p.PID, nil, unix.WNOHANG, nil)
+	return err == nil && reaped == p.PID
 }
