@@ -34,19 +34,22 @@ func (p *process) verify(c Case, first int) *harness.Verify {
 }
 
 // agree compares what the timed runs of a round left on both sides, of the same inputs. What the base
-// left is trusted here: samples of it are compared with the oracle. A candidate that differs has its
-// samples replaced by what is wrong.
+// left is trusted here, because samples of it are compared with the oracle from the first round on: a
+// case whose base has failed is not compared. A candidate that differs has its samples replaced by what
+// is wrong.
 func (t *trial) agree(results []measure.Result) {
 	base := map[string]measure.Result{}
 	for _, r := range results {
-		if r.Case.Implementation == measure.Base {
-			base[r.Case.Name()] = r
+		if r.Case.Implementation != measure.Base {
+			continue
 		}
+		base[r.Case.Name()] = r
+		t.failed[r.Case.Name()] = t.failed[r.Case.Name()] || r.Round.Error != ""
 	}
 	for i := range results {
 		r := &results[i]
 		b, ok := base[r.Case.Name()]
-		if r.Case.Implementation != measure.Candidate || !ok || r.Round.Error != "" || len(r.Sums) == 0 || len(b.Sums) == 0 || b.Round.Batch != r.Round.Batch {
+		if r.Case.Implementation != measure.Candidate || !ok || t.failed[r.Case.Name()] || r.Round.Error != "" || len(r.Sums) == 0 || len(b.Sums) == 0 || b.Round.Batch != r.Round.Batch {
 			continue
 		}
 		t.agreeOn(r, b)

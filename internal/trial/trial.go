@@ -46,9 +46,10 @@ type trial struct {
 	undecided []string // case names, in the order of the plan
 	lost      []string // cases that crashed or hung; they are not measured again
 	history   map[string]map[string][]measure.CaseRound
-	longest   time.Duration  // of a round so far
-	drops     map[string]int // rounds spoiled, by the sides that were affected
-	unread    string         // why the device could not be read in the round under way
+	longest   time.Duration   // of a round so far
+	drops     map[string]int  // rounds spoiled, by the sides that were affected
+	failed    map[string]bool // cases in which the base has failed in some round
+	unread    string          // why the device could not be read in the round under way
 	out       Outcome
 }
 
@@ -61,7 +62,7 @@ func newTrial(p Plan) *trial {
 	}
 	t := &trial{
 		Plan: p, orders: newOrders(len(p.Sides), p.Seed), began: p.Now(),
-		history: map[string]map[string][]measure.CaseRound{}, drops: map[string]int{},
+		history: map[string]map[string][]measure.CaseRound{}, drops: map[string]int{}, failed: map[string]bool{},
 	}
 	known := map[string]bool{}
 	for _, s := range p.Sides {
