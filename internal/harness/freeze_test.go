@@ -259,11 +259,11 @@ func TestFreezer_LeavesNothingWhenPawlIsKilled(t *testing.T) {
 	}
 }
 
-// The process that TestFreezer_LeavesNothingWhenPawlIsKilled kills.
+// The process that TestFreezer_LeavesNothingWhenPawlIsKilled starts and kills.
 func TestFreezer_TakesTurnsForEver(t *testing.T) {
 	dir := os.Getenv("PAWL_TEST_TURNS")
 	if dir == "" {
-		t.Skip("another test starts this one")
+		return // it is another test that starts this one
 	}
 	f := new(harness.Freezer)
 	var trees []*harness.Tree
