@@ -24,7 +24,7 @@ func (v *verifier) allow(c trial.Case, o oracle.Comparison) {
 }
 
 // Sums of elements with random signs grow with the root of their number. deviations is how many times
-// that two right results may differ: chance alone exceeds six in one of a billion blocks.
+// that two right results may differ: chance alone exceeds six in two of a billion blocks.
 const deviations = 6
 
 // agree says how the candidate's outputs differ from the base's by more than the rules allow, sample by
@@ -59,7 +59,7 @@ func outputsOf(c trial.Case) []string {
 	return list
 }
 
-// block is one of [harness.BlockSums] numbers.
+// block holds the [harness.BlockSums] numbers of one block.
 type block []float64
 
 func (want block) differs(got block, slack oracle.Slack) string {

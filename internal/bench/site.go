@@ -206,8 +206,12 @@ func (o *site) env() []string {
 	if err != nil {
 		dir = o.dir
 	}
-	path := "PATH=" + strings.Join(o.outside(os.Getenv("PATH")), string(filepath.ListSeparator))
-	return append(oracle.PythonEnv(o.python, o.outside(os.Getenv("PYTHONPATH")), o.modules(dir), o.away), path)
+	return append(oracle.PythonEnv(o.python, o.outside(os.Getenv("PYTHONPATH")), o.modules(dir), o.away), o.path())
+}
+
+// path returns the search path for programs, without the tree of the change.
+func (o *site) path() string {
+	return "PATH=" + strings.Join(o.outside(os.Getenv("PATH")), string(filepath.ListSeparator))
 }
 
 // oracleVariables are those of libraries that an oracle may use, beside Python's.
@@ -269,8 +273,7 @@ func (f *fuzz) startReference(at side, dir string, h suite.Harness, alone bool, 
 		if err != nil {
 			return nil, err
 		}
-		path := "PATH=" + strings.Join(o.outside(os.Getenv("PATH")), string(filepath.ListSeparator))
-		isolated := append(o.paths(h.Env), path, "PYTHONNOUSERSITE=1", "PYTHONDONTWRITEBYTECODE=1")
+		isolated := append(o.paths(h.Env), o.path(), "PYTHONNOUSERSITE=1", "PYTHONDONTWRITEBYTECODE=1")
 		c := o.command(h, log, slices.Concat(isolated, f.deviceEnv())...)
 		c.Alone = alone
 		variables := slices.Clone(oracleVariables)

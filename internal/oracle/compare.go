@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/goatnote-inc/pawl/internal/harness"
 	"github.com/goatnote-inc/pawl/internal/tensor"
 )
 
@@ -40,7 +41,7 @@ func (w *walk) slack(r Rules, flash float64) Slack {
 	case r.Flash != nil:
 		return Slack{Abs: flash}
 	case r.Cosine != nil: // |x-y|^2 <= limit * (|x|^2+|y|^2), and one block may have all of it
-		return Slack{Rel: math.Sqrt(2 * *r.Cosine * 32)}
+		return Slack{Rel: math.Sqrt(2 * *r.Cosine * harness.SumBlocks)}
 	default:
 		return Slack{Abs: math.Inf(1)}
 	}
