@@ -37,14 +37,13 @@ func (r *run) identical(ctx context.Context) (bool, error) {
 	// which always counts.
 	rules := touch.Of(r.Suite, inside)
 	own := []string{path.Join(inside, ".pawl"), path.Join(inside, within(r.Dir, filepath.Dir(r.Out)))}
-	for _, file := range changed {
+	others := slices.DeleteFunc(slices.Clone(changed), func(file string) bool { // without what an earlier run left
 		ours := slices.ContainsFunc(own, func(folder string) bool { return folder != inside && strings.HasPrefix(file, folder+"/") })
-		if ours && !repo.Has(ctx, "HEAD", filepath.Join(repo.Root, file)) {
-			continue // left by an earlier run
-		}
-		if rules.Why(file) != "" {
-			return false, nil
-		}
+		return ours && !repo.Has(ctx, "HEAD", filepath.Join(repo.Root, file))
+	})
+	files, err := rules.Touching(others, func(names []string) ([]touch.Mention, error) { return repo.Mentions(ctx, names) })
+	if err != nil || len(files) > 0 {
+		return false, err
 	}
 	r.Emit(Identical{Base: commit, Ignored: len(changed)})
 	return true, nil

@@ -2,9 +2,13 @@ package build
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"os/exec"
 	"slices"
 	"strings"
+
+	"github.com/goatnote-inc/pawl/internal/touch"
 )
 
 // Changed are the files in which the working tree differs from a commit, by their paths
@@ -34,4 +38,28 @@ func (r *Repository) Changed(ctx context.Context, commit string) ([]string, erro
 	}
 	slices.Sort(files)
 	return slices.Compact(files), nil
+}
+
+// Mentions returns the lines of text files in the working tree that hold one of the names, of files
+// that git does not ignore.
+func (r *Repository) Mentions(ctx context.Context, names []string) ([]touch.Mention, error) {
+	var list []touch.Mention
+	for some := range slices.Chunk(names, 1000) { // a command line has an end
+		args := []string{"grep", "-z", "-I", "-F", "--untracked", "--no-color", "--full-name"}
+		for _, name := range some {
+			args = append(args, "-e", name)
+		}
+		out, err := git(ctx, r.Root, args...)
+		if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() == 1 {
+			continue // no line
+		}
+		if err != nil {
+			return nil, err
+		}
+		for text := range strings.SplitSeq(out, "\n") {
+			file, line, _ := strings.Cut(text, "\x00")
+			list = append(list, touch.Mention{File: file, Line: line})
+		}
+	}
+	return list, nil
 }

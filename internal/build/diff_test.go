@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"github.com/goatnote-inc/pawl/internal/touch"
 )
 
 // Both names of what was moved, what is new and not tracked, and names that no list
@@ -37,5 +39,26 @@ func TestChanged(t *testing.T) {
 	}
 	if _, err := r.Changed(t.Context(), "nowhere"); err == nil {
 		t.Error("a commit that does not exist has no changes")
+	}
+}
+
+func TestMentions(t *testing.T) {
+	r := inRepository(t)
+	for name, text := range map[string]string{"a.c": "int x;\n#include \"-n.md\"\n", "new\nline.c": "-n.md: twice\n-n.md\n", "binary": "\x00-n.md\n", ".gitignore": "ignored.c\n", "ignored.c": "-n.md\n"} {
+		if err := os.WriteFile(filepath.Join(r.Root, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := r.Mentions(t.Context(), []string{"other.md", "-n.md"})
+	if err != nil || len(got) < 3 || got[0] != (touch.Mention{File: "a.c", Line: `#include "-n.md"`}) {
+		t.Errorf("%q, error %v", got, err)
+	}
+	for _, m := range got {
+		if m.File == "ignored.c" || m.File == "binary" {
+			t.Errorf("%s is no source", m.File)
+		}
+	}
+	if got, err := r.Mentions(t.Context(), []string{"none.md"}); len(got) > 0 || err != nil {
+		t.Errorf("a name that is nowhere: %q, error %v", got, err)
 	}
 }

@@ -118,11 +118,10 @@ func git(ctx context.Context, dir string, args ...string) (string, error) {
 	cmd.Env = append(shell.Environ(), "GIT_TERMINAL_PROMPT=0", "LC_ALL=C")
 	out, err := cmd.Output()
 	if err != nil {
-		detail := err.Error()
 		if exit, ok := errors.AsType[*exec.ExitError](err); ok && len(exit.Stderr) > 0 {
-			detail = strings.TrimSpace(string(exit.Stderr))
+			return "", fmt.Errorf("git %s: %s", args[0], strings.TrimSpace(string(exit.Stderr)))
 		}
-		return "", fmt.Errorf("git %s: %s", args[0], detail)
+		return "", fmt.Errorf("git %s: %w", args[0], err)
 	}
 	return strings.TrimSpace(string(out)), nil
 }

@@ -94,10 +94,12 @@ func (f *touchedFlags) run(ctx context.Context) error {
 	}
 	answer.Changed = len(files)
 	rules := touch.Of(s, filepath.ToSlash(folder))
-	for _, file := range files {
-		if why := rules.Why(file); why != "" {
-			answer.Files = append(answer.Files, touchedFile{file, why})
-		}
+	touching, err := rules.Touching(files, func(names []string) ([]touch.Mention, error) { return repo.Mentions(ctx, names) })
+	if err != nil {
+		return err
+	}
+	for _, file := range touching {
+		answer.Files = append(answer.Files, touchedFile(file))
 	}
 	answer.Measure = len(answer.Files) > 0
 	return errors.Join(f.output(answer.Measure), f.show(answer))

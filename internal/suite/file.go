@@ -118,7 +118,7 @@ type gateDoc struct {
 	FailOn many[failingKind] `key:"fail-on" example:"[regression, broken, missing, inconclusive]" doc:"What fails the check. Anything else that is no pass is neutral; error is a failure of pawl or its machine."`
 	Quiet  *bool             `key:"quiet" doc:"Begin no report on a pull request in which nothing changed."`
 	Paths  []text            `key:"paths" most:"1000" example:"['kernels/**']" doc:"Globs of the files outside the suite's folder that a build or a kernel reads, from the top of the repository. ** crosses folders. Without it any file may be read."`
-	Ignore []text            `key:"ignore" most:"1000" example:"['**/*.md', 'docs/**']" doc:"Globs of files that no build and no kernel reads, from the top of the repository, in any case of letters; docs/** for all of a folder. A file that a command names counts all the same. A change of nothing else is identical to its base."`
+	Ignore []text            `key:"ignore" most:"1000" example:"['**/*.md', 'docs/**']" doc:"Globs of files that no build and no kernel reads, from the top of the repository, in any case of letters; docs/** for all of a folder. A file that a command or a source names counts all the same. A change of nothing else is identical to its base."`
 	Accept acceptor          `key:"accept" example:"maintain" doc:"The least permission in the repository that lets somebody accept what would fail a pull request."`
 }
 

@@ -1,10 +1,13 @@
 // Package touch knows which files of a change can change what a suite measures. It looks
-// at names only, and where they leave it unsure it says yes: a measurement too many costs
+// at names, and where they leave it unsure it says yes: a measurement too many costs
 // minutes, one too few costs the regression. It must not know how the change was found.
 package touch
 
 import (
+	"cmp"
+	"maps"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -69,7 +72,67 @@ func (r Rules) named(command string) []string {
 	return list
 }
 
-// Why says why a file touches the suite; empty when it does not.
+// File is one that touches a suite.
+type File struct{ Path, Why string }
+
+// Mention is a line of a file that has the name of another one in it.
+type Mention struct{ File, Line string }
+
+// Touching returns which files of a change touch the suite. An ignored file does where another file
+// that touches the suite reads it: a source can include a file whose name is that of documentation.
+// mentions finds the lines that hold one of the names.
+func (r Rules) Touching(changed []string, mentions func(names []string) ([]Mention, error)) ([]File, error) {
+	var list []File
+	ignored := map[string][]string{} // by the last part of its name
+	for _, file := range changed {
+		if why := r.Why(file); why != "" {
+			list = append(list, File{file, why})
+		} else if r.ignored(file) {
+			ignored[path.Base(file)] = append(ignored[path.Base(file)], file)
+		}
+	}
+	if len(ignored) == 0 {
+		return list, nil
+	}
+	lines, err := mentions(slices.Sorted(maps.Keys(ignored)))
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range lines {
+		for name, files := range ignored {
+			if len(files) > 0 && r.Why(m.File) != "" && m.reads(name) {
+				for _, file := range files {
+					list = append(list, File{file, m.File + " names it"})
+				}
+				ignored[name] = nil
+			}
+		}
+	}
+	slices.SortFunc(list, func(a, b File) int { return cmp.Compare(a.Path, b.Path) })
+	return list, nil
+}
+
+var (
+	comment  = regexp.MustCompile(`^\s*(//|/?\*|#|;|--|%|\.\.)`)
+	metadata = regexp.MustCompile(`(^|/)(pyproject\.toml|setup\.(py|cfg)|MANIFEST\.in|Cargo\.toml|package\.json)$`)
+	aboutIt  = regexp.MustCompile(`(?i)^(readme|license|changelog|\.gitignore)`)
+)
+
+// reads reports whether a line looks as if it read a file: a comment does not, unless the name ends a
+// string as in an include, and neither does a package that says where its README is.
+func (m Mention) reads(name string) bool {
+	_, after, found := strings.Cut(m.Line, name)
+	switch {
+	case !found, aboutIt.MatchString(name) && metadata.MatchString(m.File):
+		return false
+	case comment.MatchString(m.Line):
+		return after != "" && strings.ContainsRune(`"'>`, rune(after[0]))
+	default:
+		return true
+	}
+}
+
+// Why says why a file touches the suite by its name; empty when it does not.
 func (r Rules) Why(file string) string {
 	inside := r.folder == "." || strings.HasPrefix(file, r.folder+"/")
 	switch {

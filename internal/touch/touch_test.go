@@ -90,3 +90,35 @@ func TestMatchFolders(t *testing.T) {
 		}
 	})
 }
+
+// A file whose name is that of documentation counts where a source reads it.
+func TestTouching(t *testing.T) {
+	r := rules(t, "k", "harness: {command: ./h}\n")
+	for _, test := range []struct {
+		changed    string
+		from, line string // a line of a file
+		want, why  string
+	}{
+		{"k/steps.md", "k/a.c", `#include "steps.md"`, "k/steps.md", "k/a.c names it"},
+		{"k/steps.md", "k/a.c", "# include <steps.md>", "k/steps.md", "k/a.c names it"},
+		{"k/steps.md", "k/Makefile", "\tFLAGS := $(shell cat steps.md)", "k/steps.md", "k/Makefile names it"},
+		{".github/steps.h", "k/a.c", "#include \"../.github/steps.h\"", ".github/steps.h", "k/a.c names it"},
+		{"k/steps.md", "k/setup.py", "flags = open('steps.md').read()", "k/steps.md", "k/setup.py names it"},
+		{"README.md", "pyproject.toml", `readme = "README.md"`, "", ""},
+		{"README.md", "k/a.c", "// see README.md for more", "", ""},
+		{"README.md", "k/a.c", " * README.md says why", "", ""},
+		{"README.md", "k/a.c", ` * load("README.md")`, "README.md", "k/a.c names it"},
+		{"README.md", "docs/other.md", "see README.md", "", ""},
+		{"k/x.cu README.md", "k/a.c", "int x;", "k/x.cu", "in the suite's folder"},
+	} {
+		got, err := r.Touching(strings.Fields(test.changed), func([]string) ([]touch.Mention, error) {
+			return []touch.Mention{{File: test.from, Line: test.line}}, nil
+		})
+		switch {
+		case err != nil:
+			t.Error(err)
+		case test.want == "" && len(got) > 0, test.want != "" && (len(got) != 1 || got[0] != touch.File{Path: test.want, Why: test.why}):
+			t.Errorf("%s with %s: %s: %v, want %q", test.changed, test.from, test.line, got, test.want)
+		}
+	}
+}
