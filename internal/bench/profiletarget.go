@@ -39,6 +39,7 @@ func (p *profiling) target(s side, name string) (tool.Target, error) {
 	log := p.logs[s.name]
 	if t.Plain {
 		t.Command = p.start(s, p.variants(s)[0].Harness, log)
+		t.Command.Confine = nil // a profiler needs rights that processes apart do not have
 		return t, nil
 	}
 	c, ok := p.caseOf(s.name, name)
@@ -48,6 +49,7 @@ func (p *profiling) target(s side, name string) (tool.Target, error) {
 	for _, v := range p.variants(s) {
 		if slices.ContainsFunc(v.Cases, func(x suite.Case) bool { return x.Name() == name }) {
 			t.Command = p.start(s, p.harnessFor(v.Harness, c), log)
+			t.Command.Confine = nil
 		}
 	}
 	t.Cache = c.Key.Cache

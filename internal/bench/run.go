@@ -13,6 +13,7 @@ import (
 	"github.com/oklog/ulid/v2"
 
 	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/build"
 	"github.com/goatnote-inc/pawl/internal/device"
 	"github.com/goatnote-inc/pawl/internal/harness"
 	"github.com/goatnote-inc/pawl/internal/suite"
@@ -96,6 +97,8 @@ type run struct {
 	launchers  map[string]string   // commands of pawl's own, by kind
 	verifying  *verifier           // nil where nobody says what is right
 	sites      map[string]*site    // where oracles run, by folder
+	apart      *build.Apart        // keeps the processes of the sides from each other; nil where nothing does
+	locked     []string            // folders that no side may write to
 	ready      map[string]bool     // reference implementations that are built, by name and key
 
 	workshop *workshop // what the builds share

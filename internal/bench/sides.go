@@ -62,6 +62,9 @@ func (r *run) prepare(ctx context.Context) error {
 		return err
 	}
 	r.sides = slices.DeleteFunc(names, func(s side) bool { return s.name == "" })
+	if err := r.keepApart(ctx); err != nil {
+		return err
+	}
 	return r.prepareReferences(ctx)
 }
 
@@ -250,6 +253,7 @@ func (r *run) start(s side, h suite.Harness, log io.Writer) harness.Command {
 	c := s.command(h, log, slices.Concat(own, r.deviceEnv())...)
 	c.Alone, c.Loaded = r.alone(s.from, h), r.loaded(s)
 	c.Unchanged = func() error { return r.unchanged(s) }
+	r.confine(s, &c)
 	return c
 }
 

@@ -33,6 +33,9 @@ func Open(ctx context.Context, dir string) (*Repository, error) {
 	return &Repository{Root: root, git: common}, nil
 }
 
+// Metadata is the folder in which git keeps what all working trees of the repository share.
+func (r *Repository) Metadata() string { return r.git }
+
 // Commit resolves a ref to a commit.
 func (r *Repository) Commit(ctx context.Context, ref string) (string, error) {
 	if strings.HasPrefix(ref, "-") {

@@ -89,12 +89,9 @@ func (e *Enclosure) view(env []string, v View) []string {
 		args = append(args, "--ro-bind-try", "/sys", "/sys")
 	}
 	args = append(args, "--remount-ro", "/dev", "--tmpfs", "/tmp", "--tmpfs", sandboxHome, "--ro-bind", e.room.at("tree"), e.room.root)
-	tools := slices.DeleteFunc(slices.Concat(toolRoots(os.Environ()), v.Read), func(folder string) bool {
-		return within(folder, e.room.root) || !seenInside(folder)
-	})
-	for _, folder := range tools {
-		args = append(args, "--ro-bind-try", folder, folder)
-	}
+	seen := slices.DeleteFunc(slices.Concat(toolRoots(os.Environ()), v.Read), func(folder string) bool { return !seenInside(folder) })
+	tools, masked := e.room.tools(seen)
+	args = append(args, tools...)
 	for _, folder := range v.Write {
 		args = append(args, "--bind", folder, folder)
 	}
@@ -109,7 +106,7 @@ func (e *Enclosure) view(env []string, v View) []string {
 		}
 		args = append(args, "--setenv", name, value)
 	}
-	for _, folder := range hidden {
+	for _, folder := range append(hidden, masked...) {
 		args = append(args, "--remount-ro", folder)
 	}
 	return append(args, "--remount-ro", "/", "--chdir", e.room.dir)

@@ -170,6 +170,20 @@ func (r *room) system() (args, hidden []string) {
 	return append(args, "--ro-bind", r.at("passwd"), "/etc/passwd", "--ro-bind", r.at("group"), "/etc/group"), hidden
 }
 
+// tools returns how bubblewrap is asked to show folders of tools, except those that hold the sources,
+// and the private folders below them that it hides.
+func (r *room) tools(folders []string) (args, hidden []string) {
+	folders = slices.DeleteFunc(slices.Clone(folders), func(folder string) bool { return within(folder, r.root) })
+	for _, folder := range folders {
+		args = append(args, "--ro-bind-try", folder, folder)
+	}
+	hidden = masks(r.private, folders)
+	for _, folder := range hidden {
+		args = append(args, "--tmpfs", folder)
+	}
+	return args, hidden
+}
+
 // view is how bubblewrap is asked to show the machine, the room and the variables.
 // They are given here and not to bubblewrap itself, which runs outside: a suite may
 // write LD_PRELOAD.
@@ -180,15 +194,9 @@ func (r *room) view(env []string) []string {
 		"--bind", r.at("tmp"), "/tmp", "--bind", r.at("home"), sandboxHome,
 		"--bind", r.at("tree"), r.root,
 	)
-	tools := slices.DeleteFunc(toolRoots(os.Environ()), func(folder string) bool { return within(folder, r.root) })
-	for _, folder := range tools {
-		args = append(args, "--ro-bind-try", folder, folder)
-	}
-	for _, folder := range masks(r.private, tools) {
-		args = append(args, "--tmpfs", folder)
-		hidden = append(hidden, folder)
-	}
-	for _, folder := range hidden {
+	tools, masked := r.tools(toolRoots(os.Environ()))
+	args = append(args, tools...)
+	for _, folder := range append(hidden, masked...) {
 		args = append(args, "--remount-ro", folder)
 	}
 	for _, kv := range env {

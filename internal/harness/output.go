@@ -39,7 +39,7 @@ func Output(ctx context.Context, c Command) ([]byte, error) {
 	alive := newAlarm(c.Silence, cancel)
 	defer alive.stop()
 	cmd.Stdout, cmd.Stderr = io.MultiWriter(out, alive), io.MultiWriter(tail, alive)
-	err = shell.Run(cmd)
+	err = c.confined(cmd, func() error { return shell.Run(cmd) })
 	if cmd.Process != nil {
 		_ = shell.Kill(cmd) // what it left running would disturb the next round
 	}

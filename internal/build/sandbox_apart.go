@@ -1,0 +1,150 @@
+package build
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Apart keeps the processes of a harness away from those of another: they see, stop and trace only
+// each other. They see the machine as pawl does, with its devices and its network, but some folders
+// are read-only for them. It is bubblewrap's.
+type Apart struct{ program string }
+
+// apartCapabilities are what root keeps. Without the others it can neither trace processes nor mount
+// a folder that it could write to.
+var apartCapabilities = map[string]int{
+	"CHOWN": unix.CAP_CHOWN, "DAC_OVERRIDE": unix.CAP_DAC_OVERRIDE, "FOWNER": unix.CAP_FOWNER, "FSETID": unix.CAP_FSETID,
+	"SETGID": unix.CAP_SETGID, "SETUID": unix.CAP_SETUID, "KILL": unix.CAP_KILL, "IPC_LOCK": unix.CAP_IPC_LOCK,
+	"NET_BIND_SERVICE": unix.CAP_NET_BIND_SERVICE, "SYS_NICE": unix.CAP_SYS_NICE, "SYS_RESOURCE": unix.CAP_SYS_RESOURCE,
+}
+
+// FindApart looks for bubblewrap and tries whether it may keep processes apart here.
+func FindApart(ctx context.Context) (*Apart, error) {
+	program, err := exec.LookPath("bwrap")
+	if err != nil {
+		return nil, &SandboxError{
+			What: "keep the sides apart", Reason: "bubblewrap is not installed (there is no bwrap on the search path)",
+			Fix: "install it: sudo apt-get install bubblewrap; pawl setup shows the command for this machine",
+		}
+	}
+	a := &Apart{program}
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program, slices.Concat(a.view("/", nil, nil), []string{"--", "/bin/cat", "/proc/self/status"})...)
+	cmd.Env = []string{}
+	out, err := cmd.CombinedOutput()
+	if err == nil && powerful(string(out)) {
+		err = errors.New("its processes keep the rights of root")
+	}
+	if err != nil {
+		return nil, &SandboxError{
+			What: "keep the sides apart", Reason: "bubblewrap may not do so here: " + firstLine(string(out), err),
+			Fix: "let it make user and process namespaces: pawl setup shows how on this machine",
+		}
+	}
+	makeDevices(ctx)
+	return a, nil
+}
+
+// powerful reports whether a process of which this is /proc/PID/status could leave its namespaces or
+// trace others. One that does not say so could.
+func powerful(status string) bool {
+	_, after, _ := strings.Cut(status, "CapEff:")
+	line, _, _ := strings.Cut(after, "\n")
+	mask, err := strconv.ParseUint(strings.TrimSpace(line), 16, 64)
+	return err != nil || mask&(1<<unix.CAP_SYS_ADMIN|1<<unix.CAP_SYS_PTRACE|1<<unix.CAP_DAC_READ_SEARCH|1<<unix.CAP_SYS_MODULE) != 0
+}
+
+// makeDevices makes the device files of CUDA. Its runtime makes them when it starts first after a boot,
+// by a program with root's rights, which no process that is kept apart gets.
+func makeDevices(ctx context.Context) {
+	if _, err := os.Stat("/proc/driver/nvidia"); err != nil {
+		return
+	}
+	if _, err := os.Stat("/dev/nvidia-uvm"); err != nil {
+		_ = exec.CommandContext(ctx, "nvidia-modprobe", "-u", "-c", "0").Run() // CUDA says it if there is none
+	}
+}
+
+// Confine makes cmd run apart. The folders in locked are read-only for it, except those in own. The
+// function that it returns is called when cmd has started.
+func (a *Apart) Confine(cmd *exec.Cmd, own, locked []string) (started func(), err error) {
+	dir, err := filepath.Abs(cmd.Dir)
+	if err != nil {
+		return nil, err
+	}
+	// Variables of a suite are not for bubblewrap itself, which could load a library by one, and what
+	// other users of the machine see of a command must not hold them.
+	args := a.view(dir, own, locked)
+	for _, kv := range cmd.Env {
+		name, value, _ := strings.Cut(kv, "=")
+		args = append(args, "--setenv", name, value)
+	}
+	said, err := inMemory(strings.Join(args, "\x00") + "\x00")
+	if err != nil {
+		return nil, &SandboxError{What: "keep the sides apart", Reason: "it could not be prepared", Err: err}
+	}
+	cmd.Args = slices.Concat([]string{a.program, "--args", fmt.Sprint(3 + len(cmd.ExtraFiles)), "--"}, cmd.Args)
+	cmd.ExtraFiles = append(cmd.ExtraFiles, said)
+	cmd.Path, cmd.Dir, cmd.Env = a.program, "/", []string{}
+	return func() { said.Close() }, nil
+}
+
+// view is how bubblewrap is asked to show the machine.
+func (a *Apart) view(dir string, own, locked []string) []string {
+	args := []string{"--dev-bind", "/", "/", "--unshare-pid", "--proc", "/proc", "--die-with-parent"}
+	if os.Geteuid() == 0 {
+		args = append(args, "--cap-drop", "ALL")
+		has := capabilities()
+		for name, bit := range apartCapabilities {
+			if has&(1<<bit) != 0 { // one that pawl has not would leave it all of them
+				args = append(args, "--cap-add", "CAP_"+name)
+			}
+		}
+	}
+	folders := slices.Concat(own, locked)
+	slices.SortFunc(folders, func(a, b string) int { return len(a) - len(b) }) // one that holds another comes first
+	for _, f := range slices.Compact(folders) {
+		how := "--ro-bind-try"
+		if slices.Contains(own, f) {
+			how = "--bind"
+		}
+		args = append(args, how, f, f)
+	}
+	return append(args, "--chdir", dir)
+}
+
+// capabilities are those of pawl.
+func capabilities() uint64 {
+	var data [2]unix.CapUserData
+	_ = unix.Capget(&unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}, &data[0]) // none if it fails
+	return uint64(data[1].Effective)<<32 | uint64(data[0].Effective)
+}
+
+// inMemory returns a file that holds text.
+func inMemory(text string) (*os.File, error) {
+	fd, err := unix.MemfdCreate("arguments", unix.MFD_CLOEXEC)
+	if err != nil {
+		return nil, err
+	}
+	f := os.NewFile(uintptr(fd), "arguments")
+	if _, err = bytes.NewBufferString(text).WriteTo(f); err == nil {
+		_, err = f.Seek(0, 0)
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
