@@ -51,7 +51,7 @@ func newRepository(t *testing.T, archive string) *repository {
 		must(t, os.MkdirAll(filepath.Join(r.own, name), 0o755))
 	}
 	must(t, os.MkdirAll(r.dir, 0o755))
-	r.env = append(os.Environ(), "NO_COLOR=1", "PATH=/usr/bin:"+os.Getenv("PATH"), "PYTHONDONTWRITEBYTECODE=1",
+	r.env = append(os.Environ(), "NO_COLOR=1", "PATH=/usr/bin:"+os.Getenv("PATH"), "PYTHONDONTWRITEBYTECODE=1", "PAWL_OPENCL_CPU=unprotected",
 		"PAWL_LOCK_DIR="+filepath.Join(r.own, "locks"), "PAWL_CACHE="+filepath.Join(r.own, "cache"), "TMPDIR="+filepath.Join(r.own, "tmp"))
 	r.git(t, "init", "-q")
 	r.write(t, archive)

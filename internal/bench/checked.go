@@ -3,7 +3,9 @@ package bench
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 
+	"github.com/goatnote-inc/pawl/internal/build"
 	"github.com/goatnote-inc/pawl/internal/harness"
 	"github.com/goatnote-inc/pawl/internal/launch"
 	"github.com/goatnote-inc/pawl/internal/suite"
@@ -15,6 +17,13 @@ import (
 // checked tells whether pawl's own launcher runs the kernels: no host code of the
 // change is in the process that reads the clocks.
 func (o Options) checked() bool { return o.trust() == measure.Checked }
+
+// launcher is a program of pawl's own.
+type launcher struct {
+	command string
+	dir     string
+	files   []measure.FileDigest // of it, when it was built or found
+}
 
 // buildLaunchers makes the launchers that the suite's cases need, one a kind.
 func (r *run) buildLaunchers(ctx context.Context) error {
@@ -35,13 +44,17 @@ func (r *run) buildLaunchers(ctx context.Context) error {
 		}
 		arguments[l.Kind] = append(arguments[l.Kind], list)
 	}
-	r.launchers = map[string]string{}
+	r.launchers = map[string]launcher{}
 	for kind, lists := range arguments {
 		path, err := launch.Build(ctx, kind, lists, cacheDir())
 		if err != nil {
 			return err
 		}
-		r.launchers[kind] = launch.Command(path)
+		files, err := build.Digests(filepath.Dir(path), []string{filepath.Base(path)})
+		if err != nil {
+			return err
+		}
+		r.launchers[kind] = launcher{launch.Command(path), filepath.Dir(path), files}
 	}
 	return nil
 }
@@ -82,7 +95,7 @@ func (o Options) launchOf(dir string, c suite.Case) (*harness.Launch, []tensor.A
 // harnessFor is the program that runs a case: the suite's, or a launcher.
 func (r *run) harnessFor(h suite.Harness, c trial.Case) suite.Harness {
 	if c.Launch != nil {
-		h.Command, h.Env = r.launchers[c.Launch.Kind], nil
+		h.Command, h.Env = r.launchers[c.Launch.Kind].command, nil
 	}
 	return h
 }

@@ -64,8 +64,8 @@ func (r *run) meet(ctx context.Context) (harness.Welcome, error) {
 func (r *run) open(ctx context.Context) (*harness.Session, error) {
 	s := r.sides[0]
 	h := r.variants(s)[0].Harness
-	for _, launcher := range r.launchers {
-		h.Command, h.Env = launcher, nil
+	for _, l := range r.launchers {
+		h.Command, h.Env = l.command, nil
 	}
 	return harness.Start(ctx, r.start(s, h, nil), hello(r.Version, r.lease.Device().Identity()))
 }

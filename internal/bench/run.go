@@ -94,7 +94,7 @@ type run struct {
 	missing    []suite.Case        // of the base, that the candidate has not
 	terms      *suite.Suite        // the base's own: what a change is held to; nil where it has none
 	secret     *rand.Rand          // what no side can foresee
-	launchers  map[string]string   // commands of pawl's own, by kind
+	launchers  map[string]launcher // of pawl's own, by kind
 	verifying  *verifier           // nil where nobody says what is right
 	sites      map[string]*site    // where oracles run, by folder
 	apart      *build.Apart        // keeps the processes of the sides from each other; nil where nothing does

@@ -49,6 +49,13 @@ func TestUnchanged(t *testing.T) {
 			}
 		})
 	}
+	for text, want := range map[string]string{"second": "", "third": "harness of pawl changed"} {
+		write(text)
+		r := &run{launchers: map[string]launcher{"host": {dir: dir, files: second}}}
+		if got := errorText(r.unchanged(side{dir: t.TempDir()})); want == "" && got != "" || !strings.Contains(got, want) {
+			t.Errorf("a launcher that is %q: got %q, want %q", text, got, want)
+		}
+	}
 	if err := os.Remove(filepath.Join(dir, "harness")); err != nil {
 		t.Fatal(err)
 	}

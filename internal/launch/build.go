@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/goatnote-inc/pawl/internal/tensor"
@@ -60,7 +61,7 @@ func build(ctx context.Context, kind string, arguments [][]tensor.Argument, cach
 	}
 	folder := filepath.Join(cacheDir, "launch")
 	path := filepath.Join(folder, kind+"-"+digest(files, define, compiler, version))
-	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+	if ours(path) {
 		return path, nil
 	}
 	if err := os.MkdirAll(folder, 0o700); err != nil {
@@ -79,8 +80,21 @@ func build(ctx context.Context, kind string, arguments [][]tensor.Argument, cach
 	if err := compile(ctx, compiler, define, work); err != nil {
 		return "", err
 	}
+	if err := os.Chmod(filepath.Join(work, "launcher"), 0o755); err != nil { // whatever the umask
+		return "", err
+	}
 	// Two builds at once make the same file, and the later one takes the place of the other.
 	return path, os.Rename(filepath.Join(work, "launcher"), path)
+}
+
+// ours reports whether a file is there that no other user could have written.
+func ours(path string) bool {
+	info, err := os.Lstat(path)
+	if err != nil || !info.Mode().IsRegular() || info.Mode().Perm()&0o022 != 0 {
+		return false
+	}
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	return ok && (stat.Uid == 0 || int(stat.Uid) == os.Geteuid())
 }
 
 // sourceFiles are all that is compiled, by name.

@@ -74,6 +74,15 @@ func TestBuildsOnce(t *testing.T) {
 	if err != nil || other == paths[0] {
 		t.Errorf("another signature, the same launcher: %s, %v", other, err)
 	}
+	if err := errors.Join(os.WriteFile(other, []byte("#!/bin/sh"), 0o600), os.Chmod(other, 0o777)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := launch.Build(t.Context(), launch.Host, [][]tensor.Argument{types(1)}, dir); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(other); err != nil || info.Size() < 1000 {
+		t.Errorf("a launcher that others could write is used: %v, %v", info, err)
+	}
 	left, err := os.ReadDir(filepath.Join(dir, "launch"))
 	if err != nil || len(left) != 2 {
 		t.Errorf("%v left in the cache, %v", left, err)

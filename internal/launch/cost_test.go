@@ -52,6 +52,7 @@ func BenchmarkCost(b *testing.B) {
 	})
 	b.Run("reduce", func(b *testing.B) {
 		const n = 1 << 20
+		b.Setenv("PAWL_OPENCL_CPU", "unprotected")
 		b.Setenv("REDUCE_CL", example("reduce-opencl/reduce.cl"))
 		arguments := []tensor.Argument{in("in", tensor.F32, n), value("count", tensor.I32, n), out("out", tensor.F32, 64)}
 		unchecked := cc("reduce", "testdata/reduce.c", "-lOpenCL")

@@ -16,11 +16,17 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
+// startOpenCL starts the launcher with a value of PAWL_OPENCL_CPU.
+func startOpenCL(t *testing.T, cpu string) (*harness.Session, error) {
+	t.Helper()
+	c := harness.Command{Line: launch.Command(launcher(t, launch.OpenCL)), Dir: t.TempDir(), Silence: time.Minute, Env: []string{"PAWL_OPENCL_CPU=" + cpu}}
+	return harness.Start(t.Context(), c, harness.Hello{Pawl: "test", Device: harness.HelloDevice{Kind: gpu.CPU}})
+}
+
 // openCL starts the launcher on the first OpenCL device, or skips the test.
 func openCL(t *testing.T) *harness.Session {
 	t.Helper()
-	c := harness.Command{Line: launch.Command(launcher(t, launch.OpenCL)), Dir: t.TempDir(), Silence: time.Minute}
-	s, err := harness.Start(t.Context(), c, harness.Hello{Pawl: "test", Device: harness.HelloDevice{Kind: gpu.CPU}})
+	s, err := startOpenCL(t, "unprotected")
 	if e, ok := errors.AsType[*harness.Error](err); ok && e.Code == "no_device" {
 		t.Skip(e.Detail)
 	}
@@ -44,6 +50,20 @@ func program(t *testing.T, s *harness.Session, kernel string, cache measure.Cach
 
 func grid(n int) harness.Launch {
 	return harness.Launch{Grid: [3]int{(n + 63) / 64, 1, 1}, Block: [3]int{64, 1, 1}, Options: "-DFACTOR=2"}
+}
+
+// On a CPU an OpenCL kernel runs inside the launcher.
+func TestOpenCLOnCPU(t *testing.T) {
+	openCL(t) // there is one
+	for _, value := range []string{"", "0", "protected"} {
+		s, err := startOpenCL(t, value)
+		if err == nil {
+			s.Kill()
+		}
+		if err == nil || !strings.Contains(err.Error(), "checked does not run OpenCL on a CPU") {
+			t.Errorf("PAWL_OPENCL_CPU=%s: %v", value, err)
+		}
+	}
 }
 
 func TestHonestOpenCLKernels(t *testing.T) {

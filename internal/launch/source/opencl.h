@@ -1,5 +1,5 @@
 /* OpenCL kernels: the driver compiles the change's source, and device events are the clock. On a GPU a kernel cannot
-   reach this process. On a CPU runtime it runs inside of it, and could: the outside clock of pawl is then what is left. */
+   reach this process. On a CPU runtime it runs inside of it, and could, so that is refused. */
 
 #include "library.h"
 
@@ -113,6 +113,15 @@ static int find_device(cl_bits type, const char *part) {
   return 0;
 }
 
+static void refuse_cpu(void) {
+  const char *const how = getenv("PAWL_OPENCL_CPU");
+  if (!(device.type & CL_TYPE_CPU) || (how && strcmp(how, "unprotected") == 0)) return;
+  pawl_fail_as("unsupported",
+               "checked does not run OpenCL on a CPU (%s): kernels run inside the launcher there, and could change its times; "
+               "use trust: trusted, or a GPU. To try it out nevertheless: PAWL_OPENCL_CPU=unprotected",
+               pawli.device_name);
+}
+
 static void device_open(const char *asked) {
   const char *const part = getenv("PAWL_OPENCL_DEVICE"), *const wanted = part ? part : "";
   const int gpu_first = !pawli_is(pawli_member(asked, "kind"), "cpu");
@@ -123,6 +132,7 @@ static void device_open(const char *asked) {
   if (!(gpu_first && find_device(CL_TYPE_GPU, wanted)) && !find_device(CL_TYPE_ALL, wanted))
     pawl_fail_as("no_device", "there is no OpenCL device with \"%s\" in its name; clinfo -l lists them", wanted);
   cl.get_device_info(device.device, CL_DEVICE_TYPE, sizeof device.type, &device.type, NULL);
+  refuse_cpu();
   cl.get_device_info(device.device, CL_DEVICE_PROFILING_TIMER_RESOLUTION, sizeof step, &step, NULL);
   cl.get_device_info(device.device, CL_DEVICE_MEM_BASE_ADDR_ALIGN, sizeof align_bits, &align_bits, NULL);
   if (align_bits / 8 > ALIGN) pawl_fail_as("unsupported", "the device wants buffers at multiples of %u bytes", align_bits / 8);
