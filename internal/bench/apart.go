@@ -44,10 +44,10 @@ func (r *run) confine(s side, c *harness.Command) {
 	if r.apart == nil {
 		return
 	}
-	var own []string
+	own := []string{os.TempDir()} // it may lie in a tree
 	locked := slices.Clone(r.locked)
 	if s.root != "" {
-		own = []string{s.root}
+		own = append(own, s.root)
 	}
 	for _, other := range r.sides {
 		if other.root != "" && other.root != s.root {

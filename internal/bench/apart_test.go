@@ -43,10 +43,11 @@ func TestKeepApart(t *testing.T) {
 
 // The tree of another side and git's files are read-only, its own tree is not.
 func TestConfine(t *testing.T) {
+	t.Setenv("TMPDIR", "/r/tmp")
 	r := &run{apart: &build.Apart{}, locked: []string{"/r/.git"}, sides: []side{{root: "/r"}, {root: "/r/.git/pawl/base-1"}, {root: "/r"}}}
 	for i, want := range [][]string{
-		{"--bind", "/r", "/r", "--ro-bind-try", "/r/.git", "/r/.git", "--ro-bind-try", "/r/.git/pawl/base-1", "/r/.git/pawl/base-1"},
-		{"--ro-bind-try", "/r", "/r", "--ro-bind-try", "/r/.git", "/r/.git", "--bind", "/r/.git/pawl/base-1", "/r/.git/pawl/base-1"},
+		{"--bind", "/r", "/r", "--bind", "/r/tmp", "/r/tmp", "--ro-bind-try", "/r/.git", "/r/.git", "--ro-bind-try", "/r/.git/pawl/base-1", "/r/.git/pawl/base-1"},
+		{"--ro-bind-try", "/r", "/r", "--bind", "/r/tmp", "/r/tmp", "--ro-bind-try", "/r/.git", "/r/.git", "--bind", "/r/.git/pawl/base-1", "/r/.git/pawl/base-1"},
 	} {
 		var c harness.Command
 		r.confine(r.sides[i], &c)

@@ -114,7 +114,7 @@ func (a *Apart) view(dir string, own, locked []string) []string {
 		}
 	}
 	folders := slices.Concat(own, locked)
-	slices.SortFunc(folders, func(a, b string) int { return len(a) - len(b) }) // one that holds another comes first
+	slices.SortStableFunc(folders, func(a, b string) int { return len(a) - len(b) }) // one that holds another comes first
 	for _, f := range slices.Compact(folders) {
 		how := "--ro-bind-try"
 		if slices.Contains(own, f) {

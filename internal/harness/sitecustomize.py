@@ -9,7 +9,7 @@ def report(folder=os.environ.get("PAWL_LOADED"), process=os.getpid()):
     if not folder or os.getpid() != process:  # a forked child has not loaded anything itself
         return
     files = {getattr(module, "__dict__", {}).get("__file__") for module in list(sys.modules.values())}
-    files = {file for file in files if isinstance(file, str)}
+    files = {file for file in files if isinstance(file, str) and os.path.dirname(file) != folder}
     files.update(filter(os.path.isfile, sys.argv[:1]))  # the program itself has forgotten its file by now
     folders = {name: os.path.realpath(name) for name in map(os.path.dirname, files)}
     loaded = {os.path.join(folders[os.path.dirname(file)], os.path.basename(file)) for file in files}

@@ -7,10 +7,10 @@ import (
 	"cmp"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 	"github.com/goatnote-inc/pawl/internal/suite"
 )
 
@@ -113,9 +113,9 @@ func (r Rules) Touching(changed []string, mentions func(names []string) ([]Menti
 }
 
 var (
-	comment  = regexp.MustCompile(`^\s*(//|/?\*|#|;|--|%|\.\.)`)
-	metadata = regexp.MustCompile(`(^|/)(pyproject\.toml|setup\.(py|cfg)|MANIFEST\.in|Cargo\.toml|package\.json)$`)
-	aboutIt  = regexp.MustCompile(`(?i)^(readme|license|changelog|\.gitignore)`)
+	comment  = lazyregexp.New(`^\s*(//|/?\*|#|;|--|%|\.\.)`)
+	metadata = lazyregexp.New(`(^|/)(pyproject\.toml|setup\.(py|cfg)|MANIFEST\.in|Cargo\.toml|package\.json)$`)
+	aboutIt  = lazyregexp.New(`(?i)^(readme|license|changelog|\.gitignore)`)
 )
 
 // reads reports whether a line looks as if it read a file: a comment does not, unless the name ends a
