@@ -52,7 +52,7 @@ func repository(t *testing.T, base string, edits ...edit) string {
 	for _, f := range files.Files {
 		write(t, filepath.Join(dir, f.Name), f.Data)
 	}
-	for _, sdk := range []string{"cpp/pawl.h", "python/pawl_oracle.py"} {
+	for _, sdk := range []string{"cpp/pawl.h", "python/pawl_oracle.py", "python/pawl_harness.py"} {
 		text, err := os.ReadFile(filepath.Join("../../sdk", sdk))
 		must(t, err)
 		write(t, filepath.Join(dir, filepath.Base(sdk)), text)

@@ -29,8 +29,9 @@ Checking. A setup may also say what the run reads and writes, so that pawl can c
     pawl.output("out")          # or: it is what the run returns (several: a tuple in this order, or a dict by name)
     pawl.inout("x", x)          # read, then written
 
-What a run does must depend on the parameters and these arguments alone: pawl replaces their contents. Outputs with
-memory of their own hold poison before a run that is looked at. None of this is in the timed region.
+What a run does must depend on the parameters and these arguments alone: pawl replaces their contents, with new
+numbers before every run where the suite says what is right, and compares what every timed run leaves with the base's.
+Outputs with memory of their own hold poison before. None of this is in the timed region.
 
 Failing. Any exception breaks the case, not the harness. Raise `pawl.Failure(code, message)` to say which kind
 it is: bad_params, no_device, no_memory, unsupported or failed.
@@ -38,8 +39,8 @@ it is: bad_params, no_device, no_memory, unsupported or failed.
 Clocks. `device` is CUDA events on torch's current stream: it is there when your module imports torch at its top
 and a GPU answers, and it sees kernels of triton too. `wall` is perf_counter, `cpu` the CPU time of the thread;
 with a GPU both wait for it. Runs shorter than 20 us are measured in batches. In a cold case the cache is swept
-before every sample, and a batch takes fresh inputs for every run: setup is then called several times. The GPU
-part has so far been tested on a simulated device only.
+before every sample. Where results are compared, and in a cold case, a batch takes other inputs for every run: setup is
+then called several times. The GPU part has so far been tested on a simulated device only.
 
 Started by pawl, main() answers it (docs/reference/harness-protocol.md); stdout and stderr stay yours. Started by
 hand, it measures the configs of the decorators and prints a table; see --help.
@@ -62,12 +63,13 @@ import platform
 import random
 import re
 import statistics
+import struct
 import sys
 import time
 import traceback
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple
 
-__version__ = "1.0.0"
+__version__ = "1.1.0"
 __all__ = ["Failure", "benchmark", "inout", "input", "main", "output"]
 
 Run = Callable[[], Any]
@@ -183,6 +185,19 @@ class _Set:
             elif not argument.returned:
                 argument.storage.poison(seed)
 
+    def draw(self, key: bytes, run: int, timed: bool, remember: bool) -> None:
+        """Gives all inputs new numbers. One key and one run give the same ones in every process."""
+        for place, argument in enumerate(self.arguments.values()):
+            if argument.role == "out":
+                continue
+            what = struct.pack("<QQ?", place, run, timed)
+            seed = hashlib.blake2b(what, key=key, digest_size=8).digest()
+            drawn = argument.storage.draw(int.from_bytes(seed, "little"), argument.fill_as)
+            if not drawn and argument.role == "inout":
+                argument.storage.write(argument.before)
+        for argument in self.of("in", "inout") if remember else []:  # after all: views of one memory may overlap
+            argument.note(argument.storage.read())
+
     def freshen(self, other: _Set) -> None:
         """Takes the contents of another set. The addresses stay: what a run remembers by address is then wrong."""
         pairs = [(argument, other.arguments.get(argument.name)) for argument in self.of("in", "inout")]
@@ -190,8 +205,8 @@ class _Set:
             for a, b in pairs:
                 a.fill(b.storage.read())  # type: ignore[union-attr]
 
-    def catch(self, result: Any) -> None:
-        """Copies the outputs as they are when a run has returned."""
+    def bind(self, result: Any) -> None:
+        """Takes the outputs that a run returned."""
         returned = [argument for argument in self.of("out") if argument.returned]
         if len(returned) == 1 and not isinstance(result, (dict, tuple, list)):
             result = (result,)
@@ -201,6 +216,10 @@ class _Set:
             except (KeyError, IndexError, TypeError):
                 raise Failure("failed", f"the run does not return the output {argument.name}") from None
             argument.bind(value)
+
+    def catch(self, result: Any) -> None:
+        """Copies the outputs as they are when a run has returned."""
+        self.bind(result)
         for argument in self.of("out", "inout"):
             argument.copy = argument.storage.copy()
 
@@ -231,14 +250,18 @@ class _Set:
 class _Case:
     """One prepared case: its sets of inputs, and the runs that make one sample."""
 
-    def __init__(self, label: str, make: Callable[[int], Any], cold: bool, traffic: float) -> None:
+    def __init__(self, label: str, make: Callable[[int], Any], cold: bool, traffic: float, key: bytes = b"") -> None:
         self.label, self.cold = label, cold
+        self.key = key  # of the inputs, which are then drawn before every run
+        self.untimed = 0  # runs that were drawn for, and not compared
         self.sample: List[Run] = []
         self.sample_ns = 0.0  # about how long a sample takes; 0 until the batch is chosen
         self.enqueue_ns = 0.0  # about how long the host needs to launch one
         self._make, self._traffic, self._made = make, traffic, 0
         self.sets: List[_Set] = []
         self.run = self._add_set().run
+        if not self.sets[0].of("in", "inout"):
+            self.key = b""
 
     def new_set(self) -> _Set:
         self._made += 1
@@ -251,22 +274,30 @@ class _Case:
     def choose_batch(self, run_ns: float) -> None:
         """Decides from the time of one run how many make a sample. A cold sample uses no set twice."""
         run_ns = max(run_ns, 1.0)
-        batch = 1 if run_ns >= _SHORT_NS else math.ceil(_BATCH_NS / run_ns)
-        if self.cold:
-            most = _SETS_BYTES // self._traffic if self._traffic else _SETS // 8
+        self.set_batch(1 if run_ns >= _SHORT_NS else math.ceil(_BATCH_NS / run_ns))
+        self.sample_ns = run_ns * len(self.sample)
+
+    def set_batch(self, batch: int) -> None:
+        if self.cold or self.key:
+            most = _SETS_BYTES // self._traffic if self._traffic else _SETS // 8 if self.cold else _SETS
             batch = int(max(1, min(batch, most, _SETS)))
             while len(self.sets) < batch:
                 self._add_set()
-            self.sample = [one.run for one in self.sets]
+            self.sample = [one.run for one in self.sets[:batch]]
         else:
             self.sample = [self.run] * batch
-        self.sample_ns = run_ns * batch
 
     def exceed(self, cache_bytes: int, runs: int) -> None:
         """Makes so many sets that one is out of the cache when its turn comes again."""
         enough = 2 * cache_bytes // self._traffic + 1 if self._traffic else 1
         while len(self.sets) < min(enough, runs, _SETS, max(1, _SETS_BYTES // max(1, self._traffic))):
             self._add_set()
+
+    def draw(self) -> None:
+        """Gives all sets inputs that are of no timed run."""
+        for one in self.sets if self.key else []:
+            one.draw(self.key, self.untimed, False, False)
+            self.untimed += 1
 
     def runs(self, count: int) -> Iterator[Run]:
         """So many runs, which take the sets in turn."""
@@ -332,6 +363,7 @@ class _Argument:
         self.digest = b""  # of an in: of what it holds
         self.copy: Any = None  # of an output: as it was when a run had returned
         self.storage: Any = None
+        self.fill_as: Message = {}  # as the suite declares it
 
     def bind(self, value: Any, shape: Sizes = None, strides: Sizes = None) -> None:
         torch, numpy = sys.modules.get("torch"), sys.modules.get("numpy")
@@ -344,6 +376,10 @@ class _Argument:
 
     def fill(self, data: bytes) -> None:
         self.storage.write(data)
+        self.note(data)
+
+    def note(self, data: bytes) -> None:
+        """Remembers what a run begins with."""
         if self.role == "inout":
             self.before = data
         else:
@@ -403,6 +439,66 @@ class _Storage:
     def copy(self) -> Any:
         return self.flat.copy()
 
+    def poison(self, seed: int) -> None:
+        self.words(seed, 0x800F800F800F800F, 0x7FF07FF07FF07FF0)
+
+    def draw(self, seed: int, fill: Message) -> bool:
+        """Fills it with new numbers, if it is known which ones it may hold. Never to change: both sides of a comparison
+        must draw alike, also when one of them has another version of this file."""
+        low, high = fill.get("low", 0), fill.get("high", 0)
+        if fill.get("kind") == "uniform" and low != high or low < high:
+            return self.between(seed, low, high)
+        if self.dtype in _NUMBERS:
+            bits, base = _NUMBERS[self.dtype]
+            copies = sum(1 << at for at in range(0, 64, 8 * _DTYPES[self.dtype][1]))
+            self.words(seed, bits * copies, base * copies)
+            return True
+        return False
+
+    def words(self, seed: int, mask: int, base: int) -> None:
+        """Fills it with 64 bits of splitmix64 at a time, of which some are given."""
+        raise NotImplementedError
+
+    def between(self, seed: int, low: float, high: float) -> bool:
+        """Fills it with numbers from low to below high, each from one word of splitmix64, if it can."""
+        raise NotImplementedError
+
+    def sums(self, parts: List[Any], key: int) -> List[float]:
+        """Adds up the elements of parts, one after the other, in 32 blocks: for each block the sum, each element with a
+        sign that the key decides; the sum of squares; how many are not finite, and are in neither; and how many."""
+        raise NotImplementedError
+
+
+_MASK = (1 << 64) - 1
+_BLOCKS = 32
+_NUMBERS = {  # bits that are drawn, and those that are set: a size from 0.5 to 2, and any sign
+    "f64": (0x801FFFFFFFFFFFFF, 0x3FE0000000000000), "f32": (0x80FFFFFF, 0x3F000000), "tf32": (0x80FFFFFF, 0x3F000000),
+    "f16": (0x87FF, 0x3800), "bf16": (0x80FF, 0x3F00), "e4m3": (0x8F, 0x30), "e5m2": (0x87, 0x38),
+}  # fmt: skip
+_CODES = {  # of struct and numpy
+    "f64": "d", "f32": "f", "tf32": "f", "f16": "e", "i64": "q", "i32": "i", "i16": "h", "i8": "b", "u8": "B", "bool": "B",
+}  # fmt: skip
+
+
+def _word(seed: int, number: int) -> int:
+    """One word of splitmix64."""
+    z = (seed + (number + 1) * 0x9E3779B97F4A7C15) & _MASK
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 & _MASK
+    z = (z ^ z >> 27) * 0x94D049BB133111EB & _MASK
+    return z ^ z >> 31
+
+
+def _small(dtype: str, bits: int) -> float:
+    """The value of an element of 8 bits, or of bf16."""
+    if dtype == "bf16":
+        return float(struct.unpack("<f", struct.pack("<I", bits << 16))[0])
+    fraction_bits, bias = (3, 7) if dtype == "e4m3" else (2, 15)
+    exponent, fraction = (bits & 0x7F) >> fraction_bits, bits & (1 << fraction_bits) - 1
+    if bits & 0x7F == 0x7F or dtype == "e5m2" and exponent == 31:
+        return math.nan
+    size = math.ldexp(fraction + (1 << fraction_bits) * bool(exponent), max(exponent, 1) - bias - fraction_bits)
+    return -size if bits & 0x80 else size
+
 
 class _Buffer(_Storage):
     """Anything with the buffer protocol: array.array, bytearray, ctypes."""
@@ -429,14 +525,40 @@ class _Buffer(_Storage):
     def write(self, data: bytes) -> None:
         self.flat[:] = data
 
-    def poison(self, seed: int) -> None:
-        words, state = bytearray(), seed
-        while len(words) < len(self.flat):
-            state = (state + 0x9E3779B97F4A7C15) % (1 << 64)
-            z = (state ^ state >> 30) * 0xBF58476D1CE4E5B9 % (1 << 64)
-            z = (z ^ z >> 27) * 0x94D049BB133111EB % (1 << 64)
-            words += (0x7FF07FF07FF07FF0 | (z ^ z >> 31) & 0x800F800F800F800F).to_bytes(8, "little")
-        self.flat[:] = words[: len(self.flat)]
+    def words(self, seed: int, mask: int, base: int) -> None:
+        count = len(self.flat) // 8 + 1
+        data = b"".join((_word(seed, i) & mask | base).to_bytes(8, "little") for i in range(count))
+        self.flat[:] = data[: len(self.flat)]
+
+    def between(self, seed: int, low: float, high: float) -> bool:
+        code = _CODES.get(self.dtype)
+        if code is None:
+            return False
+        values = [low + (high - low) * ((_word(seed, i) >> 11) * 2.0**-53) for i in range(self.length)]
+        whole = [math.floor(value) for value in values] if code not in "dfe" else values
+        self.flat[:] = struct.pack(f"<{self.length}{code}", *whole)
+        return True
+
+    def sums(self, parts: List[Any], key: int) -> List[float]:
+        code, data = _CODES.get(self.dtype), b"".join(map(bytes, parts))
+        size = _DTYPES[self.dtype][1]
+        if code is not None:
+            values = [float(value[0]) for value in struct.iter_unpack("<" + code, data)]
+        else:
+            bits = struct.iter_unpack("<H" if size == 2 else "<B", data)
+            values = [_small(self.dtype, value[0]) for value in bits]
+        blocks, each = [0.0] * 4 * _BLOCKS, -(-len(values) // _BLOCKS)
+        for i, value in enumerate(values):
+            at = i // each * 4
+            if i % 64 == 0:
+                signs = _word(key, i // 64)
+            blocks[at + 3] += 1
+            if math.isfinite(value):
+                blocks[at] += value if signs >> i % 64 & 1 else -value
+                blocks[at + 1] += value * value
+            else:
+                blocks[at + 2] += 1
+        return blocks
 
 
 class _Array(_Storage):
@@ -452,13 +574,44 @@ class _Array(_Storage):
     def write(self, data: bytes) -> None:
         self.flat[:] = self.numpy.frombuffer(data, dtype="uint8")
 
-    def poison(self, seed: int) -> None:
+    def splitmix(self, seed: int, count: int) -> Any:
         u64 = self.numpy.uint64
-        z = self.numpy.arange(1, len(self.flat) // 8 + 2, dtype=u64) * u64(0x9E3779B97F4A7C15) + u64(seed)
+        z = self.numpy.arange(1, count + 1, dtype=u64) * u64(0x9E3779B97F4A7C15) + u64(seed)
         z = (z ^ z >> u64(30)) * u64(0xBF58476D1CE4E5B9)
         z = (z ^ z >> u64(27)) * u64(0x94D049BB133111EB)
-        z = (z ^ z >> u64(31)) & u64(0x800F800F800F800F) | u64(0x7FF07FF07FF07FF0)
+        return z ^ z >> u64(31)
+
+    def words(self, seed: int, mask: int, base: int) -> None:
+        u64 = self.numpy.uint64
+        z = self.splitmix(seed, len(self.flat) // 8 + 1) & u64(mask) | u64(base)
         self.flat[:] = z.astype("<u8").view("uint8")[: len(self.flat)]
+
+    def between(self, seed: int, low: float, high: float) -> bool:
+        code = _CODES.get(self.dtype)
+        if code is None:
+            return False
+        values = low + (high - low) * ((self.splitmix(seed, self.length) >> self.numpy.uint64(11)) * 2.0**-53)
+        self.flat[:] = (values if code in "dfe" else self.numpy.floor(values)).astype("<" + code).view("uint8")
+        return True
+
+    def values(self, flat: Any) -> Any:
+        if self.dtype == "bf16":
+            return (flat.view("<u2").astype("<u4") << self.numpy.uint32(16)).view("<f4").astype("f8")
+        if self.dtype in ("e4m3", "e5m2"):
+            return self.numpy.array([_small(self.dtype, bits) for bits in range(256)])[flat]
+        return flat.view("<" + _CODES[self.dtype]).astype("f8")
+
+    def sums(self, parts: List[Any], key: int) -> List[float]:
+        numpy, x = self.numpy, self.numpy.concatenate([self.values(part) for part in parts])
+        count, each = len(x), -(-len(x) // _BLOCKS)
+        words = self.splitmix(key, count // 64 + 1).astype("<u8").view("uint8")
+        signs = numpy.unpackbits(words, bitorder="little")[:count] * 2.0 - 1
+        odd = ~numpy.isfinite(x)
+        x[odd] = 0
+        rows = numpy.zeros((4, _BLOCKS * each))
+        for row, values in zip(rows, (x * signs, x * x, odd, 1)):
+            row[:count] = values
+        return rows.reshape(4, _BLOCKS, each).sum(2).T.ravel().tolist()  # type: ignore[no-any-return]
 
 
 class _Tensor(_Storage):
@@ -482,18 +635,45 @@ class _Tensor(_Storage):
     def write(self, data: bytes) -> None:
         self.flat.copy_(self.torch.frombuffer(bytearray(data), dtype=self.torch.uint8))
 
-    def poison(self, seed: int) -> None:
-        def signed(word: int) -> int:
-            return (word + (1 << 63)) % (1 << 64) - (1 << 63)
+    def splitmix(self, seed: int, count: int) -> Any:
+        z = self.torch.arange(1, count + 1, dtype=self.torch.int64, device=self.flat.device)
+        z = z * _signed(0x9E3779B97F4A7C15) + _signed(seed)
+        z = self.shifted(self.shifted(z, 30) * _signed(0xBF58476D1CE4E5B9), 27) * _signed(0x94D049BB133111EB)
+        return self.shifted(z, 31)
 
-        def shifted(z: Any, bits: int) -> Any:  # as if it had no sign
-            return z ^ (z >> bits & (1 << 64 - bits) - 1)
+    def shifted(self, z: Any, bits: int) -> Any:  # as if it had no sign
+        return z ^ (z >> bits & (1 << 64 - bits) - 1)
 
-        z = self.torch.arange(1, self.flat.numel() // 8 + 2, dtype=self.torch.int64, device=self.flat.device)
-        z = z * signed(0x9E3779B97F4A7C15) + signed(seed % (1 << 64))
-        z = shifted(shifted(z, 30) * signed(0xBF58476D1CE4E5B9), 27) * signed(0x94D049BB133111EB)
-        z = shifted(z, 31) & signed(0x800F800F800F800F) | 0x7FF07FF07FF07FF0
+    def words(self, seed: int, mask: int, base: int) -> None:
+        z = self.splitmix(seed, self.flat.numel() // 8 + 1) & _signed(mask) | _signed(base)
         self.flat.copy_(z.view(self.torch.uint8)[: self.flat.numel()])
+
+    def between(self, seed: int, low: float, high: float) -> bool:
+        unit = (self.splitmix(seed, self.length) >> 11 & (1 << 53) - 1).double() * 2.0**-53
+        values = low + (high - low) * unit
+        self.typed(self.flat).copy_(values if self.dtype in _NUMBERS else values.floor())
+        return True
+
+    def typed(self, flat: Any) -> Any:
+        names = [name for name, known in _KNOWN_AS.items() if known == self.dtype.replace("tf32", "f32") and len(name) > 1]
+        return flat.view(getattr(self.torch, names[0]))
+
+    def sums(self, parts: List[Any], key: int) -> List[float]:
+        torch, x = self.torch, self.torch.cat([self.typed(part).double() for part in parts])
+        count, each = x.numel(), -(-x.numel() // _BLOCKS)
+        bits = self.splitmix(key, count // 64 + 1)[:, None] >> torch.arange(64, device=x.device) & 1
+        signs = bits.reshape(-1)[:count].double() * 2 - 1
+        odd = ~torch.isfinite(x)
+        x = torch.where(odd, torch.zeros_like(x), x)
+        rows = torch.zeros((4, _BLOCKS * each), dtype=torch.float64, device=x.device)
+        for row, values in zip(rows, (x * signs, x * x, odd.double(), torch.ones_like(x))):
+            row[:count] = values
+        return rows.view(4, _BLOCKS, each).sum(2).t().reshape(-1).tolist()  # type: ignore[no-any-return]
+
+
+def _signed(word: int) -> int:
+    """The same 64 bits with a sign, as torch wants them."""
+    return (word + (1 << 63)) % (1 << 64) - (1 << 63)
 
 
 # ---- Safetensors ----
@@ -561,50 +741,93 @@ def _fit(argument: _Argument, tensor: Any, metadata: Message) -> List[int]:
     raise Failure("bad_params", f"the tensor {argument.name} has another type, shape or strides than the argument")
 
 
-class _Keep:
-    """Takes samples one by one, and hands out what some of them worked on."""
+class _Watch:
+    """Takes samples one by one: gives their runs new inputs, hands out what some of them worked on, and adds up what
+    all of them left."""
 
-    def __init__(self, wanted: Any, samples: int, case: _Case) -> None:
-        if not isinstance(wanted, dict) or type(wanted.get("dir")) is not str or samples == 0:
+    def __init__(self, request: Message, samples: int, case: _Case) -> None:
+        self.case, self.total = case, samples
+        self.key, self.first, self.compared = 0, 0, False
+        verify = request.get("verify")
+        if isinstance(verify, dict) and case.key and case.sets[0].of("out", "inout"):
+            self.key, self.first, self.compared = _seed(verify.get("key"), "key"), int(verify.get("first", 0)), True
+        keep = request.get("keep")
+        if keep and (not isinstance(keep, dict) or type(keep.get("dir")) is not str or samples == 0):
             raise Failure("bad_params", "keep needs a folder and a number of samples")
-        self.dir, self.seed, self.case = wanted["dir"], _seed(wanted.get("seed"), "seed"), case
+        keep = keep or {}
+        self.dir, self.seed = keep.get("dir", ""), _seed(keep.get("seed"), "seed")
         chance = random.Random(self.seed)
-        count = max(0, min(int(wanted.get("count", 0)), samples, _KEPT))
-        self.samples, self.total = sorted(chance.sample(range(samples), count)), samples
-        # Some time before each of them, the inputs change.
+        count = max(0, min(int(keep.get("count", 0)), samples, _KEPT))
+        self.samples = sorted(chance.sample(range(samples), count))
+        # Without a key, the inputs change some time before each of them.
         self.fresh = [chance.randint(a + 1, b) for a, b in zip([-1, *self.samples], self.samples)]
         self.kept: List[Message] = []
         self.note = ""
         again = [argument.name for argument in case.sets[0].of("inout") if len(case.sample) > len(case.sets)]
-        if again:  # nobody knows what the last run of a batch began with
+        if again and keep:  # nobody knows what the last run of a batch began with
             self.note = f"{again[0]} is read and written, and a sample is a batch: none can be checked"
-        self.possible = bool(count and case.sets[0].arguments and not again)
+            self.samples = []
+        self.needed = bool(case.key or self.samples and case.sets[0].arguments)
 
-    def readings(self, meter: Any, wait: Run) -> Iterator[Message]:
+    def readings(self, meter: Any, wait: Run, due_ns: float) -> Iterator[Message]:
         """All samples, in parts."""
         used = self.case.sets[: len(self.case.sample)]
         for argument in (argument for one in used for argument in one.of("in")):
             argument.digest = argument.digest or _digest(argument.storage.read())
         part: Message = {}
-        until = meter.now() + _LIFE_NS
-        for sample in range(self.total):
-            if sample in self.fresh:
-                other = self.case.new_set()
-                used[-1].freshen(other)
-                other.release()
-            for one in used:
-                one.poison((self.seed + sample) % (1 << 64))
+        until, sample, last = meter.now() + _LIFE_NS, 0, False
+        while not last:
+            kept = sample in self.samples
+            self.make_ready(used, sample, kept)
             wait()  # it must not be measured
-            keep = sample in self.samples
-            reading = meter.read_one(self.case, used[-1].catch if keep else lambda result: None)
-            if keep:
+            reading = meter.read_one(self.case, functools.partial(self.take, used, kept))
+            if self.compared:
+                wait()
+                reading["sums"] = self.sums(used, sample)
+            if kept:
                 wait()
                 self.hand_out(used[-1], sample)
-            for clock, values in reading.items():
-                part.setdefault(clock, []).extend(values)
-            if len(part["samples"]) >= _PART or meter.now() >= until or sample == self.total - 1:
+            for fact, values in reading.items():
+                part.setdefault(fact, []).extend(values)
+            sample += 1
+            last = sample >= self.total and (not self.case.key or meter.now() >= due_ns)
+            if len(part["samples"]) >= _PART or meter.now() >= until or last:
+                if self.compared:
+                    part["sums"] = struct.pack(f"<{len(part['sums'])}d", *part["sums"]).hex()
                 yield part
                 part, until = {}, meter.now() + _LIFE_NS
+
+    def make_ready(self, used: List[_Set], sample: int, kept: bool) -> None:
+        """Gives the runs of a sample their inputs, and takes away what the last ones left."""
+        for place, one in enumerate(used):
+            one.poison((self.seed + sample) % (1 << 64))
+            if self.compared:
+                one.draw(self.case.key, (self.first + sample) * len(used) + place, True, kept)
+            elif self.case.key:
+                one.draw(self.case.key, self.case.untimed, False, kept)
+                self.case.untimed += 1
+        if not self.case.key and sample in self.fresh:
+            other = self.case.new_set()
+            used[-1].freshen(other)
+            other.release()
+
+    def take(self, used: List[_Set], kept: bool, results: List[Any]) -> None:
+        """Holds on to what the runs of a sample left."""
+        if self.compared:
+            for one, result in zip(used[:-1], results):
+                one.bind(result)
+        if kept:
+            used[-1].catch(results[-1])
+        elif self.compared:
+            used[-1].bind(results[-1])
+
+    def sums(self, used: List[_Set], sample: int) -> List[float]:
+        sums: List[float] = []
+        for place, argument in enumerate(used[0].arguments.values(), 1):
+            if argument.role != "in":
+                parts = [one.arguments[argument.name].storage.flat for one in used]
+                sums += argument.storage.sums(parts, (self.key + place) % (1 << 64))
+        return sums
 
     def hand_out(self, used: _Set, sample: int) -> None:
         stem = os.path.join(self.dir, str(len(self.kept)))
@@ -670,24 +893,22 @@ class _HostMeter:
 
 
     def read_one(self, case: _Case, catch: Callable[[Any], None]) -> Message:
-        """Takes one sample as read does; catch gets what its last run returned, outside of the timed region."""
+        """Takes one sample as read does; catch gets what its runs returned, outside of the timed region."""
         (inner, outer), until = self.clocks, self.now() + _LIFE_NS
         before = ([self.flush] if case.cold else []) + self.sync
-        first, last, sync, batch = case.sample[:-1], case.sample[-1], self.sync, len(case.sample)
+        sample, sync, batch = case.sample, self.sync, len(case.sample)
         while True:
             for step in before:
                 step()
             outer_start = outer()
             inner_start = inner()
-            for run in first:
-                run()
-            result = last()
+            results = [run() for run in sample]
             for step in sync:
                 step()
             inner_end = inner()
             outer_end = outer()
             if inner_end > inner_start or self.now() >= until:
-                catch(result)
+                catch(results)
                 outside = round((outer_end - outer_start) / batch, 3)
                 return {"samples": [round((inner_end - inner_start) / batch, 3)], self.other: [outside]}
 
@@ -737,12 +958,12 @@ class _DeviceMeter:
     def read_one(self, case: _Case, catch: Callable[[Any], None]) -> Message:
         """As that of _HostMeter. What catch does stands behind the run on torch's stream, before all waiting."""
         results: List[Any] = []
-        last = case.sample[-1]
-        case.sample[-1] = lambda: results.append(last())
+        runs = case.sample
+        case.sample = [lambda: results.extend(run() for run in runs)]
         try:
-            took = self._block(case, 1, hold=True, then=lambda: catch(results[-1]))
+            took = self._block(case, 1, hold=True, then=lambda: catch(results))
         finally:
-            case.sample[-1] = last
+            case.sample = runs
         return {"samples": [round(took[0] / len(case.sample), 3)]}
 
     def _block(self, case: _Case, count: int, hold: bool, then: Optional[Run] = None) -> List[float]:
@@ -883,7 +1104,7 @@ class _Session:
             raise Failure("unsupported", f"pawl speaks protocol {offered!r}, this harness [{_PROTOCOL}]: update it")
         self.device = _open_device(request.get("device"))
         host = {"name": platform.processor() or platform.machine(), "runtime": f"Python {platform.python_version()}"}
-        features = {"features": ["check", "run", "keep", "profile"], "calibration": True}
+        features = {"features": ["check", "run", "keep", "verify", "profile"], "calibration": True}
         about = {"sdk": f"pawl_harness.py {__version__}", "device": self.device.about if self.device else host}
         return {"protocol": _PROTOCOL, "timers": self.timers(), **features, **about}
 
@@ -916,7 +1137,10 @@ class _Session:
                 sys.modules["torch"].manual_seed(seed)
             return setup(**_arguments(label, setup, request.get("params", {}), seed))
 
-        self.case = case = _Case(label, make, cold, float(request.get("bytes", 0)))
+        key = request.get("key", "")
+        if type(key) is not str or not re.fullmatch("([0-9a-f]{64})?", key):
+            raise Failure("bad_params", "key is not 64 hexadecimal digits")
+        self.case = case = _Case(label, make, cold, float(request.get("bytes", 0)), bytes.fromhex(key))
         try:
             self.match(case, request.get("arguments"))
         except Failure:
@@ -937,6 +1161,7 @@ class _Session:
             if one.get("name") not in registered:
                 raise Failure("bad_params", f"the suite declares the argument {one.get('name')}, which setup does not")
             registered[one["name"]].match(one)
+            registered[one["name"]].fill_as = one.get("fill") or {}
 
     def prepared(self) -> Tuple[_Case, Any]:
         if self.case is None or self.meter is None:
@@ -955,24 +1180,27 @@ class _Session:
         try:
             if not case.sample_ns:
                 meter.estimate(case)
-            keep = _Keep(request["keep"], want, case) if request.get("keep") else None
-            for readings in self.readings(request, keep, want, due_ns):
+            batch = request.get("batch", 0)
+            if case.key and type(batch) is int and batch > 0 and batch != len(case.sample):
+                case.set_batch(batch)
+            watch = _Watch(request, want, case)
+            for readings in self.readings(request, watch, want, due_ns):
                 count += len(readings["samples"])
                 if count >= want and meter.now() >= due_ns:
-                    note = (keep and keep.note) or meter.note
+                    note = watch.note or meter.note
                     more = {"note": note} if note else {}
-                    if keep and keep.kept:
-                        more["kept"] = keep.kept
+                    if watch.kept:
+                        more["kept"] = watch.kept
                     return {"count": count, "batch": len(case.sample), **readings, **more}
                 self.send({"id": request.get("id"), "op": "samples", **readings})
             raise AssertionError("readings go on until they are enough")
         finally:
             restore()
 
-    def readings(self, request: Message, keep: Optional[_Keep], want: int, due_ns: float) -> Iterator[Message]:
+    def readings(self, request: Message, watch: _Watch, want: int, due_ns: float) -> Iterator[Message]:
         case, meter = self.prepared()
-        if keep is not None and keep.possible:
-            yield from keep.readings(meter, self.wait)
+        if watch.needed:
+            yield from watch.readings(meter, self.wait, due_ns)
             want = 0
         while True:
             readings = meter.read(case, want, due_ns, bool(request.get("warmup")))
@@ -1008,6 +1236,7 @@ class _Session:
             return self.run_checks(case, request, count)
         if not case.sample_ns:
             meter.estimate(case)
+        case.draw()
         self.chill(case, count)
         for run in case.runs(count):
             run()

@@ -158,7 +158,8 @@ def test_a_run_that_returns_nothing_is_told(harness, tmp_path):
 def storages(dtype):
     """The same ten elements as each library stores them."""
     sizes = {"f64": 8, "f32": 4, "f16": 2, "bf16": 2, "i64": 8, "i32": 4, "i16": 2, "i8": 1, "u8": 1, "bool": 1}
-    yield pawl_harness._Buffer("a", bytearray(10 * sizes[dtype]), "", None, None)
+    words = memoryview(bytearray(10 * sizes[dtype])).cast({8: "q", 4: "i", 2: "h", 1: "b"}[sizes[dtype]])
+    yield pawl_harness._Buffer("a", words, dtype, None, None)
     numpy, torch = (pytest.importorskip(name) for name in ("numpy", "torch"))
     names = {"f": "float", "i": "int", "u": "uint"}
     name = {"bf16": "bfloat16", "bool": "bool"}.get(dtype) or names[dtype[0]] + dtype[1:]
@@ -182,6 +183,117 @@ def test_every_storage_is_poisoned_alike(dtype, seed):
 
 def test_the_poison_of_the_protocol():
     assert poison(12345, 16).hex() == "f07ff1fff8fff17ffdfff3fff5fffe7f"
+
+
+KEY, OTHER = "0123456789abcdef" * 4, "fedcba9876543210" * 4
+
+
+@pytest.mark.parametrize("dtype", ["f64", "f32", "f16", "bf16"])
+def test_every_storage_draws_alike(dtype):
+    drawn = []
+    for storage in storages(dtype):
+        assert storage.draw(12345, {}) is True
+        drawn.append(storage.read())
+        sums = storage.sums([storage.flat], 7)
+        assert sum(sums[3::4]) == 10 and sum(sums[2::4]) == 0 and 2.5 < sum(sums[1::4]) < 40
+    assert len(set(drawn)) == 1
+
+
+def test_what_is_drawn_never_changes():
+    """Both sides of a comparison may have other versions of the SDK."""
+    storage = pawl_harness._Buffer("a", memoryview(bytearray(16)).cast("f"), "", None, None)
+    assert storage.draw(12345, {}) and storage.read().hex() == "a011d1bf5882113fedf813bfe5dc6e3f"
+    assert storage.draw(12345, {"kind": "uniform", "low": -3, "high": 5}) and storage.read().hex() == "f7b9f7bf8c44aebf51cb02c0c6a7cbbf"
+
+
+@pytest.mark.parametrize("dtype, low, high", [("f32", -3, 5), ("f16", 0, 1), ("i32", 10, 20), ("u8", 0, 2), ("i64", -4, 4)])
+def test_bounds_are_kept_to(dtype, low, high):
+    drawn = []
+    for storage in storages(dtype):
+        assert storage.draw(99, {"kind": "uniform", "low": low, "high": high}) is True
+        drawn.append(storage.read())
+        code = {"f32": "f", "f16": "e", "i32": "i", "u8": "B", "i64": "q"}[dtype]
+        values = [value[0] for value in struct.iter_unpack("<" + code, drawn[-1])]
+        assert all(low <= value <= high for value in values) and len(set(values)) > 1
+        if dtype[0] != "f":
+            assert max(values) < high
+    assert len(set(drawn)) == 1
+
+
+def test_whole_numbers_without_bounds_stay():
+    for storage in storages("i32"):
+        before = storage.read()
+        assert storage.draw(1, {}) is False and storage.read() == before
+
+
+@pytest.mark.parametrize("dtype", ["f64", "f32", "f16", "bf16", "i32", "i8", "u8", "bool"])
+def test_every_storage_adds_up_alike(dtype):
+    """As the protocol says it, written once more; a sample of two runs."""
+    found = []
+    for storage in storages(dtype):
+        storage.draw(5, {"kind": "uniform", "low": 0, "high": 2} if dtype[0] in "iub" and dtype != "bf16" else {})
+        if dtype == "f32":
+            storage.write(storage.read()[:-4] + struct.pack("<f", float("inf")))
+        found.append(storage.sums([storage.flat, storage.copy()], 77))
+    code = {"f64": "d", "f32": "f", "f16": "e", "i32": "i", "i8": "b", "u8": "B", "bool": "B"}.get(dtype)
+    data = 2 * storage.read()
+    if code:
+        values = [float(value[0]) for value in struct.iter_unpack("<" + code, data)]
+    else:
+        values = [struct.unpack("<f", b"\0\0" + data[at : at + 2])[0] for at in range(0, len(data), 2)]
+    signs = struct.unpack("<Q", splitmix(77))[0]
+    want = [0.0] * 128
+    for i, value in enumerate(values):  # 20 elements in 32 blocks: one each
+        odd = value in (float("inf"), float("-inf"))
+        sign = 1 if signs >> i & 1 else -1
+        want[4 * i : 4 * i + 4] = [0, 0, 1, 1] if odd else [sign * value, value * value, 0, 1]
+    for sums in found:
+        assert sums == pytest.approx(want)
+
+
+def splitmix(seed):
+    mask = (1 << 64) - 1
+    z = seed + 0x9E3779B97F4A7C15 & mask
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 & mask
+    z = (z ^ z >> 27) * 0x94D049BB133111EB & mask
+    return struct.pack("<Q", z ^ z >> 31)
+
+
+def verified(harness, benchmark, params, samples=4, key=KEY, **more):
+    reply = harness.ask("prepare", **prepared(benchmark, params, key))
+    assert "error" not in reply, reply
+    reply = harness.ask("measure", samples=samples, verify={"key": "99", "first": 3}, batch=2, **more)
+    assert "error" not in reply, reply
+    assert reply["count"] == samples and reply["batch"] == 2
+    return reply
+
+
+def prepared(benchmark, params, key):
+    return dict(benchmark=benchmark, implementation="candidate", params=params, cache="hot", timer="wall", seed="1", bytes=0, key=key)
+
+
+@pytest.mark.parametrize("benchmark, params", [("double", {"n": 40}), ("returns", {"n": 40, "how": "one"}), ("returns", {"n": 40, "how": "dict"})])
+def test_every_timed_run_is_added_up(harness, benchmark, params):
+    sums = verified(harness, benchmark, params)["sums"]
+    outputs = 2 if params.get("how") == "dict" else 1
+    assert len(sums) == 2 * 8 * 4 * 32 * 4 * outputs
+    assert verified(harness, benchmark, params)["sums"] == sums, "the same inputs for the same key"
+    assert verified(harness, benchmark, params, key=OTHER)["sums"] != sums
+    counts = struct.unpack(f"<{len(sums) // 16}d", bytes.fromhex(sums))[3::4]
+    assert sum(counts) == 4 * 2 * 40 * outputs
+
+
+def test_a_result_that_is_remembered_adds_up_otherwise(harness):
+    right = verified(harness, "double", {"n": 40})["sums"]
+    assert verified(harness, "double", {"n": 40, "mode": "remembers"})["sums"] != right
+
+
+def test_kept_samples_are_of_the_drawn_inputs(harness, tmp_path):
+    reply = verified(harness, "double", {"n": 40}, keep={"dir": str(tmp_path), "count": 2, "seed": "1"})
+    assert len(reply["kept"]) == 2
+    for kept in reply["kept"]:
+        x, y = (floats(read(kept[side])[name][2]) for side, name in (("inputs", "x"), ("outputs", "y")))
+        assert y == [2 * value for value in x] and all(0.5 <= abs(value) < 2 for value in x)
 
 
 def test_strides_and_gaps():
