@@ -1,0 +1,112 @@
+package redteam
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/goatnote-inc/pawl/stats"
+)
+
+// BenchmarkCost measures whole runs of two kernels against themselves, two rounds each, at the levels
+// trusted and checked in random order: what a level costs in wall time. With PAWL_OLDER, the folder of
+// an older checkout, it also measures trusted there. docs/lab/checked.md has the figures.
+func BenchmarkCost(b *testing.B) {
+	ways := []way{{"checked", binary, "../.."}, {"trusted", binary, "../.."}}
+	if older := os.Getenv("PAWL_OLDER"); older != "" {
+		built := filepath.Join(b.TempDir(), "pawl")
+		cmd := exec.CommandContext(b.Context(), "go", "build", "-o", built, "./cmd/pawl")
+		cmd.Dir = older
+		if out, err := cmd.CombinedOutput(); err != nil {
+			b.Fatalf("%v: %s", err, out)
+		}
+		ways = append(ways, way{"trusted", built, older})
+	}
+	for kernel, files := range map[string][]string{
+		"matmul": {"matmul-c/harness.c", "matmul-c/matmul.c", "matmul-c/matmul.h"},
+		"reduce": {"reduce-opencl/reduce.cl"},
+	} {
+		b.Run(kernel, func(b *testing.B) {
+			dirs := make([]string, len(ways))
+			for i, w := range ways {
+				dirs[i] = w.repository(b, "cost-"+kernel, files)
+				w.seconds(b, dirs[i]) // builds, and fills the caches
+			}
+			took := make([][]float64, len(ways))
+			for b.Loop() {
+				for _, i := range rand.Perm(len(ways)) {
+					took[i] = append(took[i], ways[i].seconds(b, dirs[i]))
+				}
+			}
+			for i, w := range ways[:len(ways)-1] {
+				ratios := make([]float64, len(took[i]))
+				for k := range ratios {
+					ratios[k] = took[i][k] / took[i+1][k]
+				}
+				name := w.level + "/" + cmp.Or(map[int]string{1: "before"}[i], ways[i+1].level)
+				b.ReportMetric(100*(stats.Median(ratios)-1), name+"-%")
+				slices.Sort(ratios)
+				b.ReportMetric(100*(ratios[len(ratios)/4]-1), name+"-lower-quartile-%")
+				b.ReportMetric(100*(ratios[3*len(ratios)/4]-1), name+"-upper-quartile-%")
+			}
+		})
+	}
+}
+
+// way is how a suite is measured.
+type way struct{ level, pawl, source string }
+
+// repository commits a suite with files of examples, and with the SDK that belongs to the pawl.
+func (w way) repository(b *testing.B, base string, examples []string) string {
+	b.Helper()
+	dir := b.TempDir()
+	files, err := txtar.ParseFile(filepath.Join("testdata", base+".txtar"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, f := range files.Files {
+		err = errors.Join(err, os.WriteFile(filepath.Join(dir, f.Name), f.Data, 0o600))
+	}
+	more := []string{"sdk/cpp/pawl.h", "sdk/python/pawl_oracle.py"}
+	for _, name := range examples {
+		more = append(more, "examples/"+name)
+	}
+	for _, name := range more {
+		text, e := os.ReadFile(filepath.Join(w.source, name))
+		err = errors.Join(err, e, os.WriteFile(filepath.Join(dir, filepath.Base(name)), text, 0o600))
+	}
+	for _, line := range []string{"init -q", "add -A", "-c user.name=t -c user.email=t@example.com commit -q -m base"} {
+		cmd := exec.CommandContext(b.Context(), "sh", "-c", "git "+line)
+		cmd.Dir = dir
+		err = errors.Join(err, cmd.Run())
+	}
+	if err != nil {
+		b.Fatal(err)
+	}
+	return dir
+}
+
+// seconds is how long one run takes.
+func (w way) seconds(b *testing.B, dir string) float64 {
+	b.Helper()
+	ctx, cancel := context.WithTimeout(b.Context(), 10*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, w.pawl, "bench", "--base", "HEAD", "--trust", w.level, "--force-measure")
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "PAWL_LOCK_DIR="+dir, "PAWL_CACHE="+cache, "PATH="+path, "PAWL_OPENCL_CPU=unprotected")
+	began := time.Now()
+	if out, err := cmd.CombinedOutput(); err != nil {
+		b.Fatal(fmt.Errorf("%s: %w\n%s", cmd, err, out))
+	}
+	return time.Since(began).Seconds()
+}
