@@ -1,7 +1,9 @@
 package bench
 
 import (
+	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -43,11 +45,21 @@ func TestKeepApart(t *testing.T) {
 
 // The tree of another side and git's files are read-only, its own tree is not.
 func TestConfine(t *testing.T) {
-	t.Setenv("TMPDIR", "/r/tmp")
-	r := &run{apart: &build.Apart{}, locked: []string{"/r/.git"}, sides: []side{{root: "/r"}, {root: "/r/.git/pawl/base-1"}, {root: "/r"}}}
+	top, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	git, base, tmp := filepath.Join(top, ".git"), filepath.Join(top, ".git", "pawl", "base-1"), filepath.Join(top, "t")
+	for _, dir := range []string{base, tmp} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("TMPDIR", tmp)
+	r := &run{apart: &build.Apart{}, locked: []string{git}, sides: []side{{root: top}, {root: base}, {root: top}}}
 	for i, want := range [][]string{
-		{"--bind", "/r", "/r", "--bind", "/r/tmp", "/r/tmp", "--ro-bind-try", "/r/.git", "/r/.git", "--ro-bind-try", "/r/.git/pawl/base-1", "/r/.git/pawl/base-1"},
-		{"--ro-bind-try", "/r", "/r", "--bind", "/r/tmp", "/r/tmp", "--ro-bind-try", "/r/.git", "/r/.git", "--bind", "/r/.git/pawl/base-1", "/r/.git/pawl/base-1"},
+		{"--bind", top, top, "--bind", tmp, tmp, "--ro-bind", git, git, "--ro-bind", base, base},
+		{"--ro-bind", top, top, "--bind", tmp, tmp, "--ro-bind", git, git, "--bind", base, base},
 	} {
 		var c harness.Command
 		r.confine(r.sides[i], &c)

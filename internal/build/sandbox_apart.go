@@ -113,16 +113,28 @@ func (a *Apart) view(dir string, own, locked []string) []string {
 			}
 		}
 	}
+	own, locked = resolved(own), resolved(locked)
 	folders := slices.Concat(own, locked)
 	slices.SortStableFunc(folders, func(a, b string) int { return len(a) - len(b) }) // one that holds another comes first
 	for _, f := range slices.Compact(folders) {
-		how := "--ro-bind-try"
+		how := "--ro-bind"
 		if slices.Contains(own, f) {
 			how = "--bind"
 		}
 		args = append(args, how, f, f)
 	}
 	return append(args, "--chdir", dir)
+}
+
+// resolved returns where folders are, without those that are not there: nothing can be mounted on a link.
+func resolved(folders []string) []string {
+	var list []string
+	for _, f := range folders {
+		if target, err := filepath.EvalSymlinks(f); err == nil && target != "/" {
+			list = append(list, target)
+		}
+	}
+	return list
 }
 
 // capabilities are those of pawl.

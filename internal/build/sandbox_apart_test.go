@@ -36,6 +36,10 @@ func TestApart(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	linked := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(other, linked); err != nil {
+		t.Fatal(err)
+	}
 	foreign := exec.CommandContext(t.Context(), "sleep", "1000")
 	if err := foreign.Start(); err != nil {
 		t.Fatal(err)
@@ -72,7 +76,7 @@ func TestApart(t *testing.T) {
 			write.Close()
 			cmd := exec.CommandContext(t.Context(), "/bin/sh", "-c", tt.line)
 			cmd.Dir, cmd.Env, cmd.ExtraFiles = own, append(os.Environ(), "SECRET=a b"), []*os.File{in}
-			started, err := a.Confine(cmd, []string{own}, []string{top, other})
+			started, err := a.Confine(cmd, []string{own, filepath.Join(top, "not there")}, []string{top, linked})
 			if err != nil {
 				t.Fatal(err)
 			}
