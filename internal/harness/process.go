@@ -196,8 +196,15 @@ func (p *process) status() string {
 	if ok && ws.Signaled() {
 		return fmt.Sprintf("killed by signal %d (%v)", ws.Signal(), ws.Signal())
 	}
-	return fmt.Sprintf("exit status %d", state.ExitCode())
+	code := state.ExitCode()
+	if signal := syscall.Signal(code - signalCodes); signal > 0 && signal < signalCodes/2 {
+		return fmt.Sprintf("exit status %d (%v)", code, signal)
+	}
+	return fmt.Sprintf("exit status %d", code)
 }
+
+// signalCodes and more are what a shell or a sandbox ends with when its program was killed.
+const signalCodes = 128
 
 // tailWriter keeps the last lines of what a harness prints and passes all of it on.
 type tailWriter struct {

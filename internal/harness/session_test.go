@@ -74,6 +74,15 @@ func TestSession(t *testing.T) {
 	}
 }
 
+// A shell or a sandbox around a program says by its exit status how the program ended.
+func TestKilledInsideAnother(t *testing.T) {
+	t.Parallel()
+	_, err := harness.Start(t.Context(), harness.Command{Line: "sh -c 'kill -SEGV $$'; exit $?", Dir: t.TempDir()}, harness.Hello{})
+	if err == nil || !strings.Contains(err.Error(), "exit status 139 (segmentation fault)") {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestMisbehaviour(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
