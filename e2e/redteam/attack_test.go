@@ -38,7 +38,7 @@ type attack struct {
 // edit replaces text of a file; without from, it writes the file.
 type edit struct{ file, from, to string }
 
-func (e edit) apply(t *testing.T, dir string) {
+func (e edit) apply(t testing.TB, dir string) {
 	t.Helper()
 	path, text := filepath.Join(dir, e.file), e.to
 	if e.from != "" {

@@ -3,7 +3,6 @@ package redteam
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -12,8 +11,6 @@ import (
 	"slices"
 	"testing"
 	"time"
-
-	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/goatnote-inc/pawl/stats"
 )
@@ -69,31 +66,13 @@ type way struct{ level, pawl, source string }
 // repository commits a suite with files of examples, and with the SDK that belongs to the pawl.
 func (w way) repository(b *testing.B, base string, examples []string) string {
 	b.Helper()
-	dir := b.TempDir()
-	files, err := txtar.ParseFile(filepath.Join("testdata", base+".txtar"))
-	if err != nil {
-		b.Fatal(err)
-	}
-	for _, f := range files.Files {
-		err = errors.Join(err, os.WriteFile(filepath.Join(dir, f.Name), f.Data, 0o600))
-	}
-	more := []string{"sdk/cpp/pawl.h", "sdk/python/pawl_oracle.py"}
+	var edits []edit
 	for _, name := range examples {
-		more = append(more, "examples/"+name)
+		text, err := os.ReadFile(filepath.Join(w.source, "examples", name))
+		must(b, err)
+		edits = append(edits, edit{file: filepath.Base(name), to: string(text)})
 	}
-	for _, name := range more {
-		text, e := os.ReadFile(filepath.Join(w.source, name))
-		err = errors.Join(err, e, os.WriteFile(filepath.Join(dir, filepath.Base(name)), text, 0o600))
-	}
-	for _, line := range []string{"init -q", "add -A", "-c user.name=t -c user.email=t@example.com commit -q -m base"} {
-		cmd := exec.CommandContext(b.Context(), "sh", "-c", "git "+line)
-		cmd.Dir = dir
-		err = errors.Join(err, cmd.Run())
-	}
-	if err != nil {
-		b.Fatal(err)
-	}
-	return dir
+	return repositoryWith(b, filepath.Join(w.source, "sdk"), base, edits...)
 }
 
 // seconds is how long one run takes.

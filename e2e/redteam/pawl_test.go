@@ -44,7 +44,13 @@ func run(m *testing.M) int {
 }
 
 // repository is a folder with the files of a suite, edited, with pawl.h and one commit.
-func repository(t *testing.T, base string, edits ...edit) string {
+func repository(t testing.TB, base string, edits ...edit) string {
+	t.Helper()
+	return repositoryWith(t, "../../sdk", base, edits...)
+}
+
+// repositoryWith takes pawl.h and the Python modules from another folder.
+func repositoryWith(t testing.TB, sdks, base string, edits ...edit) string {
 	t.Helper()
 	dir := t.TempDir()
 	files, err := txtar.ParseFile(filepath.Join("testdata", base+".txtar"))
@@ -53,7 +59,7 @@ func repository(t *testing.T, base string, edits ...edit) string {
 		write(t, filepath.Join(dir, f.Name), f.Data)
 	}
 	for _, sdk := range []string{"cpp/pawl.h", "python/pawl_oracle.py", "python/pawl_harness.py"} {
-		text, err := os.ReadFile(filepath.Join("../../sdk", sdk))
+		text, err := os.ReadFile(filepath.Join(sdks, sdk))
 		must(t, err)
 		write(t, filepath.Join(dir, filepath.Base(sdk)), text)
 	}
@@ -65,7 +71,7 @@ func repository(t *testing.T, base string, edits ...edit) string {
 	return dir
 }
 
-func commit(t *testing.T, dir, message string) {
+func commit(t testing.TB, dir, message string) {
 	t.Helper()
 	git(t, dir, "add", "-A")
 	git(t, dir, "commit", "-q", "-m", message)
@@ -136,13 +142,13 @@ func (a *answer) read(t *testing.T, file string) {
 	}
 }
 
-func write(t *testing.T, path string, content []byte) {
+func write(t testing.TB, path string, content []byte) {
 	t.Helper()
 	must(t, os.MkdirAll(filepath.Dir(path), 0o755))
 	must(t, os.WriteFile(path, content, 0o600))
 }
 
-func git(t *testing.T, dir string, args ...string) {
+func git(t testing.TB, dir string, args ...string) {
 	t.Helper()
 	args = append([]string{"-c", "user.name=test", "-c", "user.email=test@example.com", "-c", "init.defaultBranch=main"}, args...)
 	cmd := exec.CommandContext(t.Context(), "git", args...)
@@ -152,7 +158,7 @@ func git(t *testing.T, dir string, args ...string) {
 	}
 }
 
-func must(t *testing.T, err error) {
+func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)

@@ -41,7 +41,7 @@ func (r *run) identical(ctx context.Context) (bool, error) {
 		ours := slices.ContainsFunc(own, func(folder string) bool { return folder != inside && strings.HasPrefix(file, folder+"/") })
 		return ours && !repo.Has(ctx, "HEAD", filepath.Join(repo.Root, file))
 	})
-	files, err := rules.Touching(others, func(names []string) ([]touch.Mention, error) { return repo.Mentions(ctx, names) })
+	files, err := rules.Touching(ctx, others, repo.Mentions)
 	if err != nil || len(files) > 0 {
 		return false, err
 	}

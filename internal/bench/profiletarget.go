@@ -3,6 +3,7 @@ package bench
 import (
 	"context"
 	"fmt"
+	"io"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -28,6 +29,13 @@ const (
 	codeMost       = 40 // functions of which the instructions are counted
 )
 
+// unconfined is the command of a side for a profiler, which needs rights that sides apart do not have.
+func (p *profiling) unconfined(s side, h suite.Harness, log io.Writer) harness.Command {
+	c := p.start(s, h, log)
+	c.Confine = nil
+	return c
+}
+
 // target is a side of a case as the tools take it.
 func (p *profiling) target(s side, name string) (tool.Target, error) {
 	t := tool.Target{
@@ -38,8 +46,7 @@ func (p *profiling) target(s side, name string) (tool.Target, error) {
 	}
 	log := p.logs[s.name]
 	if t.Plain {
-		t.Command = p.start(s, p.variants(s)[0].Harness, log)
-		t.Command.Confine = nil // a profiler needs rights that processes apart do not have
+		t.Command = p.unconfined(s, p.variants(s)[0].Harness, log)
 		return t, nil
 	}
 	c, ok := p.caseOf(s.name, name)
@@ -48,8 +55,7 @@ func (p *profiling) target(s side, name string) (tool.Target, error) {
 	}
 	for _, v := range p.variants(s) {
 		if slices.ContainsFunc(v.Cases, func(x suite.Case) bool { return x.Name() == name }) {
-			t.Command = p.start(s, p.harnessFor(v.Harness, c), log)
-			t.Command.Confine = nil
+			t.Command = p.unconfined(s, p.harnessFor(v.Harness, c), log)
 		}
 	}
 	t.Cache = c.Key.Cache

@@ -64,14 +64,23 @@ func (e *SandboxError) Error() string {
 
 func (e *SandboxError) Unwrap() error { return e.Err }
 
-// FindSandbox looks for bubblewrap and tries whether it may make a sandbox here.
-func FindSandbox(ctx context.Context) (*Sandbox, error) {
+// findBubblewrap looks for bubblewrap, to do something with it.
+func findBubblewrap(what string) (string, error) {
 	program, err := exec.LookPath("bwrap")
 	if err != nil {
-		return nil, &SandboxError{
-			Reason: "bubblewrap is not installed (there is no bwrap on the search path)",
-			Fix:    "install it: sudo apt-get install bubblewrap; pawl setup shows the command for this machine",
+		return "", &SandboxError{
+			What: what, Reason: "bubblewrap is not installed (there is no bwrap on the search path)",
+			Fix: "install it: sudo apt-get install bubblewrap; pawl setup shows the command for this machine",
 		}
+	}
+	return program, nil
+}
+
+// FindSandbox looks for bubblewrap and tries whether it may make a sandbox here.
+func FindSandbox(ctx context.Context) (*Sandbox, error) {
+	program, err := findBubblewrap("build")
+	if err != nil {
+		return nil, err
 	}
 	prlimit, err := exec.LookPath("prlimit")
 	if err != nil {

@@ -31,12 +31,9 @@ var apartCapabilities = map[string]int{
 
 // FindApart looks for bubblewrap and tries whether it may keep processes apart here.
 func FindApart(ctx context.Context) (*Apart, error) {
-	program, err := exec.LookPath("bwrap")
+	program, err := findBubblewrap("keep the sides apart")
 	if err != nil {
-		return nil, &SandboxError{
-			What: "keep the sides apart", Reason: "bubblewrap is not installed (there is no bwrap on the search path)",
-			Fix: "install it: sudo apt-get install bubblewrap; pawl setup shows the command for this machine",
-		}
+		return nil, err
 	}
 	a := &Apart{program}
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)

@@ -94,7 +94,7 @@ func (f *touchedFlags) run(ctx context.Context) error {
 	}
 	answer.Changed = len(files)
 	rules := touch.Of(s, filepath.ToSlash(folder))
-	touching, err := rules.Touching(files, func(names []string) ([]touch.Mention, error) { return repo.Mentions(ctx, names) })
+	touching, err := rules.Touching(ctx, files, repo.Mentions)
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ package touch
 
 import (
 	"cmp"
+	"context"
 	"maps"
 	"path"
 	"slices"
@@ -81,7 +82,7 @@ type Mention struct{ File, Line string }
 // Touching returns which files of a change touch the suite. An ignored file does where another file
 // that touches the suite reads it: a source can include a file whose name is that of documentation.
 // mentions finds the lines that hold one of the names.
-func (r Rules) Touching(changed []string, mentions func(names []string) ([]Mention, error)) ([]File, error) {
+func (r Rules) Touching(ctx context.Context, changed []string, mentions func(ctx context.Context, names []string) ([]Mention, error)) ([]File, error) {
 	var list []File
 	ignored := map[string][]string{} // by the last part of its name
 	for _, file := range changed {
@@ -94,7 +95,7 @@ func (r Rules) Touching(changed []string, mentions func(names []string) ([]Menti
 	if len(ignored) == 0 {
 		return list, nil
 	}
-	lines, err := mentions(slices.Sorted(maps.Keys(ignored)))
+	lines, err := mentions(ctx, slices.Sorted(maps.Keys(ignored)))
 	if err != nil {
 		return nil, err
 	}

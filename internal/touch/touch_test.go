@@ -1,6 +1,7 @@
 package touch_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 
@@ -111,7 +112,7 @@ func TestTouching(t *testing.T) {
 		{"README.md", "docs/other.md", "see README.md", "", ""},
 		{"k/x.cu README.md", "k/a.c", "int x;", "k/x.cu", "in the suite's folder"},
 	} {
-		got, err := r.Touching(strings.Fields(test.changed), func([]string) ([]touch.Mention, error) {
+		got, err := r.Touching(t.Context(), strings.Fields(test.changed), func(context.Context, []string) ([]touch.Mention, error) {
 			return []touch.Mention{{File: test.from, Line: test.line}}, nil
 		})
 		switch {

@@ -179,11 +179,13 @@ class _Set:
         return [argument for argument in self.arguments.values() if argument.role in roles]
 
     def poison(self, seed: int) -> None:
-        for argument in self.of("out", "inout"):
-            if argument.role == "inout":
-                argument.storage.write(argument.before)
-            elif not argument.returned:
+        for argument in self.of("out"):
+            if not argument.returned:
                 argument.storage.poison(seed)
+
+    def restore(self) -> None:
+        for argument in self.of("inout"):
+            argument.storage.write(argument.before)
 
     def draw(self, key: bytes, run: int, timed: bool, remember: bool) -> None:
         """Gives all inputs new numbers. One key and one run give the same ones in every process."""
@@ -772,7 +774,7 @@ class _Watch:
     def readings(self, meter: Any, wait: Run, due_ns: float) -> Iterator[Message]:
         """All samples, in parts."""
         used = self.case.sets[: len(self.case.sample)]
-        for argument in (argument for one in used for argument in one.of("in")):
+        for argument in (argument for one in used for argument in one.of("in") if not self.case.key):
             argument.digest = argument.digest or _digest(argument.storage.read())
         part: Message = {}
         until, sample, last = meter.now() + _LIFE_NS, 0, False
@@ -783,7 +785,7 @@ class _Watch:
             reading = meter.read_one(self.case, functools.partial(self.take, used, kept))
             if self.compared:
                 wait()
-                reading["sums"] = self.sums(used, sample)
+                reading["sums"] = self.sums(used)
             if kept:
                 wait()
                 self.hand_out(used[-1], sample)
@@ -806,6 +808,8 @@ class _Watch:
             elif self.case.key:
                 one.draw(self.case.key, self.case.untimed, False, kept)
                 self.case.untimed += 1
+            else:
+                one.restore()
         if not self.case.key and sample in self.fresh:
             other = self.case.new_set()
             used[-1].freshen(other)
@@ -821,7 +825,7 @@ class _Watch:
         elif self.compared:
             used[-1].bind(results[-1])
 
-    def sums(self, used: List[_Set], sample: int) -> List[float]:
+    def sums(self, used: List[_Set]) -> List[float]:
         sums: List[float] = []
         for place, argument in enumerate(used[0].arguments.values(), 1):
             if argument.role != "in":
@@ -1224,6 +1228,7 @@ class _Session:
             raise Failure("bad_params", "a check needs the paths of inputs and outputs")
         _load(inputs, one.of("in", "inout"))
         one.poison(poison)
+        one.restore()
         self.wait()
         one.catch(one.run())
         self.wait()
