@@ -32,7 +32,7 @@ e2e: build ## the examples end to end, on this machine's devices
 lab: ## measure pawl itself, hours: PAGE=record only what that page of docs/lab says
 	./scripts/lab $(PAGE)
 
-lab-live: ## 300 gates of the judge on this machine, half an hour where it is quiet
+lab-live: ## records 260 gates on this machine to 32 rounds each, two to three hours
 	./scripts/lab judge-live
 
 release: ## what VERSION will hold, in dist, and its lines for checksums.txt

@@ -1,18 +1,17 @@
 package e2e
 
 import (
-	"bufio"
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strconv"
-	"strings"
 	"testing"
-	"time"
 
 	"github.com/goatnote-inc/pawl/internal/lab"
-	"github.com/goatnote-inc/pawl/ratchet"
 )
 
 // liveSuite has a kernel of about 1.5 ms and 17 rows of blocks, of which the slowed
@@ -21,164 +20,95 @@ const liveSuite = `version: 1
 name: matmul
 build: {command: make harness BLOCK_M=16, outputs: [harness]}
 harness: {command: ./harness}
-measure: {timer: cpu, samples: 200, warmup: 10}
+measure: {timer: cpu, samples: 60, warmup: 5}
 benchmarks:
   matmul: {matrix: {N: [272]}, flops: 2*N*N*N, bytes: 3*4*N*N}
 `
 
-// liveGate is one pawl run, as a line of the file that PAWL_LAB names.
-type liveGate struct {
-	Slowed  bool            `json:"slowed"`
-	Seed    int             `json:"seed"`
-	Verdict ratchet.Verdict `json:"verdict"`
-	Rounds  int             `json:"rounds"`
-	Change  float64         `json:"change"`
-	Spread  float64         `json:"spread"`
-	Seconds float64         `json:"seconds"`
-	Load    float64         `json:"load"` // of the machine, when it ended
-}
+// How many gates there are of each kind, half of them slowed.
+const (
+	idleGates  = 200
+	besideLoad = 60
+	liveRounds = 32
+)
 
-// TestLiveGates is the lab's proof on a real machine: 200 gates of the same code and
-// 100 of a slowdown of 5.9 %, in turn, each a whole pawl run with its judge. Only with
-// PAWL_LAB, which names a folder: gates are added to a file there, and what is there is
-// kept, so that it can be stopped and goes on. PAWL_LAB_STREAM=2 is a second process beside
-// the first, with a file and seeds of its own; all files of the folder count.
+// TestLiveGates records gates on a real machine: the same code and a slowdown of 5.9 % in turn, each to
+// 32 rounds, and prints what methods say of them. Only with PAWL_LAB, which names a folder: gates are
+// added to a file there, and what is there is kept, so that it can be stopped and goes on. The last 60
+// are recorded while loops keep all cores busy.
 func TestLiveGates(t *testing.T) {
 	out := os.Getenv("PAWL_LAB")
 	if out == "" {
 		t.Skip("only with PAWL_LAB=FOLDER")
 	}
-	stream := 1
-	if text := os.Getenv("PAWL_LAB_STREAM"); text != "" {
-		var err error
-		stream, err = strconv.Atoi(text)
-		must(t, err)
-	}
 	must(t, os.MkdirAll(out, 0o755))
-	path := filepath.Join(out, fmt.Sprintf("gates-%d.jsonl", stream))
+	path := filepath.Join(out, "gates.jsonl")
 	dir := slowRepository(t, slowed)
 	write(t, filepath.Join(dir, "pawl.yaml"), liveSuite)
 	git(t, dir, "commit", "-q", "-a", "-m", "a smaller kernel")
-	seed := 10_000*(stream-1) + len(readGates(t, path))
+	gates := readGates(t, path)
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	must(t, err)
 	defer file.Close()
-	for len(allGates(t, out)) < 300 {
-		seed++
-		g := gateOnce(t, dir, seed)
+	for len(gates) < idleGates+besideLoad {
+		g := gateOnce(t, dir, len(gates)+1)
 		must(t, json.NewEncoder(file).Encode(g))
-		t.Logf("gate %d, slowed %v: %s after %d rounds, %+.2f %%, %.0f s", seed, g.Slowed, g.Verdict, g.Rounds, 100*g.Change, g.Seconds)
+		gates = append(gates, g)
+		t.Logf("gate %d of %d, slowed %v, beside load %v", g.Seed, idleGates+besideLoad, g.Slowed, g.Beside)
 	}
-	done := allGates(t, out)
-	must(t, os.WriteFile(filepath.Join(out, "live.md"), []byte(liveTable(done)), 0o644))
-	if n := countGates(done, false, ratchet.Regression); n > 1 {
-		t.Errorf("%d gates of the same code found a regression, at most 1 may", n)
-	}
-	if found, of := countGates(done, true, ratchet.Regression), countGates(done, true, ""); 100*found < 95*of {
-		t.Errorf("%d of %d gates found the slowdown, at least 95 %% must", found, of)
+	must(t, os.WriteFile(filepath.Join(out, "live.md"), []byte(lab.LiveTable(gates, lab.LiveMethods(gates))), 0o644))
+	for _, beside := range []bool{false, true} {
+		some := slices.DeleteFunc(slices.Clone(gates), func(g lab.LiveGate) bool { return g.Beside != beside })
+		spread, core, lag := lab.LiveNoise(some)
+		t.Logf("beside load %v: differences of rounds spread by %.2f %%, without tails by %.2f %%; lag-1 %.2f", beside, 100*spread, 100*core, lag)
 	}
 }
 
-func allGates(t *testing.T, folder string) []liveGate {
+func readGates(t *testing.T, path string) []lab.LiveGate {
 	t.Helper()
-	paths, err := filepath.Glob(filepath.Join(folder, "gates-*.jsonl"))
-	must(t, err)
-	var list []liveGate
-	for _, path := range paths {
-		list = append(list, readGates(t, path)...)
-	}
-	return list
-}
-
-func readGates(t *testing.T, path string) []liveGate {
-	t.Helper()
-	file, err := os.Open(path)
+	text, err := os.ReadFile(path)
 	if os.IsNotExist(err) {
 		return nil
 	}
 	must(t, err)
-	defer file.Close()
-	var list []liveGate
-	for lines := bufio.NewScanner(file); lines.Scan(); {
-		var g liveGate
-		must(t, json.Unmarshal(lines.Bytes(), &g))
-		list = append(list, g)
-	}
-	return list
+	gates, err := lab.ReadLive(bytes.NewReader(text))
+	must(t, err)
+	return gates
 }
 
-// gateOnce judges the slowed commit in every third gate, and in the others the same
+// gateOnce measures the slowed commit in every second gate, and in the others the same
 // code against itself. The base of the slowed one differs from it in the kernel only.
-func gateOnce(t *testing.T, dir string, seed int) liveGate {
+func gateOnce(t *testing.T, dir string, number int) lab.LiveGate {
 	t.Helper()
-	g := liveGate{Slowed: seed%3 == 0, Seed: seed}
-	base := "HEAD"
-	if g.Slowed {
+	slow, beside, base := number%2 == 0, number > idleGates, "HEAD"
+	if slow {
 		base = "HEAD~2"
 	}
-	began := time.Now()
-	r := pawl(t, dir, "run", "-f", "pawl.yaml", "--base", base, "--force-measure", "--seed", strconv.Itoa(seed))
-	g.Seconds = time.Since(began).Seconds()
-	if r.code > 2 {
-		t.Fatalf("gate %d: exit code %d\n%s", seed, r.code, r.stderr)
+	if beside {
+		defer keepBusy()()
 	}
-	text, err := os.ReadFile(filepath.Join(dir, "results/verdict.json"))
-	must(t, err)
-	var verdict ratchet.Result
-	must(t, json.Unmarshal(text, &verdict))
-	if len(verdict.Cases) != 1 || verdict.Cases[0].Facts == nil {
-		t.Fatalf("gate %d: %d cases: %s", seed, len(verdict.Cases), verdict.Sentence)
+	pawl(t, dir, "bench", "-f", "pawl.yaml", "--base", base, "--force-measure", "--rounds", strconv.Itoa(liveRounds), "--seed", strconv.Itoa(number)).want(t, 0)
+	g, err := lab.NewLiveGate(load(t, filepath.Join(dir, "results/current.json")))
+	if err != nil {
+		t.Fatal(fmt.Errorf("gate %d: %w", number, err))
 	}
-	f := verdict.Cases[0].Facts
-	g.Verdict, g.Rounds, g.Change, g.Spread, g.Load = verdict.Verdict, f.Rounds, f.Change, f.Spread, loadAverage()
+	g.Slowed, g.Beside, g.Seed = slow, beside, number
 	return g
 }
 
-func loadAverage() float64 {
-	text, err := os.ReadFile("/proc/loadavg")
-	if err != nil {
-		return 0
-	}
-	first, _, _ := strings.Cut(string(text), " ")
-	load, _ := strconv.ParseFloat(first, 64)
-	return load
-}
-
-// countGates counts those with a verdict; without one, all.
-func countGates(gates []liveGate, slowed bool, verdict ratchet.Verdict) int {
-	n := 0
-	for _, g := range gates {
-		if g.Slowed == slowed && (verdict == "" || g.Verdict == verdict) {
-			n++
-		}
-	}
-	return n
-}
-
-func liveTable(gates []liveGate) string {
-	var b strings.Builder
-	b.WriteString("| code | gates | regression | maintained | no answer | rounds, mean | seconds, mean | spread of a round's difference, mean | load, mean |\n")
-	b.WriteString("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n")
-	for _, slowed := range []bool{false, true} {
-		var n int
-		var rounds, seconds, spread, load float64
-		for _, g := range gates {
-			if g.Slowed == slowed {
-				n++
-				rounds, seconds, spread, load = rounds+float64(g.Rounds), seconds+g.Seconds, spread+g.Spread, load+g.Load
+// keepBusy keeps all cores busy until the function that it returns is called.
+func keepBusy() (stop func()) {
+	done := make(chan struct{})
+	for range runtime.NumCPU() {
+		go func() {
+			for x := 1.0; ; x *= 1.0000001 {
+				select {
+				case <-done:
+					return
+				default:
+				}
 			}
-		}
-		if n == 0 {
-			continue
-		}
-		name := map[bool]string{false: "the same", true: "5.9 % more work"}[slowed]
-		share := func(v ratchet.Verdict) string {
-			r := lab.NewRate(countGates(gates, slowed, v), n)
-			return fmt.Sprintf("%d (%.1f to %.1f %%)", r.Count, 100*r.Low, 100*r.High)
-		}
-		mean := func(sum float64) float64 { return sum / float64(n) }
-		fmt.Fprintf(&b, "| %s | %d | %s | %s | %s | %.1f | %.1f | %.2f %% | %.1f |\n", name, n,
-			share(ratchet.Regression), share(ratchet.Maintained), share(ratchet.Inconclusive), mean(rounds), mean(seconds), 100*mean(spread), mean(load))
+		}()
 	}
-	return b.String()
+	return func() { close(done) }
 }

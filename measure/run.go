@@ -77,16 +77,18 @@ type Environment struct {
 
 // Plan is how the run was to be measured; with its seed the order is reproducible.
 type Plan struct {
-	Seed         uint64  `json:"seed,string"`
-	Growth       []int   `json:"growth,omitempty"` // rounds a side after each look: 4, 8, 16, 32
-	Turns        bool    `json:"turns,omitempty"`  // sides took turns inside a round
-	Samples      int     `json:"samples,omitempty"`
-	Warmup       int     `json:"warmup,omitempty"`           // the least number of warm-up samples
-	Case         string  `json:"case,omitempty"`             // the glob that the run was narrowed to
-	Override     int     `json:"samples_override,omitempty"` // samples of every case, whatever the suite says
-	Seconds      float64 `json:"budget_seconds,omitempty"`
-	Dollars      float64 `json:"budget_dollars,omitempty"`
-	PricePerHour float64 `json:"price_per_hour,omitempty"`
+	Seed         uint64    `json:"seed,string"`
+	Edition      int       `json:"edition,omitempty"`    // of the policy that judges it; records before the second have none
+	Dependence   []float64 `json:"dependence,omitempty"` // how much rounds of the testbed resemble their neighbors, where that is known
+	Growth       []int     `json:"growth,omitempty"`     // rounds a side after each look: 4, 6, 8, 12 and so on
+	Turns        bool      `json:"turns,omitempty"`      // sides took turns inside a round
+	Samples      int       `json:"samples,omitempty"`
+	Warmup       int       `json:"warmup,omitempty"`           // the least number of warm-up samples
+	Case         string    `json:"case,omitempty"`             // the glob that the run was narrowed to
+	Override     int       `json:"samples_override,omitempty"` // samples of every case, whatever the suite says
+	Seconds      float64   `json:"budget_seconds,omitempty"`
+	Dollars      float64   `json:"budget_dollars,omitempty"`
+	PricePerHour float64   `json:"price_per_hour,omitempty"`
 }
 
 // The implementations of a gate; any other name is a reference.

@@ -21,7 +21,7 @@ func judgeClassic(p Policy, evidence []Evidence) Result {
 			c := newClassic(s.Evidence)
 			s.verdict, s.mean, s.delta = c.verdict(p), c.worse, c.delta
 			s.move = c.move(p)
-			j := s.judgement()
+			j := s.judgement(p)
 			j.Sentence = c.sentence()
 			r.Cases = append(r.Cases, j)
 			continue
@@ -29,7 +29,7 @@ func judgeClassic(p Policy, evidence []Evidence) Result {
 		if s.verdict == "" {
 			s.verdict, s.why = Inconclusive, fewRounds
 		}
-		r.Cases = append(r.Cases, s.judgement())
+		r.Cases = append(r.Cases, s.judgement(p))
 	}
 	r.conclude()
 	return r

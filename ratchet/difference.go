@@ -14,14 +14,22 @@ type difference struct {
 	n            int // rounds a side, or sessions
 	mean, se, df float64
 	spread       float64 // standard deviation of one round's difference
+
+	hidden     float64 // variance that the timer's step hides, beside the standard error
+	widen      float64 // by which its square grows because rounds resemble their neighbors; 0 is 1
+	plain      float64 // the mean with wild rounds
+	wild, slow int     // rounds far from the others, and those among them in which the candidate was slow
 }
 
 // above is the one-sided P against "at most this much worse": small if the
 // candidate is worse than that.
-func (d difference) above(shift float64) float64 { return d.tail((shift - d.mean) / d.se) }
+func (d difference) above(shift float64) float64 { return d.tail((shift - d.mean) / d.off()) }
 
 // below is the one-sided P against "at least this much worse".
-func (d difference) below(shift float64) float64 { return d.tail((d.mean - shift) / d.se) }
+func (d difference) below(shift float64) float64 { return d.tail((d.mean - shift) / d.off()) }
+
+// off is by how much the mean may be off, all in all: a standard error.
+func (d difference) off() float64 { return math.Sqrt(d.se*d.se*max(d.widen, 1) + d.hidden) }
 
 // tail is never 0: that nothing can have been chance is more than a test can say.
 func (d difference) tail(t float64) float64 {
@@ -31,48 +39,127 @@ func (d difference) tail(t float64) float64 {
 	return max(stats.TCDF(t, d.df), math.SmallestNonzeroFloat64)
 }
 
-func (d difference) known() bool { return d.df > 0 && d.se > 0 && !math.IsInf(d.se, 0) }
+func (d difference) known() bool { return d.df > 0 && d.off() > 0 && !math.IsInf(d.off(), 0) }
 
 // interval holds the true difference with two-sided confidence of the level.
 func (d difference) interval(level float64) (stats.Interval, bool) {
 	if !d.known() {
 		return stats.Interval{}, false
 	}
-	half := stats.TQuantile(1-(1-level)/2, d.df) * d.se
+	half := stats.TQuantile(1-(1-level)/2, d.df) * d.off()
 	return stats.Interval{Low: d.mean - half, High: d.mean + half}, true
 }
 
-// difference compares the first n rounds a side; all with n of 0.
-func (e Evidence) difference(p Policy, n int) difference {
-	if e.Paired {
-		return e.pairedDifference(p, n)
-	}
-	return e.apartDifference(p)
+// pairs are the rounds of two sides that were measured together.
+type pairs struct {
+	left, right []float64 // medians, base and candidate
+	ratios      []float64 // logarithms, above zero where the candidate is worse
+	quantum     float64
 }
 
-func (e Evidence) pairedDifference(p Policy, n int) difference {
+func newPairs(p Policy, e Evidence) pairs {
 	base, candidate := e.pairs()
-	if n > 0 && n < len(base) {
-		base, candidate = base[:n], candidate[:n]
+	all := pairs{medians(base), medians(candidate), p.logRatios(base, candidate), quantum(base, candidate)}
+	for i := range all.ratios {
+		all.ratios[i] *= e.sign()
 	}
-	left, right := medians(base), medians(candidate)
-	if e.sign() < 0 {
-		left, right = right, left
-	}
-	t, err := stats.NewPaired(left, right, quantum(base, candidate))
-	if err != nil || t.N < 2 {
+	return all
+}
+
+// difference compares the first n rounds.
+func (all pairs) difference(p Policy, n int) difference {
+	n = min(n, len(all.ratios))
+	ratios := all.ratios[:n]
+	t, err := stats.NewPaired(all.left[:n], all.right[:n], all.quantum)
+	if err != nil || n < 2 {
 		return difference{n: t.N, mean: t.Mean}
 	}
-	sd := t.SD
-	if t.N < p.FewRounds {
-		sd = max(sd, p.FewSpread)
+	d := difference{n: n, mean: stats.Mean(ratios), df: t.DF(), spread: stats.StdDev(ratios), hidden: t.Hidden, widen: p.dependence().at(n)}
+	d.plain = d.mean
+	if n >= p.FewRounds && p.Edition >= secondEdition {
+		d.trim(ratios, all.quantum/stats.Median(all.left[:n]))
 	}
-	// What the timer hides is part of the error, and not of how rounds differ.
-	spread := t.Seen
-	if t.N < p.FewRounds {
-		spread = max(spread, p.FewSpread)
+	d.se = d.spread / math.Sqrt(float64(n))
+	if n < p.FewRounds { // with what the timer hides, the error is at least that of the few rounds' spread
+		d.se = max(d.se, math.Sqrt(max(p.FewSpread*p.FewSpread/float64(n)-d.hidden, 0)))
+		d.spread = max(d.spread, p.FewSpread)
 	}
-	return difference{n: t.N, mean: t.Mean, se: sd / math.Sqrt(float64(t.N)), df: t.DF(), spread: max(spread, leastError)}
+	d.spread = max(d.spread, leastError)
+	return d
+}
+
+// logRatios are the logarithms of candidate over base, one a round. Where the sides took turns, it is the
+// median of the ratios of turns that followed each other: a machine that changes its speed within a round
+// changes it for both.
+func (p Policy) logRatios(base, candidate []Round) []float64 {
+	list := make([]float64, len(base))
+	for i, b := range base {
+		c := candidate[i]
+		turns := min(len(b.Turns), len(c.Turns))
+		if p.Edition < secondEdition || turns < 2 {
+			list[i] = math.Log(c.Median / b.Median)
+			continue
+		}
+		ratios := make([]float64, turns)
+		for k := range ratios {
+			ratios[k] = c.Turns[k] / b.Turns[k]
+		}
+		list[i] = math.Log(stats.Median(ratios))
+	}
+	return list
+}
+
+// A round is wild if it is further from the median than farAway robust standard deviations, of which
+// no machine has less than leastSpread. Then only the middle half of the rounds counts. Chosen on
+// recorded rounds and made ones; docs/lab/judge.md has what others say.
+const (
+	farAway     = 4
+	leastSpread = 0.0025
+	trimmed     = 0.25
+)
+
+// trim takes the mean of the middle half where rounds are wild: Student's t would drown in them. step is
+// the timer's, as a share.
+func (d *difference) trim(list []float64, step float64) {
+	middle := stats.Median(list)
+	far := farAway * max(1.4826*stats.MAD(list), leastSpread, step)
+	for _, v := range list {
+		if math.Abs(v-middle) > far {
+			d.wild++
+			if v > middle {
+				d.slow++
+			}
+		}
+	}
+	if d.wild > 0 {
+		t := stats.NewTrimmed(list, trimmed)
+		d.mean, d.df, d.spread = t.Mean, t.DF(), t.SE*math.Sqrt(float64(t.N))
+	}
+}
+
+// hides tells whether a candidate that is slow in some rounds only would hide in the mean of the others: with
+// all rounds it is over the limit, and those are its own rather than the machine's, which hits both sides.
+func (d difference) hides(limit float64) bool {
+	return d.plain >= limit && d.wild > 0 && headsOrMore(d.slow, d.wild) < 0.1
+}
+
+// headsOrMore is the chance of so many heads or more in throws of a coin.
+func headsOrMore(heads, throws int) float64 {
+	var sum float64
+	for k := range throws + 1 {
+		if k >= heads {
+			sum += math.Exp(choose(throws, k) - float64(throws)*math.Ln2)
+		}
+	}
+	return sum
+}
+
+// choose is the logarithm of the number of ways to choose k of n.
+func choose(n, k int) float64 {
+	a, _ := math.Lgamma(float64(n + 1))
+	b, _ := math.Lgamma(float64(k + 1))
+	c, _ := math.Lgamma(float64(n - k + 1))
+	return a - b - c
 }
 
 // apartDifference compares sides that were not measured together. Rounds of one

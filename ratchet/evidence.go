@@ -2,6 +2,7 @@ package ratchet
 
 import (
 	"math"
+	"slices"
 
 	"github.com/goatnote-inc/pawl/measure"
 	"github.com/goatnote-inc/pawl/stats"
@@ -47,6 +48,7 @@ type Round struct {
 	Session string // the measuring session it belongs to
 	Sorted  stats.Sorted
 	Median  float64
+	Turns   []float64 // medians of its turns, in order; empty where the sides took none
 	Quantum float64
 	// Cycles is the median of time times clock; 0 where clocks were not sampled.
 	Cycles float64
@@ -56,6 +58,11 @@ type Round struct {
 func NewRound(r measure.CaseRound, session string) Round {
 	s := stats.Sort(r.Samples)
 	round := Round{Index: r.Round, Session: session, Sorted: s, Median: s.Median(), Quantum: r.Quantum}
+	if r.Turn > 0 && len(r.Samples) > r.Turn {
+		for turn := range slices.Chunk(r.Samples, r.Turn) {
+			round.Turns = append(round.Turns, stats.Median(turn))
+		}
+	}
 	if len(r.Clocks) == len(r.Samples) && len(r.Samples) > 0 {
 		cycles := make([]float64, len(r.Samples))
 		for i := range cycles {
@@ -100,6 +107,9 @@ func (e Evidence) matched() bool {
 	}
 	return true
 }
+
+// LogRatios are the logarithms of candidate over base, one a round, above zero where the candidate is worse.
+func (e Evidence) LogRatios() []float64 { return newPairs(Default(), e).ratios }
 
 // Rounds is how many rounds a side there are to judge by.
 func (e Evidence) Rounds() int {

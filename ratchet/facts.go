@@ -10,7 +10,7 @@ import (
 )
 
 // judgement is what others are told of a case.
-func (s *studied) judgement() Judgement {
+func (s *studied) judgement(p Policy) Judgement {
 	j := Judgement{
 		Name: s.Case.Name(), CaseKey: s.Case, Verdict: s.verdict, Ratchet: s.move, Gate: s.Gate, Quarantine: s.Quarantine, Cause: s.cause,
 	}
@@ -21,14 +21,14 @@ func (s *studied) judgement() Judgement {
 		j.Needs = "accept"
 	}
 	if s.tested() && len(s.Base) > 0 && len(s.Candidate) > 0 {
-		j.Facts = s.facts()
+		j.Facts = s.facts(p)
 		j.Watch = watch(*j.Facts)
 	}
 	j.Sentence = s.sentence(j.Facts)
 	return j
 }
 
-func (s *studied) facts() *Facts {
+func (s *studied) facts(p Policy) *Facts {
 	base, candidate := s.Base, s.Candidate
 	if s.Paired {
 		base, candidate = s.pairs()
@@ -46,7 +46,7 @@ func (s *studied) facts() *Facts {
 		Wilcoxon:    1,
 	}
 	if s.Paired {
-		f.Wilcoxon = stats.WilcoxonExact(logRatios(base, candidate), stats.TwoSided).P
+		f.Wilcoxon = stats.WilcoxonExact(p.logRatios(base, candidate), stats.TwoSided).P
 	}
 	if i, ok := s.interval(0.95); ok {
 		low, high := math.Expm1(s.sign()*i.Low), math.Expm1(s.sign()*i.High)
@@ -96,14 +96,6 @@ func (s *studied) pairing() Pairing {
 	default:
 		return Apart
 	}
-}
-
-func logRatios(base, candidate []Round) []float64 {
-	d := make([]float64, len(base))
-	for i, b := range base {
-		d[i] = math.Log(candidate[i].Median / b.Median)
-	}
-	return d
 }
 
 func newSide(rounds []Round, pooled stats.Sorted, quantum float64) Side {

@@ -20,7 +20,7 @@ func Judge(p Policy, evidence []Evidence) Result {
 	for _, c := range cases {
 		c.decideFinally(p)
 		c.withhold()
-		r.Cases = append(r.Cases, c.judgement())
+		r.Cases = append(r.Cases, c.judgement(p))
 	}
 	r.Suite = judgeSuite(p, evidence)
 	r.conclude()

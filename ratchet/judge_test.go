@@ -20,14 +20,14 @@ func TestVerdicts(t *testing.T) {
 		says   string
 	}{
 		{"same code", made{rounds: 8, spread: quiet}, nil, ratchet.Maintained, ratchet.Holds, "Not slower by 3.0 % or more"},
-		{"six percent slower", made{rounds: 8, effect: 0.06, spread: quiet}, nil, ratchet.Regression, ratchet.Holds, "slower ("},
+		{"six percent slower", made{rounds: 16, effect: 0.06, spread: quiet}, nil, ratchet.Regression, ratchet.Holds, "slower ("},
 		{"two percent slower is allowed", made{rounds: 16, effect: 0.02, spread: quiet}, nil, ratchet.Maintained, ratchet.Holds, ""},
-		{"twelve percent faster", made{rounds: 8, effect: -0.11, spread: quiet}, nil, ratchet.Improvement, ratchet.Moves, "times as fast"},
-		{"seven percent faster moves the baseline", made{rounds: 8, effect: -0.065, spread: quiet}, nil, ratchet.Maintained, ratchet.Moves, "the baseline moves"},
+		{"twelve percent faster", made{rounds: 16, effect: -0.11, spread: quiet}, nil, ratchet.Improvement, ratchet.Moves, "times as fast"},
+		{"seven percent faster moves the baseline", made{rounds: 16, effect: -0.065, spread: quiet}, nil, ratchet.Maintained, ratchet.Moves, "the baseline moves"},
 		{"noise", made{rounds: 32, spread: 0.15}, nil, ratchet.Inconclusive, ratchet.Holds, "No answer after 32 rounds side by side"},
 		{"two rounds", made{rounds: 2, effect: 0.5, spread: quiet}, nil, ratchet.Inconclusive, ratchet.Holds, "measure at least 4 rounds"},
-		{"more is better", made{rounds: 8, effect: 0.06, spread: quiet, better: measure.Higher}, nil, ratchet.Maintained, ratchet.Moves, ""},
-		{"less is worse", made{rounds: 8, effect: -0.06, spread: quiet, better: measure.Higher}, nil, ratchet.Regression, ratchet.Holds, ""},
+		{"more is better", made{rounds: 16, effect: 0.06, spread: quiet, better: measure.Higher}, nil, ratchet.Maintained, ratchet.Moves, ""},
+		{"less is worse", made{rounds: 16, effect: -0.06, spread: quiet, better: measure.Higher}, nil, ratchet.Regression, ratchet.Holds, ""},
 		{"a candidate that fails", made{rounds: 8, spread: quiet}, func(e *ratchet.Evidence) { e.CandidateError = "wrong result\nat 3" }, ratchet.Broken, ratchet.Holds, "Broken: the candidate failed: wrong result"},
 		{"a base that fails", made{rounds: 8, spread: quiet}, func(e *ratchet.Evidence) { e.BaseError = "does not build" }, ratchet.Inconclusive, ratchet.Holds, "the base failed: does not build"},
 		{"no base", made{rounds: 8}, func(e *ratchet.Evidence) { e.HasBase, e.Base = false, nil }, ratchet.New, ratchet.Holds, "New"},
@@ -85,7 +85,7 @@ func level(e *ratchet.Evidence) {
 
 func TestSlowdownOfTheClock(t *testing.T) {
 	lower := func(effect float64) float64 { return 1000 / (1 + effect) }
-	m := made{name: "matmul", rounds: 8, effect: 0.06, spread: 0.002, clocks: lower}
+	m := made{name: "matmul", rounds: 16, effect: 0.06, spread: 0.002, clocks: lower}
 	e := m.evidence(rand.New(rand.NewPCG(1, 2)))
 	c := ratchet.Judge(ratchet.Default(), []ratchet.Evidence{e}).Cases[0]
 	if c.Verdict != ratchet.Regression || c.Cause != "clock or power" {
@@ -109,7 +109,7 @@ func TestTwoPercentEverywhere(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	var list []ratchet.Evidence
 	for i := range 12 {
-		list = append(list, made{name: "k" + string(rune('a'+i)), rounds: 8, effect: 0.02, spread: 0.004}.evidence(rng))
+		list = append(list, made{name: "k" + string(rune('a'+i)), rounds: 16, effect: 0.02, spread: 0.004}.evidence(rng))
 	}
 	r := ratchet.Judge(ratchet.Default(), list)
 	if r.Suite == nil || r.Suite.Verdict != ratchet.Regression || r.Verdict != ratchet.Regression {
@@ -119,7 +119,7 @@ func TestTwoPercentEverywhere(t *testing.T) {
 		t.Errorf("%d cases regressed by two percent", r.Counts[ratchet.Regression])
 	}
 	for i := range list { // the same code
-		list[i] = made{name: list[i].Case.Benchmark, rounds: 8, spread: 0.004}.evidence(rng)
+		list[i] = made{name: list[i].Case.Benchmark, rounds: 16, spread: 0.004}.evidence(rng)
 	}
 	if r := ratchet.Judge(ratchet.Default(), list); r.Verdict != ratchet.Maintained {
 		t.Errorf("same code: %s: %s", r.Verdict, r.Sentence)
@@ -183,8 +183,8 @@ func recorded(effect float64) *measure.Run {
 func TestUndecided(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	list := []ratchet.Evidence{
-		made{name: "same", rounds: 4, effect: -0.01, spread: 0.001}.evidence(rng),
-		made{name: "slow", rounds: 4, effect: 0.3, spread: 0.001}.evidence(rng),
+		made{name: "same", rounds: 4, effect: -0.02, spread: 0.001}.evidence(rng),
+		made{name: "slow", rounds: 4, effect: 0.5, spread: 0.001}.evidence(rng),
 		made{name: "noisy", rounds: 4, spread: 0.05}.evidence(rng),
 		made{name: "faster by 7 %", rounds: 4, effect: -0.07, spread: 0.02}.evidence(rng),
 	}

@@ -12,33 +12,42 @@ import (
 // and stops when a test says so has four chances to be wrong; every look may therefore
 // spend only its share of the error.
 type looks struct {
-	difference         // at the last look
-	rounds     int     // a side
-	slower     float64 // P against "not worse at all", adjusted, of all looks
-	faster     float64 // P against "not better at all", adjusted, of all looks
-	kept       float64 // P against "worse by the limit or more", adjusted, of the last look
+	difference          // at the last look
+	rounds      int     // a side
+	claimRounds int     // a claim needs so many, unless the difference is obvious
+	slower      float64 // P against "not worse at all", adjusted, of all looks
+	faster      float64 // P against "not better at all", adjusted, of all looks
+	kept        float64 // P against "worse by the limit or more", adjusted, of the last look
 }
 
 // look repeats the looks that were made on the way to the rounds that there are.
 func (e Evidence) look(p Policy, l limits) looks {
 	out := looks{rounds: e.Rounds(), slower: 1, faster: 1, kept: 1}
 	if !e.Paired { // one look, after everything
-		out.difference = e.difference(p, 0)
+		out.difference = e.apartDifference(p)
 		out.slower, out.faster, out.kept = out.above(0), out.below(0), out.below(l.slower)
 		return out
 	}
+	out.claimRounds = p.claimRounds()
+	all := newPairs(p, e)
 	last := p.lookAt(out.rounds)
 	var slower, faster []float64 // P of each look
 	for k := range last + 1 {
 		n := p.Looks[k]
 		if k == last {
-			n = 0
+			n = out.rounds
 		}
-		out.difference = e.difference(p, n)
-		slower, faster = append(slower, out.above(0)), append(faster, out.below(0))
+		out.difference = all.difference(p, n)
+		slower = append(slower, p.claim(out.difference, l.slower, out.above(0)))
+		faster = append(faster, p.claim(out.difference, l.slower, out.below(0)))
 	}
-	out.slower, out.faster = stats.SpendingP(slower, p.AlphaShares), stats.SpendingP(faster, p.AlphaShares)
-	out.kept = stats.SpendingP([]float64{out.below(l.slower)}, p.BetaShares[last:])
+	shares := p.claimShares()
+	out.slower, out.faster = stats.SpendingP(slower, shares), stats.SpendingP(faster, shares)
+	if !out.hides(l.slower) {
+		narrow := out.difference
+		narrow.widen = 1
+		out.kept = stats.SpendingP([]float64{narrow.below(l.slower)}, p.BetaShares[last:])
+	}
 	return out
 }
 

@@ -4,12 +4,17 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/goatnote-inc/pawl/measure"
 )
 
 // Policy is how evidence becomes a verdict. The zero value is not usable; start
 // from Default.
 type Policy struct {
 	Rule Rule `json:"rule"`
+	// Edition says how rounds are weighed. It changes when the same rounds can get another answer, so
+	// that a record is judged as it was when it was made.
+	Edition int `json:"edition"`
 
 	Slower float64 `json:"slower"` // a regression is at least this much slower: 0.03
 	Faster float64 `json:"faster"` // a claimed improvement is at least this much faster: 0.10
@@ -35,6 +40,8 @@ type Policy struct {
 	Apart float64 `json:"apart"`
 	// MinSessions is how many stored measuring sessions a stored baseline needs.
 	MinSessions int `json:"min_sessions"`
+	// Dependence is how much rounds of the testbed resemble their neighbors, where that is known.
+	Dependence Dependence `json:"dependence,omitempty"`
 	// Strict makes drift (the merge base is worse than the baseline) fail a change.
 	Strict bool `json:"strict,omitempty"`
 
@@ -62,15 +69,41 @@ const (
 	Classic Rule = "classic"
 )
 
+// The editions.
+const (
+	// firstEdition compares medians of rounds by Student's t, in up to 32 rounds.
+	firstEdition = 1
+	// secondEdition compares turns that follow each other, by a trimmed mean where rounds are wild, in
+	// up to 64 rounds.
+	secondEdition = 2
+)
+
 // Default is the policy a user gets without writing one.
-func Default() Policy {
+func Default() Policy { return OfEdition(secondEdition) }
+
+// OfEdition is the policy that an edition of pawl had by default. Records from before editions were
+// counted have none, which is the first.
+func OfEdition(edition int) Policy {
+	p := secondDefault()
+	if edition < secondEdition {
+		p.Edition = firstEdition
+		p.Looks = []int{4, 8, 16, 32}
+		p.AlphaShares = []float64{0.05, 0.20, 0.30, 0.45}
+		p.BetaShares = []float64{0.10, 0.30, 0.30, 0.30}
+	}
+	return p
+}
+
+// secondDefault has many looks: a look more costs little of the error budget, and saves the rounds to the
+// next one. Few cases need the last two, and would have no answer without them.
+func secondDefault() Policy {
 	return Policy{
-		Rule:   Paired,
+		Rule: Paired, Edition: secondEdition,
 		Slower: 0.03, Faster: 0.10, Moves: 0.05, Suite: 0.01, Delta: 0.3,
 		Alpha: 0.001, Beta: 0.05, Family: 0.01,
-		Looks:       []int{4, 8, 16, 32},
-		AlphaShares: []float64{0.05, 0.20, 0.30, 0.45},
-		BetaShares:  []float64{0.10, 0.30, 0.30, 0.30},
+		Looks:       []int{4, 6, 8, 12, 16, 24, 32, 48, 64},
+		AlphaShares: []float64{0.03, 0.05, 0.12, 0.12, 0.15, 0.18, 0.20, 0.08, 0.07},
+		BetaShares:  []float64{0.045, 0.07, 0.17, 0.14, 0.175, 0.16, 0.14, 0.05, 0.05},
 		MinRounds:   3, FewRounds: 8, FewSpread: 0.01,
 		Apart:       0.05,
 		MinSessions: 5,
@@ -121,6 +154,14 @@ func (p Policy) lookAt(rounds int) int {
 		}
 	}
 	return len(p.Looks) - 1
+}
+
+// For is the policy for judging a record as its own edition does, with what was known of its testbed.
+func (p Policy) For(plan measure.Plan) Policy {
+	then := OfEdition(plan.Edition)
+	p.Edition, p.Dependence = then.Edition, plan.Dependence
+	p.Looks, p.AlphaShares, p.BetaShares = then.Looks, then.AlphaShares, then.BetaShares
+	return p.WithLooks(plan.Growth)
 }
 
 // WithLooks is the policy for another plan of rounds. One look spends everything.

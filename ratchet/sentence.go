@@ -7,6 +7,7 @@ import (
 
 	"github.com/goatnote-inc/pawl/internal/integrity"
 	"github.com/goatnote-inc/pawl/measure"
+	"github.com/goatnote-inc/pawl/stats"
 )
 
 // sentence is the verdict for a person who is tired and was woken by it: what,
@@ -73,12 +74,25 @@ func (s *studied) noAnswer(f *Facts) string {
 	if !s.Paired {
 		return text + " The sides were not measured in the same minutes, and the machine may have changed in between: use pawl bench --base or pawl run."
 	}
-	if n := s.roundsNeeded(); n > 0 {
+	switch n := s.roundsNeeded(); {
+	case s.hides(s.limits.slower):
+		text += fmt.Sprintf(" In %d of these rounds the candidate was far slower than in the others, and the base in %d: look for what it does at some starts only.", s.slow, s.wild-s.slow)
+	case s.hidden > s.se*s.se:
+		text += fmt.Sprintf(" The timer counts in steps of %s of this time and hides what is smaller: give the case more work, or choose a finer timer (measure.timer).", percent(s.step()))
+	case s.n < s.claimRounds && math.Abs(s.mean) >= s.limits.slower:
+		text += fmt.Sprintf(" Rounds can resemble their neighbors, so that a claim takes at least %d of them here.", s.claimRounds)
+	case n > 0:
 		text += fmt.Sprintf(" Rounds here differ by %s; about %d of them would settle it, or locked clocks and a quieter machine.", percent(f.Spread), n)
-	} else {
+	default:
 		text += fmt.Sprintf(" Rounds here differ by %s: lock the clocks, or stop what else runs on this machine.", percent(f.Spread))
 	}
 	return text
+}
+
+// step is the timer's, as a share of the time.
+func (s *studied) step() float64 {
+	base, candidate := s.pairs()
+	return quantum(base, candidate) / stats.Median(medians(base))
 }
 
 // suspicious says what a gain needs that is too good to be true.

@@ -56,7 +56,7 @@ func suiteSuspicious(p Policy, evidence []Evidence) bool {
 }
 
 func suiteP(p Policy, d difference) float64 {
-	return stats.SpendingP([]float64{d.above(0)}, p.AlphaShares[p.lookAt(d.n):])
+	return stats.SpendingP([]float64{p.claim(d, math.Log1p(p.Suite), d.above(0))}, p.claimShares()[p.lookAt(d.n):])
 }
 
 // leastError is for rounds that are equal to the last bit, as a coarse timer's can
@@ -82,8 +82,8 @@ func suiteDifference(p Policy, evidence []Evidence) (difference, int) {
 		}
 		base, candidate := e.pairs()
 		var list []point
-		for i, b := range base {
-			list = append(list, point{b.Index, e.sign() * math.Log(candidate[i].Median/b.Median)})
+		for i, ratio := range p.logRatios(base, candidate) {
+			list = append(list, point{base[i].Index, e.sign() * ratio})
 		}
 		if len(list) >= 2 {
 			cases = append(cases, list)
@@ -117,7 +117,7 @@ func suiteDifference(p Policy, evidence []Evidence) (difference, int) {
 	if rounds < p.FewRounds {
 		se = max(se, p.FewSpread/math.Sqrt(effective))
 	}
-	return difference{n: rounds, mean: mean, se: se, df: effective - 1, spread: se * math.Sqrt(effective)}, len(cases)
+	return difference{n: rounds, mean: mean, se: se, df: effective - 1, spread: se * math.Sqrt(effective), widen: p.dependence().at(rounds)}, len(cases)
 }
 
 func derived(k measure.CaseKey) bool { return k.Metric != "" && k.Metric != measure.MetricTime }

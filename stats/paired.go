@@ -17,6 +17,9 @@ type Paired struct {
 	Mean float64 // of the differences
 	Seen float64 // their standard deviation
 	SD   float64 // the one that is used: never less than the timer's step allows
+	// Hidden is the variance of the mean that the timer's step hides: the same in every round, so more
+	// rounds do not make it smaller.
+	Hidden float64
 }
 
 // finestStep is the smallest step of any timer, as a share of what it measures.
@@ -57,7 +60,7 @@ func NewPaired(base, candidate []float64, quantum float64) (Paired, error) {
 		hidden(rounding[0]+rounding[1], seen),
 		hidden(rounding[0], StdDev(logs[0]))+hidden(rounding[1], StdDev(logs[1])),
 	)
-	return Paired{N: n, Mean: Mean(d), Seen: seen, SD: math.Sqrt(seen*seen + float64(n)*common)}, nil
+	return Paired{N: n, Mean: Mean(d), Seen: seen, SD: math.Sqrt(seen*seen + float64(n)*common), Hidden: common}, nil
 }
 
 // hidden is how much of the variance that rounding makes is common to all rounds,

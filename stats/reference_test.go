@@ -28,6 +28,10 @@ type reference struct {
 		Shift, SD, Alpha, Power float64
 		N                       int
 	}
+	Trimmed []struct {
+		X                     string
+		Share, Mean, T, Above float64
+	}
 	MedianLaw []struct {
 		X                string
 		Level, Low, High float64
@@ -195,6 +199,19 @@ func TestReferenceTests(t *testing.T) {
 			near(t, "Holm", stats.Holm(d.P)[i], d.Holm[i], closed)
 			near(t, "Benjamini-Hochberg", stats.BenjaminiHochberg(d.P)[i], d.BenjaminiHochberg[i], closed)
 		}
+	}
+}
+
+func TestReferenceTrimmed(t *testing.T) {
+	ref := loadReference(t)
+	if len(ref.Trimmed) == 0 {
+		t.Fatal("the reference has no trimmed means")
+	}
+	for _, d := range ref.Trimmed {
+		got := stats.NewTrimmed(ref.Samples[d.X], d.Share)
+		near(t, d.X+" mean", got.Mean, d.Mean, closed)
+		near(t, d.X+" t", (got.Mean-60)/got.SE, d.T, closed)
+		relative(t, d.X+" above", stats.TCDF(-(got.Mean-60)/got.SE, got.DF()), d.Above, closed)
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/suite"
 	"github.com/goatnote-inc/pawl/internal/trial"
 	"github.com/goatnote-inc/pawl/measure"
+	"github.com/goatnote-inc/pawl/ratchet"
 )
 
 // describe fills the header: everything that is known before the first sample.
@@ -28,15 +29,20 @@ func (r *run) describe(ctx context.Context, w harness.Welcome) (gpu.State, error
 		return state, fmt.Errorf("read %s: %w", dev.Identity().Name, err)
 	}
 	now := r.Now()
+	testbed := measure.NewTestbed(dev.Identity(), state, r.lease.Clocks())
+	dependence, err := knownDependence(testbed)
+	if err != nil {
+		return state, err
+	}
 	r.header = measure.Header{
 		ID: cmp.Or(r.ID, NewID(now)), Created: now.UTC(), Pawl: r.Version, Source: measure.Measured,
 		Trust: r.trust(), Definition: r.definition, Accepted: r.Accepted,
 		Suite:       measure.SuiteRef{Name: r.Suite.Name, Path: r.Path, Digest: r.Suite.Digest},
 		Device:      dev.Identity(),
-		Testbed:     measure.NewTestbed(dev.Identity(), state, r.lease.Clocks()),
+		Testbed:     testbed,
 		Environment: environment(r.Now),
 		Plan: measure.Plan{
-			Seed: r.Seed, Growth: r.growth(), Turns: r.turns(), Samples: r.Suite.Measure.Samples, Warmup: r.Suite.Measure.Warmup,
+			Seed: r.Seed, Edition: ratchet.Default().Edition, Dependence: dependence, Growth: r.growth(), Turns: r.turns(), Samples: r.Suite.Measure.Samples, Warmup: r.Suite.Measure.Warmup,
 			Case: r.Case, Override: r.Samples,
 			Seconds: r.budget().Seconds(), Dollars: r.Suite.Budget.Dollars, PricePerHour: r.Suite.Device.PricePerHour,
 		},

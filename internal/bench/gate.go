@@ -85,6 +85,7 @@ func (d *driver) measure(ctx context.Context) error {
 	o.built = d.before
 	o.Baseline = d.baselineCommit
 	o.Decide = func(seen *measure.Run, over bool) []string {
+		d.State.Plan.Policy.Dependence = seen.Plan.Dependence // of the device, which is known only now
 		if stopped = d.apply(d.looked(seen, over)); stopped != nil {
 			return nil
 		}

@@ -77,7 +77,7 @@ func (f *compareFlags) run(ctx context.Context, args []string) error {
 	side := measure.Candidate
 	if len(base) == 1 && len(candidate) == 1 && base[0] == candidate[0] {
 		side, in = measure.Base, report.Input{Run: base[0]}
-		policy = policy.WithLooks(base[0].Plan.Growth)
+		policy = policy.For(base[0].Plan)
 	}
 	evidence := ratchet.Gather(base, candidate, side, measure.Candidate)
 	for i := range evidence {

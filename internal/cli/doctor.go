@@ -156,6 +156,13 @@ func (f *doctorFlags) measureNoise(ctx context.Context, path string, found docto
 	}
 	n := doctor.NewNoise(run, slices.Max(s.Measure.Rounds))
 	doc := &noiseDocument{Record: res.Path, Noise: n, Words: n.Words(), Help: n.Help(found)}
+	if runErr == nil {
+		dependence, err := bench.KeepNoise(run)
+		if err != nil {
+			return doc, err
+		}
+		doc.Words = append(doc.Words, dependence.Words()...)
+	}
 	if !f.json {
 		err = writeNoise(f.Out, f.style(), run, doc)
 	}

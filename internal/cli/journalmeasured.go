@@ -35,7 +35,7 @@ func measuredBy(ctx context.Context, file string, e *entry) (*journal.Measured, 
 		policy = bench.Policy(s)
 	}
 	one := []*measure.Run{run}
-	judged := ratchet.Judge(policy.WithLooks(run.Plan.Growth), ratchet.Gather(one, one, measure.Base, measure.Candidate))
+	judged := ratchet.Judge(policy.For(run.Plan), ratchet.Gather(one, one, measure.Base, measure.Candidate))
 	m.Verdict = string(judged.Verdict)
 	judge(m, judged)
 	m.BaseBefore = baseIsKept(ctx, run, e)

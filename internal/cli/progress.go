@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -189,9 +188,5 @@ func roundsASide(growth []int) string {
 	if len(growth) == 1 {
 		return first
 	}
-	var more []string
-	for _, n := range growth[1:] {
-		more = append(more, strconv.Itoa(n))
-	}
-	return first + ", then " + strings.Join(more, ", then ") + " where undecided"
+	return fmt.Sprintf("%s, and up to %d where undecided", first, growth[len(growth)-1])
 }

@@ -123,10 +123,9 @@ func TestSides(t *testing.T) {
 
 func TestRoundsASide(t *testing.T) {
 	for want, growth := range map[string][]int{
-		"1 round a side":                                   {1},
-		"4 rounds a side":                                  {4},
-		"4 rounds a side, then 8 where undecided":          {4, 8},
-		"4 rounds a side, then 8, then 16 where undecided": {4, 8, 16},
+		"1 round a side":  {1},
+		"4 rounds a side": {4},
+		"4 rounds a side, and up to 16 where undecided": {4, 8, 16},
 	} {
 		if got := roundsASide(growth); got != want {
 			t.Errorf("%v: %q, want %q", growth, got, want)

@@ -146,7 +146,7 @@ func reportInput(path string) (report.Input, error) {
 	}
 	if measured(run, measure.Base) && measured(run, measure.Candidate) {
 		same := []*measure.Run{run}
-		result := ratchet.Judge(ratchet.Default().WithLooks(run.Plan.Growth), ratchet.Gather(same, same, measure.Base, measure.Candidate))
+		result := ratchet.Judge(ratchet.Default().For(run.Plan), ratchet.Gather(same, same, measure.Base, measure.Candidate))
 		in.Result = &result
 	}
 	return in, nil

@@ -42,7 +42,7 @@ func newRun(g *globals) *cobra.Command {
 		Long: `Builds the working tree and its base, looks at the kernels (pawl preflight) and for
 wrong results (pawl fuzz), each a stop, measures both side by side in rounds of fresh
 processes, and decides case by case: regression, improvement, maintained, or no answer.
-Cases without an answer get more rounds, as the suite says (4, 8, 16, 32).
+Cases without an answer get more rounds, as the suite says (up to 64).
 
 Where the suite keeps baselines, the baseline's commit is measured too: a gain on the
 main branch is confirmed with fresh rounds, and moves it.

@@ -62,6 +62,10 @@ func slowed(rounds []ratchet.Round, better measure.Better) []ratchet.Round {
 		for i := range r.Sorted {
 			r.Sorted[i] *= factor
 		}
+		r.Turns = slices.Clone(r.Turns)
+		for i := range r.Turns {
+			r.Turns[i] *= factor
+		}
 		r.Median *= factor
 		r.Cycles *= factor
 		out = append(out, r)

@@ -43,7 +43,7 @@ func TestGate(t *testing.T) {
 		undecided     int
 		says          string
 	}{
-		{"a quiet machine", again(8, 0.002, 0), true, true, 0, "it can fail"},
+		{"a quiet machine", again(16, 0.002, 0), true, true, 0, "it can fail"},
 		{"a noisy one", again(32, 0.4, 0), true, false, 1, "it cannot fail here"},
 		{"one that favours a side", again(32, 0.002, 0.05), false, true, 0, "cannot be trusted"},
 	} {

@@ -72,6 +72,9 @@ func claims(r *Report) []Claim {
 			}
 		}
 	}
+	for _, c := range machineClaims(r) {
+		add(c)
+	}
 	for _, row := range r.Rows {
 		if row.Corpus == Suite && row.Effect == 0 {
 			share(fmt.Sprintf("any false alarm in a run of %s, %s", row.Note, row.Shape), 0.01, false, row.Regression+row.Improvement, row.Trials)

@@ -11,16 +11,23 @@ import (
 )
 
 // mostRounds is what a generated comparison can give: more than any method asks for.
-const mostRounds = 32
+const mostRounds = 64
+
+// driftRounds is how many rounds a scene's drift is told for.
+const driftRounds = 32
 
 // generated is a comparison out of a scene.
 type generated struct {
 	Scene
-	rng    *rand.Rand // of the rounds
-	inner  *rand.Rand // of samples and stored sessions: who asks for them changes no round
-	shared *weather
-	own    [2][]float64
-	rounds [2][]*ratchet.Round // with samples, as far as asked for
+	trial           uint64
+	rng             *rand.Rand // of the rounds
+	inner           *rand.Rand // of samples and stored sessions: who asks for them changes no round
+	shared          *weather
+	own             [2][]float64
+	draw            [2]func() float64
+	walk, lingering [2]float64
+	burst           int                 // the first of two rounds of the eight under way
+	rounds          [2][]*ratchet.Round // with samples, as far as asked for
 }
 
 // weather is what the machine does to all that runs on it.
@@ -28,6 +35,17 @@ type weather struct {
 	rng     *rand.Rand
 	session float64
 	machine []float64
+	common  [2][]float64 // by side, what the cases of a suite have in common
+}
+
+// shared is what a round of a side has in common with that of other cases.
+func (w *weather) shared(side, round int) float64 {
+	for len(w.common[side]) <= round {
+		for s := range w.common {
+			w.common[s] = append(w.common[s], w.rng.NormFloat64())
+		}
+	}
+	return w.common[side][round]
 }
 
 func (w *weather) at(round int, spread float64) float64 {
@@ -48,7 +66,7 @@ func (s Scene) suite(seed, trial uint64, cases int) []Comparison {
 	shared.session = s.Session * shared.rng.NormFloat64()
 	list := make([]Comparison, cases)
 	for i := range list {
-		list[i] = &generated{Scene: s, rng: stream(2*i + 1), inner: stream(2*i + 2), shared: shared}
+		list[i] = &generated{Scene: s, trial: trial, rng: stream(2*i + 1), inner: stream(2*i + 2), shared: shared}
 	}
 	return list
 }
@@ -59,17 +77,56 @@ func (g *generated) Together() bool { return true }
 // offset is what a round adds on its side only. Both sides are drawn together, so
 // that no order of asking matters.
 func (g *generated) offset(side Side, round int) float64 {
-	fresh := math.Sqrt(1 - g.Linger*g.Linger)
 	for len(g.own[side]) <= round {
-		for s := range g.own {
-			v := g.Shape.draw(g.rng)
-			if n := len(g.own[s]); n > 0 && g.Linger > 0 {
-				v = g.Linger*g.own[s][n-1] + fresh*v
-			}
-			g.own[s] = append(g.own[s], v)
+		g.next()
+	}
+	return g.own[side][round]
+}
+
+// next draws a round of both sides.
+func (g *generated) next() {
+	fresh := math.Sqrt(1 - g.Linger*g.Linger)
+	round := len(g.own[Base])
+	scale := [2]float64{g.Spread, g.Spread}
+	if g.Unequal {
+		scale = [2]float64{g.Spread * math.Sqrt(0.4), g.Spread * math.Sqrt(1.6)}
+	}
+	for s := range g.own {
+		if g.draw[s] == nil {
+			g.draw[s] = g.Shape.side(g.rng)
+		}
+		v := g.draw[s]()
+		if round > 0 && g.Linger > 0 {
+			v = g.Linger*g.lingering[s] + fresh*v
+		}
+		g.lingering[s] = v
+		if g.Alike > 0 {
+			v = math.Sqrt(1-g.Alike)*v + math.Sqrt(g.Alike)*g.shared.shared(s, round)
+		}
+		if g.Wander > 0 {
+			g.walk[s] += g.Wander * g.rng.NormFloat64()
+		}
+		g.own[s] = append(g.own[s], scale[s]*(v+g.walk[s]))
+	}
+	if longer := g.jolt(round); longer > 0 {
+		g.own[g.rng.IntN(2)][round] += math.Log1p(longer)
+	}
+}
+
+// jolt is by how much one side of a round takes longer than it should.
+func (g *generated) jolt(round int) float64 {
+	if g.Bursts {
+		if round%8 == 0 {
+			g.burst = g.rng.IntN(7)
+		}
+		if at := round%8 - g.burst; at == 0 || at == 1 {
+			return 0.3
 		}
 	}
-	return g.Spread * g.own[side][round]
+	if g.Wild > 0 && g.rng.Float64() < g.Wild {
+		return 0.1 + 0.9*g.rng.Float64()
+	}
+	return 0
 }
 
 // center is the time that a round of a side takes.
@@ -83,7 +140,7 @@ func (g *generated) center(side Side, round int) float64 {
 		if (side == Candidate) == (round%2 == 0) { // who goes second in this round
 			at++
 		}
-		log += math.Log1p(g.Drift) * at / (2 * mostRounds)
+		log += math.Log1p(g.Drift) * at / (2 * driftRounds)
 	}
 	return g.Value * math.Exp(log)
 }
@@ -146,16 +203,17 @@ func (g *generated) Stored(reference bool) (ratchet.Baseline, ratchet.Session, [
 
 // session is one measuring session of a side that takes so much longer, and of a
 // reference beside it. Nothing of it was measured together with anything else.
-func (s Scene) session(rng *rand.Rand, id string, effect float64, rounds int, reference bool) ratchet.Session {
+func (s Scene) session(rng *rand.Rand, id string, effect float64, rounds int, referred bool) ratchet.Session {
 	out := alike(ratchet.Session{Run: ratchet.RunRef{ID: id}, Unit: "ns", Quantum: s.Step})
 	shared := s.Session * rng.NormFloat64()
+	own, reference := s.Shape.side(rng), s.Shape.side(rng)
 	var other []float64
 	for range rounds {
 		machine := shared + s.Machine*rng.NormFloat64()
-		out.Rounds = append(out.Rounds, s.rounded(s.Value*math.Exp(machine+effect+s.Spread*s.Shape.draw(rng))))
-		other = append(other, s.rounded(s.Value*math.Exp(machine+s.Spread*s.Shape.draw(rng))))
+		out.Rounds = append(out.Rounds, s.rounded(s.Value*math.Exp(machine+effect+s.Spread*own())))
+		other = append(other, s.rounded(s.Value*math.Exp(machine+s.Spread*reference())))
 	}
-	if reference {
+	if referred {
 		out.References = []ratchet.Reference{{Name: "reference", Rounds: other}}
 	}
 	return out

@@ -20,7 +20,7 @@ const (
 
 // generator is corpus c.
 func (l *laboratory) generator(ctx context.Context) error {
-	for _, part := range []func(context.Context) error{l.grid, l.sideBySide, l.suiteRuns, l.stresses, l.curses, l.speed} {
+	for _, part := range []func(context.Context) error{l.grid, l.machineNoise, l.sideBySide, l.suiteRuns, l.stresses, l.curses, l.speed} {
 		if err := part(ctx); err != nil {
 			return err
 		}
@@ -129,9 +129,6 @@ func (l *laboratory) stresses(ctx context.Context) error {
 		{"a kernel of 60 us and a timer of 1 us", func(s *Scene) { s.Value = 60e3; s.Spread = 0.003 }},
 		{"rounds that hardly differ, on the same timer", func(s *Scene) { s.Value = 60e3; s.Spread, s.Machine = 0.0005, 0 }},
 		{"two speeds 12 % apart, chosen at every start", func(s *Scene) { s.Shape, s.Spread = Bimodal, 0.06 }},
-		{"rounds that resemble the one before, 0.3", func(s *Scene) { s.Linger = 0.3 }},
-		{"rounds that resemble the one before, 0.6", func(s *Scene) { s.Linger = 0.6 }},
-		{"rounds that resemble the one before, 0.9", func(s *Scene) { s.Linger = 0.9 }},
 	} {
 		for _, effect := range []float64{0, 0.06} {
 			s := NewScene(Gaussian, typical, effect)

@@ -103,23 +103,23 @@ func (t Tally) worse(than Tally) []string {
 // Every part runs and finds its way into the page, with hardly any trials.
 func TestEveryPartIsMeasured(t *testing.T) {
 	o := Options{Seed: 1, Quick: true, Say: func(string) {}}
-	n := sizes{grid: 3, methods: 2, curve: 2, suites: 10, stress: 2, worlds: 1, gates: 2}
+	n := sizes{grid: 3, methods: 2, curve: 2, suites: 10, stress: 2, machines: 2, worlds: 1, gates: 2}
 	r, err := measureJudge(t.Context(), o, n)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(r.Claims) != 37 {
-		t.Errorf("%d promises, want 37", len(r.Claims))
+	if len(r.Claims) != 83 {
+		t.Errorf("%d promises, want 83", len(r.Claims))
 	}
 	for name, text := range map[string]string{
-		"claims": r.ClaimTable(), "grid": r.GridTable(), "suite": r.SuiteTable(), "curse": r.CurseTable(), "stress": r.StressTable(),
+		"claims": r.ClaimTable(), "grid": r.GridTable(), "suite": r.SuiteTable(), "curse": r.CurseTable(), "stress": r.StressTable(), "machines": r.MachineTable(dependent),
 		"Gaussian": r.MethodTable(Gaussian), "t3": r.MethodTable(T3), "bimodal": r.MethodTable(Bimodal),
 	} {
 		if lines := strings.Count(text, "\n"); lines < 6 {
 			t.Errorf("the table of %s has %d lines:\n%s", name, lines, text)
 		}
 	}
-	again, err := measureJudge(t.Context(), o, sizes{grid: 3, methods: 2, curve: 2, suites: 10, stress: 2})
+	again, err := measureJudge(t.Context(), o, sizes{grid: 3, methods: 2, curve: 2, suites: 10, stress: 2, machines: 2})
 	if err != nil {
 		t.Fatal(err)
 	}

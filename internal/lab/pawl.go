@@ -1,22 +1,94 @@
 package lab
 
 import (
+	"math"
+	"slices"
+	"strconv"
+
 	"github.com/goatnote-inc/pawl/internal/loop"
 	"github.com/goatnote-inc/pawl/measure"
 	"github.com/goatnote-inc/pawl/ratchet"
 )
 
+// pawl's names: on a testbed of which nothing is known, and on one whose dependence was measured.
+const (
+	onUnknown = "pawl"
+	onKnown   = "pawl, testbed known"
+)
+
 // paired is pawl's default, with the loop that pawl run drives.
 func paired(p ratchet.Policy) Method {
 	return Method{
-		Name: "pawl",
-		Rule: "paired rounds, 4 to 32 of them, both errors controlled",
+		Name: onUnknown,
+		Rule: "paired rounds, 4 to 64 of them, both errors controlled",
 		Ask: func(c Comparison) Outcome {
 			if !c.Together() {
 				return apart(p, c)
 			}
 			s, rounds := gate(p, []Comparison{c})
 			return Outcome{answerOf(s.Verdict()), rounds}
+		},
+	}
+}
+
+// known is pawl on a testbed of which it was measured how rounds resemble each other: as many same-code
+// comparisons of the scene as pawl doctor --noise would make. Several such testbeds take turns, as an estimate
+// is itself uncertain.
+func known(p ratchet.Policy, s Scene, seed uint64, testbeds int) Method {
+	const comparisons, rounds = 50, 32
+	methods := make([]Method, testbeds)
+	for i := range methods {
+		var list []float64
+		for k := range comparisons {
+			c := s.Compare(seed+1, uint64(i*comparisons+k))
+			for r := range rounds {
+				list = append(list, math.Log(c.Median(Candidate, r).Median/c.Median(Base, r).Median))
+			}
+		}
+		p.Dependence = ratchet.NewDependence([][]float64{list})
+		methods[i] = paired(p)
+	}
+	return Method{
+		Name: onKnown,
+		Rule: "the same, with the dependence of rounds estimated from 50 same-code comparisons",
+		Ask: func(c Comparison) Outcome {
+			g, ok := c.(*generated)
+			if !ok {
+				return methods[0].Ask(c)
+			}
+			return methods[g.trial%uint64(testbeds)].Ask(c)
+		},
+	}
+}
+
+// first is the judge as it was before editions were counted.
+func first() Method {
+	m := paired(ratchet.OfEdition(1))
+	m.Name, m.Rule = "pawl, first edition", "Student's t on medians of rounds, 4 to 32 of them"
+	return m
+}
+
+// wald is the sequential probability ratio test of Wald, told how much rounds spread: no test of nothing
+// against the limit with these error rates needs fewer rounds. It cannot be had, and shows what is paid for
+// not knowing the spread.
+func wald(p ratchet.Policy, spread float64) Method {
+	limit, variance := math.Log1p(p.Slower), 2*spread*spread
+	return Method{
+		Name: "Wald's test, spread known",
+		Rule: "a likelihood ratio after every round, of 0 against 3 %",
+		Ask: func(c Comparison) Outcome {
+			var ratio float64
+			for i := range c.Most(Base) {
+				d := math.Log(c.Median(Candidate, i).Median / c.Median(Base, i).Median)
+				ratio += limit * (d - limit/2) / variance
+				switch {
+				case ratio >= math.Log((1-p.Beta)/p.Alpha):
+					return Outcome{Slower, i + 1}
+				case ratio <= math.Log(p.Beta/(1-p.Alpha)):
+					return Outcome{Nothing, i + 1}
+				}
+			}
+			return Outcome{Abstains, c.Most(Base)}
 		},
 	}
 }
@@ -34,18 +106,19 @@ func gate(p ratchet.Policy, cases []Comparison) (s loop.State, rounds int) {
 		if !more {
 			return s, rounds
 		}
+		most := cases[0].Most(Base)
 		for i, c := range cases {
 			e := &list[i]
 			if !wanted(m, *e) {
 				continue
 			}
-			for r := measured; r < m.Rounds; r++ {
+			for r := measured; r < min(m.Rounds, most); r++ {
 				e.Base, e.Candidate = append(e.Base, c.Median(Base, r)), append(e.Candidate, c.Median(Candidate, r))
 			}
-			rounds += m.Rounds - measured
+			rounds += min(m.Rounds, most) - measured
 		}
-		measured = m.Rounds
-		s = after(s, loop.Looked{Change: list})
+		measured = min(m.Rounds, most)
+		s = after(s, loop.Looked{Change: list, Over: m.Rounds > most})
 	}
 }
 
@@ -62,20 +135,13 @@ func wanted(m loop.Measure, e ratchet.Evidence) bool {
 	if len(m.Cases) == 0 {
 		return true
 	}
-	for _, name := range m.Cases {
-		if name == e.Case.Name() {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(m.Cases, e.Case.Name())
 }
-
-var caseNames = [...]string{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n", "o", "p", "q", "r", "s", "t", "u", "v", "w", "x", "y", "z", "aa"}
 
 // sideBySide is evidence of a case before its first round.
 func sideBySide(i int) ratchet.Evidence {
 	return ratchet.Evidence{
-		Case: measure.CaseKey{Benchmark: caseNames[i%len(caseNames)], Implementation: measure.Candidate},
+		Case: measure.CaseKey{Benchmark: "k" + strconv.Itoa(i), Implementation: measure.Candidate},
 		Unit: "ns", Gate: true, Paired: true, HasBase: true, HasCandidate: true,
 	}
 }

@@ -18,9 +18,17 @@ const (
 	// Bimodal has two speeds, as clocks and memory layouts make them: each round takes
 	// one of them by chance, the same for all of its samples.
 	Bimodal Shape = "bimodal"
+	// Lognormal and Pareto lean to one side: a round is never much quicker, and now and then much slower.
+	Lognormal Shape = "lognormal"
+	Pareto    Shape = "Pareto 2.2"
+	// SideModes has two speeds as Bimodal has, but each side has its own chance of the slow one, so that
+	// one side is truly slower by chance.
+	SideModes Shape = "modes by side"
+	// Sticky has two speeds that a side keeps for some rounds: in one of four it is drawn anew.
+	Sticky Shape = "sticky modes"
 )
 
-// Shapes are all of them.
+// Shapes are those of which everything is measured.
 var Shapes = []Shape{Gaussian, T3, Bimodal}
 
 // apartModes is how far each of the two modes is from the middle; the rest of the
@@ -43,8 +51,39 @@ func (s Shape) draw(rng *rand.Rand) float64 {
 			mode = -apartModes
 		}
 		return mode + math.Sqrt(1-apartModes*apartModes)*rng.NormFloat64()
+	case Lognormal:
+		return (math.Exp(rng.NormFloat64()) - math.Exp(0.5)) / math.Sqrt((math.E-1)*math.E)
+	case Pareto:
+		const a = 2.2
+		return (math.Pow(1-rng.Float64(), -1/a) - a/(a-1)) / math.Sqrt(a/((a-1)*(a-1)*(a-2)))
 	default:
 		return rng.NormFloat64()
+	}
+}
+
+// side draws the values of one side, round after round.
+func (s Shape) side(rng *rand.Rand) func() float64 {
+	around := math.Sqrt(1 - apartModes*apartModes)
+	switch s {
+	case SideModes:
+		chance := 0.2 + 0.6*rng.Float64()
+		return func() float64 {
+			v := around * rng.NormFloat64()
+			if rng.Float64() < chance {
+				return v + apartModes
+			}
+			return v - apartModes
+		}
+	case Sticky:
+		mode := apartModes * float64(2*rng.IntN(2)-1)
+		return func() float64 {
+			if rng.IntN(4) == 0 {
+				mode = apartModes * float64(2*rng.IntN(2)-1)
+			}
+			return mode + around*rng.NormFloat64()
+		}
+	default:
+		return func() float64 { return s.draw(rng) }
 	}
 }
 
@@ -65,8 +104,13 @@ type Scene struct {
 
 	Machine float64 `json:"machine"`
 	Session float64 `json:"session"`
-	Drift   float64 `json:"drift,omitempty"`  // slower by this share over 32 rounds; the sides change places every round
-	Linger  float64 `json:"linger,omitempty"` // how much own resembles that of the round before: its autocorrelation
+	Drift   float64 `json:"drift,omitempty"`   // slower by this share over 32 rounds; the sides change places every round
+	Linger  float64 `json:"linger,omitempty"`  // how much own resembles that of the round before: its autocorrelation
+	Wander  float64 `json:"wander,omitempty"`  // each side moves by this many spreads a round, and does not come back
+	Unequal bool    `json:"unequal,omitempty"` // the candidate's own spreads twice as much as the base's; together they spread as much
+	Alike   float64 `json:"alike,omitempty"`   // how much own resembles that of other cases of a suite: the correlation
+	Wild    float64 `json:"wild,omitempty"`    // share of rounds in which one side, by chance, takes 10 to 100 % longer
+	Bursts  bool    `json:"bursts,omitempty"`  // in two neighboring rounds of eight, one side, by chance, takes 30 % longer
 
 	Value   float64 `json:"value"` // ns
 	Step    float64 `json:"step"`  // of the timer, ns

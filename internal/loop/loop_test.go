@@ -88,13 +88,13 @@ func TestPaths(t *testing.T) {
 		verdict              ratchet.Verdict
 	}{
 		{"same code is decided at the first look", plain, -0.01, 0.001, 0, "build measure4 report", ratchet.Maintained},
-		{"a clear slowdown too", plain, 0.2, 0.001, 0, "build measure4 report", ratchet.Regression},
-		{"noise asks for more", plain, 0, 0.03, 0, "build measure4 measure8 measure16 report", ratchet.Maintained},
-		{"much noise is no answer", plain, 0, 0.2, 0, "build measure4 measure8 measure16 measure32 report", ratchet.Inconclusive},
-		{"a gain on a branch is not recorded", plain, -0.2, 0.001, 0.2, "build measure4 report", ratchet.Improvement},
-		{"on main it is confirmed by fresh rounds", kept, -0.2, 0.001, 0.2, "build measure4 confirm4 [k] keep[k] report", ratchet.Improvement},
-		{"without a gain the baseline's session is kept", kept, -0.01, 0.001, 0.001, "build measure4 keep[] report", ratchet.Maintained},
-		{"all steps", everything, -0.2, 0.001, 0.2, "build preflight check measure4 confirm4 [k] keep[k] profile report tell", ratchet.Improvement},
+		{"a clear slowdown soon", plain, 0.2, 0.001, 0, "build measure4 measure6 report", ratchet.Regression},
+		{"noise asks for more", plain, 0, 0.03, 0, "build measure4 measure6 measure8 measure12 report", ratchet.Maintained},
+		{"much noise is no answer", plain, 0, 0.2, 0, "build measure4 measure6 measure8 measure12 measure16 measure24 measure32 measure48 measure64 report", ratchet.Inconclusive},
+		{"a gain on a branch is not recorded", plain, -0.2, 0.001, 0.2, "build measure4 measure6 report", ratchet.Improvement},
+		{"on main it is confirmed by fresh rounds", kept, -0.2, 0.001, 0.2, "build measure4 measure6 confirm6 [k] keep[k] report", ratchet.Improvement},
+		{"without a gain the baseline's session is kept", kept, -0.01, 0.001, 0.001, "build measure4 measure6 keep[] report", ratchet.Maintained},
+		{"all steps", everything, -0.2, 0.001, 0.2, "build preflight check measure4 measure6 confirm6 [k] keep[k] profile report tell", ratchet.Improvement},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			s, did := drive(t, test.plan, test.effect, test.spread, test.gain)
@@ -148,7 +148,7 @@ func TestDriftFailsOnlyStrictly(t *testing.T) {
 		p.Strict = strict
 		s := loop.State{Plan: loop.Plan{Policy: p}, Step: loop.Measuring}
 		s, err := loop.Apply(s, loop.Looked{
-			Change: []ratchet.Evidence{sides("k", 4, -0.01, 0.001)}, Drift: []ratchet.Evidence{sides("k", 4, 0.2, 0.001)}, Over: true,
+			Change: []ratchet.Evidence{sides("k", 8, -0.01, 0.001)}, Drift: []ratchet.Evidence{sides("k", 8, 0.2, 0.001)}, Over: true,
 		})
 		if err != nil || s.Verdict() != want || s.Drift.Verdict != ratchet.Regression {
 			t.Errorf("strict %t: %s, %v; want %s", strict, s.Verdict(), err, want)

@@ -30,7 +30,7 @@ type madeCase struct {
 	wild   bool // the rounds do not agree
 }
 
-// madeRun is a record of eight rounds that wobble by a thousandth, up and down in turn.
+// madeRun is a record of 16 rounds that wobble by a thousandth, up and down in turn.
 func madeRun(cases ...madeCase) *measure.Run {
 	run := &measure.Run{Header: measure.Header{
 		Schema: measure.SchemaRun, ID: "01HZZZ", Source: measure.Measured, Created: madeNow,
@@ -39,7 +39,7 @@ func madeRun(cases ...madeCase) *measure.Run {
 		Plan:            measure.Plan{PricePerHour: 0.8},
 	}}
 	run.End = measure.End{State: measure.Complete, Seconds: 95, Dollars: 0.0211}
-	const rounds = 8
+	const rounds = 16
 	for i := range rounds {
 		run.Rounds = append(run.Rounds, measure.Round{Index: i})
 	}

@@ -144,6 +144,6 @@ func (s *Server) verdictOf(ctx context.Context, p store.Project, run client.Run,
 		return nil, nil //nolint:nilnil // a run that was not judged
 	}
 	same := []*measure.Run{record}
-	result := ratchet.Judge(ratchet.Default().WithLooks(record.Plan.Growth), ratchet.Gather(same, same, measure.Base, measure.Candidate))
+	result := ratchet.Judge(ratchet.Default().For(record.Plan), ratchet.Gather(same, same, measure.Base, measure.Candidate))
 	return &result, nil
 }

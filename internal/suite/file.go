@@ -75,7 +75,7 @@ type settingsDoc struct {
 type measureDoc struct {
 	settingsDoc
 	Turns  turns `key:"turns" example:"never" doc:"Whether sides take turns inside a round, both processes alive: always, never, or auto for yes on the CPU and no on a GPU, where two processes would share its memory."`
-	Rounds []int `key:"rounds" least:"1" most:"16" min:"1" max:"10000" example:"[4, 8, 16, 32]" doc:"Rounds after which the verdict is looked at. Undecided cases go on to the next number."`
+	Rounds []int `key:"rounds" least:"1" most:"16" min:"1" max:"10000" example:"[4, 8, 16, 32, 64]" doc:"Rounds after which the verdict is looked at. Undecided cases go on to the next number."`
 }
 
 type budgetDoc struct {

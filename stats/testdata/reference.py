@@ -120,6 +120,12 @@ def paired(base, candidate, shift, level):
     }
 
 
+def trimmed(x, share):
+    """Yuen's test of one sample: that of two, where the other does not vary."""
+    test = stats.ttest_ind(x, [60.0] * len(x), equal_var=False, trim=share, alternative="greater")
+    return {"mean": stats.trim_mean(x, share), "t": test.statistic, "above": test.pvalue}
+
+
 def power(shift, sd, n, alpha):
     return stats.nct.sf(stats.t.ppf(1 - alpha, n - 1), n - 1, shift / sd * np.sqrt(n))
 
@@ -343,6 +349,11 @@ def reference():
         for b, c in [("smooth100", "wide100"), ("rounded100", "rounded_wide100"), ("small4", "slower4"), ("tied7", "small7")]
         for s in [0.0, float(np.log(1.03))]
         for level in [0.95, 0.999]
+    ]
+    ref["trimmed"] = [
+        {"x": k, "share": share, **trimmed(data[k], share)}
+        for k in ["smooth100", "skewed80", "tied7", "small7"]
+        for share in [0.0, 0.1, 0.25]
     ]
     looks = [4, 8, 16, 32]
     ref["spending"] = [

@@ -1,0 +1,227 @@
+package lab
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/goatnote-inc/pawl/measure"
+	"github.com/goatnote-inc/pawl/ratchet"
+	"github.com/goatnote-inc/pawl/stats"
+)
+
+// LiveGate is a comparison on a real machine, measured to its last round whatever a judge would have
+// said before, so that any policy can be tried on it.
+type LiveGate struct {
+	Slowed  bool        `json:"slowed,omitempty"` // the candidate does 5.9 % more work
+	Beside  bool        `json:"beside,omitempty"` // something else kept all cores busy
+	Seed    int         `json:"seed"`
+	Quantum float64     `json:"quantum"` // the timer's step, ns
+	Rounds  []LiveRound `json:"rounds"`
+}
+
+// LiveRound is one round of both sides.
+type LiveRound struct {
+	First   Side       // which ran first
+	Medians [2]float64 // of the samples, ns
+	Turns   float64    // median of the ratios of neighbouring turns, the candidate's to the base's
+	Load    float64    // of the machine, when the round began
+	MHz     float64    // its clock then; 0 if it does not say
+}
+
+// MarshalJSON writes a round as a short list: gates are kept by the hundred.
+func (r LiveRound) MarshalJSON() ([]byte, error) {
+	return fmt.Appendf(nil, "[%d,%.0f,%.0f,%.5f,%.2f,%.0f]", r.First, r.Medians[Base], r.Medians[Candidate], r.Turns, r.Load, r.MHz), nil
+}
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (r *LiveRound) UnmarshalJSON(text []byte) error {
+	var list []float64
+	if err := json.Unmarshal(text, &list); err != nil {
+		return err
+	}
+	if len(list) != 6 || list[0] != 0 && list[0] != 1 || !(list[1] > 0) || !(list[2] > 0) || !(list[3] > 0) {
+		return fmt.Errorf("a round is [first, base, candidate, turns, load, MHz], not %s", text)
+	}
+	*r = LiveRound{Side(list[0]), [2]float64{list[1], list[2]}, list[3], list[4], list[5]}
+	return nil
+}
+
+// NewLiveGate takes the rounds out of a record of one case.
+func NewLiveGate(run *measure.Run) (LiveGate, error) {
+	var g LiveGate
+	var sides [2][]measure.CaseRound
+	for _, c := range run.Cases {
+		switch c.Implementation {
+		case measure.Base:
+			sides[Base] = append(sides[Base], c.Rounds...)
+		case measure.Candidate:
+			sides[Candidate] = append(sides[Candidate], c.Rounds...)
+		}
+	}
+	if len(sides[Base]) != len(run.Rounds) || len(sides[Candidate]) != len(run.Rounds) || len(run.Rounds) == 0 {
+		return g, fmt.Errorf("%d rounds, of which the sides of the case have %d and %d", len(run.Rounds), len(sides[Base]), len(sides[Candidate]))
+	}
+	for i, r := range run.Rounds {
+		b, c := sides[Base][i], sides[Candidate][i]
+		if b.Error != "" || c.Error != "" || len(b.Samples) == 0 || len(c.Samples) == 0 {
+			return g, fmt.Errorf("round %d has no samples: %s%s", i, b.Error, c.Error)
+		}
+		live := LiveRound{Medians: [2]float64{stats.Median(b.Samples), stats.Median(c.Samples)}, Turns: turns(b, c)}
+		if len(r.Order) > 0 && r.Order[0] == measure.Candidate {
+			live.First = Candidate
+		}
+		if len(r.Sides) > 0 && r.Sides[0].Before != nil {
+			live.Load, live.MHz = r.Sides[0].Before.Load1, r.Sides[0].Before.SMClockMHz
+		}
+		g.Rounds, g.Quantum = append(g.Rounds, live), max(g.Quantum, b.Quantum, c.Quantum)
+	}
+	return g, nil
+}
+
+// turns is the median of the ratios of turns that followed each other. Sides that took no turns have
+// one.
+func turns(base, candidate measure.CaseRound) float64 {
+	parts := func(r measure.CaseRound) (list []float64) {
+		size := r.Turn
+		if size <= 0 {
+			size = len(r.Samples)
+		}
+		for part := range slices.Chunk(r.Samples, size) {
+			list = append(list, stats.Median(part))
+		}
+		return list
+	}
+	b, c := parts(base), parts(candidate)
+	ratios := make([]float64, min(len(b), len(c)))
+	for i := range ratios {
+		ratios[i] = c[i] / b[i]
+	}
+	return stats.Median(ratios)
+}
+
+// ReadLive reads gates, one a line.
+func ReadLive(from io.Reader) ([]LiveGate, error) {
+	var list []LiveGate
+	for lines := json.NewDecoder(from); ; {
+		var g LiveGate
+		err := lines.Decode(&g)
+		if errors.Is(err, io.EOF) {
+			return list, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("gate %d: %w", len(list)+1, err)
+		}
+		list = append(list, g)
+	}
+}
+
+// replayed is a live gate as methods ask for it.
+type replayed struct{ LiveGate }
+
+// Compare lets methods judge the gate.
+func (g LiveGate) Compare() Comparison { return replayed{g} }
+
+func (r replayed) Most(Side) int  { return len(r.Rounds) }
+func (r replayed) Together() bool { return true }
+
+// Median returns a round of the gate. Its samples were not kept.
+func (r replayed) Median(side Side, i int) ratchet.Round {
+	v := r.Rounds[i].Medians[side]
+	turn := 1.0 // of turns only the ratio was kept
+	if side == Candidate {
+		turn = r.Rounds[i].Turns
+	}
+	return ratchet.Round{Index: i, Session: "live", Sorted: stats.Sorted{v}, Median: v, Turns: []float64{turn, turn}, Quantum: r.Quantum}
+}
+
+func (r replayed) Round(side Side, i int) ratchet.Round { return r.Median(side, i) }
+
+// Stored is not there: live gates have no ledger.
+func (r replayed) Stored(bool) (ratchet.Baseline, ratchet.Session, []ratchet.Round) {
+	return ratchet.Baseline{}, ratchet.Session{}, nil
+}
+
+// LiveMethods are those that need no more than the medians of rounds. Gates of the same code say how much
+// rounds of their machine depend on each other.
+func LiveMethods(gates []LiveGate) []Method {
+	p := ratchet.Default()
+	knows := p
+	knows.Dependence = LiveDependence(gates)
+	known := paired(knows)
+	known.Name = onKnown
+	return []Method{paired(p), known, first(), threshold(10), benchstat}
+}
+
+// LiveDependence is that of the machine on which gates were measured.
+func LiveDependence(gates []LiveGate) ratchet.Dependence {
+	var ratios []float64
+	for _, g := range gates {
+		for _, r := range g.Rounds {
+			if !g.Slowed {
+				ratios = append(ratios, math.Log(r.Turns))
+			}
+		}
+	}
+	return ratchet.NewDependence([][]float64{ratios})
+}
+
+// LiveTable is what methods say of gates: those of one kind of machine in a block, the same code first.
+func LiveTable(gates []LiveGate, methods []Method) string {
+	var b strings.Builder
+	b.WriteString("| machine | code | gates | method | regression | improvement | maintained | no answer | rounds, mean |\n")
+	b.WriteString("| --- | --- | ---: | --- | ---: | ---: | ---: | ---: | ---: |\n")
+	for _, beside := range []bool{false, true} {
+		for _, slowed := range []bool{false, true} {
+			same := slices.DeleteFunc(slices.Clone(gates), func(g LiveGate) bool { return g.Beside != beside || g.Slowed != slowed })
+			if len(same) == 0 {
+				continue
+			}
+			machine := map[bool]string{false: "idle", true: "beside load"}[beside]
+			code := map[bool]string{false: "the same", true: "5.9 % more work"}[slowed]
+			for _, m := range methods {
+				var t Tally
+				for _, g := range same {
+					t.add(m.Ask(g.Compare()))
+				}
+				share := func(n int) string {
+					r := NewRate(n, t.Trials)
+					return fmt.Sprintf("%d (%.1f to %.1f %%)", n, 100*r.Low, 100*r.High)
+				}
+				fmt.Fprintf(&b, "| %s | %s | %d | %s | %s | %s | %s | %s | %.1f |\n", machine, code, len(same), m.Name,
+					share(t.Regression), share(t.Improvement), share(t.Nothing), share(t.Abstains), t.MeanRounds())
+			}
+		}
+	}
+	return b.String()
+}
+
+// LiveNoise describes the rounds of gates: the spread of their differences, the same without tails, and
+// how much a difference resembles the one before.
+func LiveNoise(gates []LiveGate) (spread, core, lag float64) {
+	var squares, cores, products float64
+	n := 0
+	for _, g := range gates {
+		d := make([]float64, len(g.Rounds))
+		for i, r := range g.Rounds {
+			d[i] = math.Log(r.Medians[Candidate] / r.Medians[Base])
+		}
+		middle := stats.Median(d)
+		far := make([]float64, len(d))
+		for i := range d {
+			d[i] -= middle
+			far[i] = math.Abs(d[i])
+			squares += d[i] * d[i]
+			if i > 0 {
+				products += d[i] * d[i-1]
+			}
+		}
+		cores += 1.4826 * stats.Median(far)
+		n += len(d)
+	}
+	return math.Sqrt(squares / float64(max(n, 1))), cores / float64(max(len(gates), 1)), products / math.Max(squares, math.SmallestNonzeroFloat64)
+}
