@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -22,7 +23,7 @@ func (r *Result) conclude() {
 	r.Verdict = ""
 	for _, c := range r.Cases {
 		r.Counts[c.Verdict]++
-		if c.Gate && (r.Verdict == "" || weight(c.Verdict) > weight(r.Verdict)) {
+		if c.Gate && !slices.Contains(r.Undecided, c.Name) && (r.Verdict == "" || weight(c.Verdict) > weight(r.Verdict)) {
 			r.Verdict = c.Verdict
 		}
 	}
@@ -50,6 +51,9 @@ func (r *Result) sentence() string {
 		}
 	}
 	text := fmt.Sprintf("Of %d cases: %s.", len(r.Cases), strings.Join(parts, ", "))
+	if n := len(r.Undecided); n > 0 {
+		text += fmt.Sprintf(" %d without an answer may stay so: %s.", n, strings.Join(r.Undecided, ", "))
+	}
 	if worst := r.worst(); worst != nil {
 		text += fmt.Sprintf(" Worst: %s, %s.", worst.Name, amount(*worst.Facts))
 	}

@@ -23,6 +23,7 @@ func Judge(p Policy, evidence []Evidence) Result {
 		r.Cases = append(r.Cases, c.judgement(p))
 	}
 	r.Suite = judgeSuite(p, evidence)
+	r.excuse(cases)
 	r.conclude()
 	return r
 }

@@ -26,6 +26,9 @@ type Policy struct {
 	Beta   float64 `json:"beta"`   // chance of a false "maintained" at exactly Slower, over all looks
 	Family float64 `json:"family"` // chance of any false regression among the cases of a run (Holm)
 
+	// Undecided is the share of gated cases, rounded, that may stay without an answer in a run that passes.
+	Undecided float64 `json:"undecided,omitempty"`
+
 	Looks       []int     `json:"looks"`        // rounds a side at which the verdict is looked at
 	AlphaShares []float64 `json:"alpha_shares"` // how Alpha is spent over the looks
 	BetaShares  []float64 `json:"beta_shares"`
@@ -86,7 +89,7 @@ func Default() Policy { return OfEdition(secondEdition) }
 func OfEdition(edition int) Policy {
 	p := secondDefault()
 	if edition < secondEdition {
-		p.Edition = firstEdition
+		p.Edition, p.Undecided = firstEdition, 0
 		p.Looks = []int{4, 8, 16, 32}
 		p.AlphaShares = []float64{0.05, 0.20, 0.30, 0.45}
 		p.BetaShares = []float64{0.10, 0.30, 0.30, 0.30}
@@ -100,7 +103,7 @@ func secondDefault() Policy {
 	return Policy{
 		Rule: Paired, Edition: secondEdition,
 		Slower: 0.03, Faster: 0.10, Moves: 0.05, Suite: 0.01, Delta: 0.3,
-		Alpha: 0.001, Beta: 0.05, Family: 0.01,
+		Alpha: 0.001, Beta: 0.05, Family: 0.01, Undecided: 0.02,
 		Looks:       []int{4, 6, 8, 12, 16, 24, 32, 48, 64},
 		AlphaShares: []float64{0.03, 0.05, 0.12, 0.12, 0.15, 0.18, 0.20, 0.08, 0.07},
 		BetaShares:  []float64{0.045, 0.07, 0.17, 0.14, 0.175, 0.16, 0.14, 0.05, 0.05},
@@ -131,6 +134,7 @@ func (p Policy) Check() error {
 	}{{"alpha", p.Alpha}, {"beta", p.Beta}, {"family", p.Family}} {
 		note(!(rate.value > 0 && rate.value < 0.5), "%s %v: want a probability below 0.5", rate.name, rate.value)
 	}
+	note(!(p.Undecided >= 0 && p.Undecided < 1), "undecided %v: want a share of the cases, such as 0.02, or 0", p.Undecided)
 	note(len(p.Looks) == 0 || !slices.IsSorted(p.Looks) || len(slices.Compact(slices.Clone(p.Looks))) != len(p.Looks), "looks %v: want rising numbers of rounds", p.Looks)
 	note(len(p.AlphaShares) != len(p.Looks) || len(p.BetaShares) != len(p.Looks), "there are %d looks, and shares for %d and %d", len(p.Looks), len(p.AlphaShares), len(p.BetaShares))
 	note(total(p.AlphaShares) > 1+1e-9 || total(p.BetaShares) > 1+1e-9, "the looks spend more than the whole error budget")
@@ -161,6 +165,9 @@ func (p Policy) For(plan measure.Plan) Policy {
 	then := OfEdition(plan.Edition)
 	p.Edition, p.Dependence = then.Edition, plan.Dependence
 	p.Looks, p.AlphaShares, p.BetaShares = then.Looks, then.AlphaShares, then.BetaShares
+	if then.Edition == firstEdition {
+		p.Undecided = 0
+	}
 	return p.WithLooks(plan.Growth)
 }
 

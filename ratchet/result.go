@@ -15,9 +15,11 @@ type Result struct {
 	Sentence string          `json:"sentence"`
 	Counts   map[Verdict]int `json:"counts"`
 	Suite    *SuiteJudgement `json:"suite,omitempty"`
-	Cases    []Judgement     `json:"cases"`
-	Policy   Policy          `json:"policy"`
-	Warnings []string        `json:"warnings,omitempty"`
+	// Undecided names the cases without an answer that the run passes with.
+	Undecided []string    `json:"undecided,omitempty"`
+	Cases     []Judgement `json:"cases"`
+	Policy    Policy      `json:"policy"`
+	Warnings  []string    `json:"warnings,omitempty"`
 }
 
 // Severity of the whole: the worst of all that may fail the change.

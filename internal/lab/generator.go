@@ -3,6 +3,7 @@ package lab
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/goatnote-inc/pawl/ratchet"
 )
@@ -73,23 +74,63 @@ func (l *laboratory) scene(ctx context.Context, corpus, note string, s Scene, n 
 	return l.add(ctx, like, n, methods, func(trial uint64) Comparison { return s.Compare(l.Seed, trial) })
 }
 
-// suiteCases is how many cases a suite run has: three values of three parameters.
-const suiteCases = 27
+// suiteCases is how many cases a suite run has: three values of three parameters; and largeSuite how many a
+// large one has, of which slowCases are slowed down in some.
+const (
+	suiteCases = 27
+	largeSuite = 1000
+	slowCases  = 5
+)
+
+// suiteRun is a kind of whole runs of a suite.
+type suiteRun struct {
+	Scene
+	cases, slow int // so many of them are slower by 5 %
+}
+
+func (r suiteRun) note() string {
+	text := thousands(r.cases) + " cases"
+	if r.Alike > 0 {
+		text += fmt.Sprintf(" alike by %g", r.Alike)
+	}
+	if r.slow > 0 {
+		text += fmt.Sprintf(", %d of them 5 %% slower", r.slow)
+	}
+	return text
+}
+
+// compare makes the cases of a run.
+func (r suiteRun) compare(seed, trial uint64) []Comparison {
+	list := r.suite(seed, trial, r.cases)
+	for _, c := range list[:r.slow] {
+		if g, ok := c.(*generated); ok {
+			g.Effect = 0.05
+		}
+	}
+	return list
+}
 
 // suiteRuns are whole runs of a suite: any false alarm in any case counts.
 func (l *laboratory) suiteRuns(ctx context.Context) error {
-	for _, s := range []Scene{
-		NewScene(Gaussian, typical, 0), NewScene(T3, typical, 0), NewScene(Bimodal, typical, 0),
-		NewScene(Gaussian, typical, 0.02), // under every case's limit, over the suite's
+	alike := NewScene(Gaussian, noisy, 0)
+	alike.Alike = 0.5
+	for _, run := range []struct {
+		suiteRun
+		share int // of the trials
+	}{
+		{suiteRun{NewScene(Gaussian, typical, 0), suiteCases, 0}, 1},
+		{suiteRun{NewScene(T3, typical, 0), suiteCases, 0}, 1},
+		{suiteRun{NewScene(Bimodal, typical, 0), suiteCases, 0}, 1},
+		{suiteRun{NewScene(Gaussian, typical, 0.02), suiteCases, 0}, 10}, // under every case's limit, over the suite's
+		{suiteRun{alike, suiteCases, 0}, 2},
+		{suiteRun{alike, largeSuite, 0}, 20},
+		{suiteRun{alike, largeSuite, slowCases}, 20},
 	} {
-		n := l.suites
-		if s.Effect > 0 {
-			n /= 10
-		}
-		like := Row{Corpus: Suite, Method: "pawl", Note: fmt.Sprintf("%d cases", suiteCases), Shape: s.Shape, Spread: s.Spread, Effect: s.Effect}
-		l.Say(fmt.Sprintf("suite of %s, %s %s, effect %s: %d runs", like.Note, s.Shape, percent(s.Spread), percent(s.Effect), n))
+		n := max(l.suites/run.share, 1)
+		like := Row{Corpus: Suite, Method: onUnknown, Note: run.note(), Shape: run.Shape, Spread: run.Spread, Effect: run.Effect}
+		l.Say(fmt.Sprintf("suite of %s, %s %s, effect %s: %d runs", like.Note, run.Shape, percent(run.Spread), percent(run.Effect), n))
 		tallies, err := count(ctx, n, 1, func(trial uint64, t []Tally) {
-			t[0].add(suiteOutcome(l.policy, s.suite(l.Seed, trial, suiteCases)))
+			t[0].add(suiteOutcome(l.policy, run.compare(l.Seed, trial), run.slow))
 		})
 		if err != nil {
 			return err
@@ -101,19 +142,24 @@ func (l *laboratory) suiteRuns(ctx context.Context) error {
 }
 
 // suiteOutcome is the worst that a run says of any case or of all together, with the
-// mean number of rounds of a case.
-func suiteOutcome(p ratchet.Policy, cases []Comparison) Outcome {
+// mean number of rounds of a case. Where cases are slowed down, it is a regression if all of them are named: as one,
+// or as a case without an answer that keeps the run from passing.
+func suiteOutcome(p ratchet.Policy, cases []Comparison, slow int) Outcome {
 	s, rounds := gate(p, cases)
 	out := Outcome{Nothing, (rounds + len(cases)/2) / len(cases)}
 	said := func(v ratchet.Verdict) bool {
 		return s.Result.Counts[v] > 0 || s.Result.Suite != nil && s.Result.Suite.Verdict == v
 	}
+	all := true
+	for _, c := range s.Result.Cases[:slow] {
+		all = all && (c.Verdict == ratchet.Regression || c.Verdict == ratchet.Inconclusive && !slices.Contains(s.Result.Undecided, c.Name))
+	}
 	switch {
-	case said(ratchet.Regression):
+	case said(ratchet.Regression) && all:
 		out.Answer = Slower
 	case said(ratchet.Improvement):
 		out.Answer = Faster
-	case s.Result.Counts[ratchet.Inconclusive] > 0:
+	case s.Result.Verdict == ratchet.Inconclusive || slow > 0 && s.Result.Verdict == ratchet.Regression:
 		out.Answer = Abstains
 	}
 	return out

@@ -41,7 +41,7 @@ func TestJudgeIsNoWorse(t *testing.T) {
 		}
 		s := NewScene(shape, typical, 0)
 		tallies, err := count(t.Context(), small/20, 1, func(trial uint64, all []Tally) {
-			all[0].add(suiteOutcome(ratchet.Default(), s.suite(1, trial, suiteCases)))
+			all[0].add(suiteOutcome(ratchet.Default(), s.suite(1, trial, suiteCases), 0))
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -108,8 +108,8 @@ func TestEveryPartIsMeasured(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(r.Claims) != 83 {
-		t.Errorf("%d promises, want 83", len(r.Claims))
+	if len(r.Claims) != 86 {
+		t.Errorf("%d promises, want 86", len(r.Claims))
 	}
 	for name, text := range map[string]string{
 		"claims": r.ClaimTable(), "grid": r.GridTable(), "suite": r.SuiteTable(), "curse": r.CurseTable(), "stress": r.StressTable(), "machines": r.MachineTable(dependent),
@@ -155,7 +155,7 @@ func TestWinnersCurse(t *testing.T) {
 func TestSuiteOutcome(t *testing.T) {
 	slow := NewScene(Gaussian, 0.008, 0.02)
 	s, _ := gate(ratchet.Default(), slow.suite(1, 1, suiteCases))
-	if got := suiteOutcome(ratchet.Default(), slow.suite(1, 1, suiteCases)); got.Answer != Slower || s.Result.Counts[ratchet.Regression] > 0 {
+	if got := suiteOutcome(ratchet.Default(), slow.suite(1, 1, suiteCases), 0); got.Answer != Slower || s.Result.Counts[ratchet.Regression] > 0 {
 		t.Errorf("%s, %d cases regressed", got.Answer, s.Result.Counts[ratchet.Regression])
 	}
 }

@@ -138,7 +138,7 @@ func (r *Report) GridTable() string {
 
 // SuiteTable is whole runs.
 func (r *Report) SuiteTable() string {
-	t := newTable("run", "runs", "any regression", "any improvement", "some case without an answer", "rounds a case")
+	t := newTable("run", "runs", "any regression", "any improvement", "no answer", "rounds a case")
 	for _, row := range r.Rows {
 		if row.Corpus == Suite {
 			what := "same code"

@@ -84,16 +84,17 @@ type budgetDoc struct {
 }
 
 type policyDoc struct {
-	Rule   policyRule      `key:"rule" example:"paired" doc:"paired compares round by round and controls both errors. classic is the older table on pooled samples; it often calls equal code a regression."`
-	Slower share           `key:"slower" example:"3%" doc:"A regression is slower by at least this."`
-	Faster share           `key:"faster" example:"10%" doc:"A claimed improvement is faster by at least this."`
-	Moves  share           `key:"moves" example:"5%" doc:"The baseline moves on a confirmed gain of at least this."`
-	Suite  share           `key:"suite" example:"1%" doc:"By how much all cases together may be slower."`
-	Alpha  share           `key:"alpha" example:"0.1%" doc:"Chance of a false regression of one case, over all looks."`
-	Beta   share           `key:"beta" example:"5%" doc:"Chance to pass a slowdown of exactly slower as maintained."`
-	Family share           `key:"family" example:"1%" doc:"Chance of any false regression among all cases of a run."`
-	Strict *bool           `key:"strict" doc:"Whether drift fails a change: the merge base is slower than the baseline, by earlier changes."`
-	Cases  []caseLimitsDoc `key:"cases" most:"1000" example:"[{match: 'softmax/*', slower: 5%}]" doc:"Other limits for some cases; a later one wins."`
+	Rule      policyRule      `key:"rule" example:"paired" doc:"paired compares round by round and controls both errors. classic is the older table on pooled samples; it often calls equal code a regression."`
+	Slower    share           `key:"slower" example:"3%" doc:"A regression is slower by at least this."`
+	Faster    share           `key:"faster" example:"10%" doc:"A claimed improvement is faster by at least this."`
+	Moves     share           `key:"moves" example:"5%" doc:"The baseline moves on a confirmed gain of at least this."`
+	Suite     share           `key:"suite" example:"1%" doc:"By how much all cases together may be slower."`
+	Alpha     share           `key:"alpha" example:"0.1%" doc:"Chance of a false regression of one case, over all looks."`
+	Beta      share           `key:"beta" example:"5%" doc:"Chance to pass a slowdown of exactly slower as maintained."`
+	Family    share           `key:"family" example:"1%" doc:"Chance of any false regression among all cases of a run."`
+	Undecided share           `key:"undecided" min:"0" example:"2%" doc:"Share of the gated cases, rounded, that may stay without an answer in a run that passes. Cases that look slower, or noisier than their base, never count."`
+	Strict    *bool           `key:"strict" doc:"Whether drift fails a change: the merge base is slower than the baseline, by earlier changes."`
+	Cases     []caseLimitsDoc `key:"cases" most:"1000" example:"[{match: 'softmax/*', slower: 5%}]" doc:"Other limits for some cases; a later one wins."`
 }
 
 type caseLimitsDoc struct {

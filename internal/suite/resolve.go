@@ -84,7 +84,7 @@ func (r *resolver) policy() {
 	p, b := r.doc.Policy, r.doc.Baseline
 	r.suite.Policy = Policy{
 		Rule: string(p.Rule), Slower: p.Slower.value, Faster: p.Faster.value, Moves: p.Moves.value, Suite: p.Suite.value,
-		Alpha: p.Alpha.value, Beta: p.Beta.value, Family: p.Family.value, Strict: value(p.Strict),
+		Alpha: p.Alpha.value, Beta: p.Beta.value, Family: p.Family.value, Undecided: p.Undecided.value, Strict: value(p.Strict),
 	}
 	for _, c := range p.Cases {
 		r.glob(c.Match, "match")

@@ -75,6 +75,7 @@ type Policy struct {
 	Rule                         string
 	Slower, Faster, Moves, Suite float64
 	Alpha, Beta, Family          float64
+	Undecided                    float64
 	Strict                       bool
 	Cases                        []CaseLimits
 }

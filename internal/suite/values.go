@@ -180,7 +180,7 @@ func (*clocks) schema(*schemaWriter, field) object {
 	return object{"type": "string", "pattern": clocksPattern}
 }
 
-// share is a part of something: 3% or 0.03.
+// share is a part of something: 3% or 0.03. It can be 0 where the least is said to be.
 type share struct {
 	value float64
 	at    *node
@@ -201,7 +201,7 @@ func (s *share) read(d *decoder, n *node, f field) {
 		d.want(n, f, "a share such as 3% or 0.03")
 		return
 	}
-	if !(value > 0 && value < 1) {
+	if !(value > 0 && value < 1) && !(value == 0 && f.min != nil) {
 		hint := ""
 		if n.isNumber() && value >= 1 {
 			hint = fmt.Sprintf("write %s%%", n.text)
@@ -212,11 +212,13 @@ func (s *share) read(d *decoder, n *node, f field) {
 	*s = share{value, n}
 }
 
-func (*share) schema(*schemaWriter, field) object {
-	return object{"anyOf": []object{
-		{"type": "string", "pattern": sharePattern},
-		{"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1},
-	}}
+func (*share) schema(_ *schemaWriter, f field) object {
+	number := object{"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1}
+	if f.min != nil {
+		delete(number, "exclusiveMinimum")
+		number["minimum"] = 0
+	}
+	return object{"anyOf": []object{{"type": "string", "pattern": sharePattern}, number}}
 }
 
 // formula is an expression, or a plain number in its place.
