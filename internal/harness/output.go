@@ -53,12 +53,12 @@ func Output(ctx context.Context, c Command) ([]byte, error) {
 			return nil, e
 		}
 		return out.Bytes(), nil
+	case alive.rang(): // also while it was being started
+		failure.Kind, failure.Detail, failure.Hint = Hung, hungDetail(c.Silence), "a plain command must print something now and then: if it needs longer, raise harness.timeout in the suite"
 	case cmd.ProcessState == nil:
 		failure.Kind, failure.Detail, failure.Hint = NotStarted, err.Error(), "check harness.command and the folder "+c.Dir
 	case out.full:
 		failure.Kind, failure.Detail = Garbage, fmt.Sprintf("more than %d MiB of output", maxOutput>>20)
-	case alive.rang():
-		failure.Kind, failure.Detail, failure.Hint = Hung, hungDetail(c.Silence), "a plain command must print something now and then: if it needs longer, raise harness.timeout in the suite"
 	case ctx.Err() != nil:
 		return nil, fmt.Errorf("harness %q was stopped: %w", c.Line, context.Cause(ctx))
 	default:
