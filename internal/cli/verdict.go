@@ -62,7 +62,7 @@ func newVerdict(out bench.Outcome) verdictDocument {
 	if d.Verdict != s.Verdict() {
 		d.Verdict = s.Verdict()
 		if s.Result != nil {
-			d.Sentence = "Drift: " + s.Drift.Sentence
+			d.Sentence = "Drift: the changes since the baseline add up. " + s.Drifted().Sentence
 		}
 	}
 	for _, e := range out.Kept {
@@ -157,6 +157,9 @@ func (f *runFlags) next(s *suite.Suite, out bench.Outcome) []report.Step {
 	st := out.State
 	if st.Drift != nil && st.Drift.Verdict == ratchet.Regression {
 		say("Drift: the base is slower than the baseline, by earlier changes. %s", st.Drift.Sentence)
+	}
+	if d := st.Drifted(); d != nil && d == st.Gain {
+		list = append(list, report.Step{Text: "Drift: main is slower than its baseline, by many small changes. Make it faster, or accept where it is now:", Command: "pawl baseline accept --reason WHY"})
 	}
 	if st.Gain != nil {
 		var without []ratchet.Judgement // no time of the baseline can be compared with

@@ -1,6 +1,9 @@
 package lab
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Claim is something that pawl promises of its judge, with what was measured.
 type Claim struct {
@@ -72,7 +75,7 @@ func claims(r *Report) []Claim {
 			}
 		}
 	}
-	for _, c := range machineClaims(r) {
+	for _, c := range slices.Concat(machineClaims(r), creepClaims(r)) {
 		add(c)
 	}
 	for _, row := range r.Rows {

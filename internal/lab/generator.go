@@ -21,7 +21,7 @@ const (
 
 // generator is corpus c.
 func (l *laboratory) generator(ctx context.Context) error {
-	for _, part := range []func(context.Context) error{l.grid, l.machineNoise, l.sideBySide, l.suiteRuns, l.stresses, l.curses, l.speed} {
+	for _, part := range []func(context.Context) error{l.grid, l.machineNoise, l.sideBySide, l.suiteRuns, l.stresses, l.curses, l.creeps, l.speed} {
 		if err := part(ctx); err != nil {
 			return err
 		}

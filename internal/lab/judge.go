@@ -36,13 +36,13 @@ const (
 )
 
 // sizes are numbers of trials.
-type sizes struct{ grid, methods, curve, suites, stress, machines, spaces, worlds, gates int }
+type sizes struct{ grid, methods, curve, suites, stress, machines, spaces, worlds, gates, histories int }
 
 func (o Options) sizes() sizes {
 	if o.Quick {
-		return sizes{grid: 400, methods: 200, curve: 60, suites: 60, stress: 200, machines: 200, spaces: 300, worlds: 5, gates: 40}
+		return sizes{grid: 400, methods: 200, curve: 60, suites: 60, stress: 200, machines: 200, spaces: 300, worlds: 5, gates: 40, histories: 20}
 	}
-	return sizes{grid: 20_000, methods: 5_000, curve: 2_000, suites: 20_000, stress: 10_000, machines: 10_000, spaces: 10_000, worlds: 100, gates: 100}
+	return sizes{grid: 20_000, methods: 5_000, curve: 2_000, suites: 20_000, stress: 10_000, machines: 10_000, spaces: 10_000, worlds: 100, gates: 100, histories: 1_000}
 }
 
 // laboratory is a measurement of the judge on its way.

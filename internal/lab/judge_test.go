@@ -103,13 +103,13 @@ func (t Tally) worse(than Tally) []string {
 // Every part runs and finds its way into the page, with hardly any trials.
 func TestEveryPartIsMeasured(t *testing.T) {
 	o := Options{Seed: 1, Quick: true, Say: func(string) {}}
-	n := sizes{grid: 3, methods: 2, curve: 2, suites: 10, stress: 2, machines: 2, worlds: 1, gates: 2}
+	n := sizes{grid: 3, methods: 2, curve: 2, suites: 10, stress: 2, machines: 2, worlds: 1, gates: 2, histories: 2}
 	r, err := measureJudge(t.Context(), o, n)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(r.Claims) != 86 {
-		t.Errorf("%d promises, want 86", len(r.Claims))
+	if len(r.Claims) != 90 {
+		t.Errorf("%d promises, want 90", len(r.Claims))
 	}
 	for name, text := range map[string]string{
 		"claims": r.ClaimTable(), "grid": r.GridTable(), "suite": r.SuiteTable(), "curse": r.CurseTable(), "stress": r.StressTable(), "machines": r.MachineTable(dependent),

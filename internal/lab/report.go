@@ -27,6 +27,7 @@ type Report struct {
 	Configurations int            `json:"configurations,omitempty"` // of tuning spaces
 	Rows           []Row          `json:"rows"`
 	Curses         []Curse        `json:"curses,omitempty"`
+	Creeps         []Creep        `json:"creeps,omitempty"`
 	Speed          *Speed         `json:"speed,omitempty"`
 	Policy         ratchet.Policy `json:"policy"`
 }

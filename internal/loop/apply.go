@@ -186,6 +186,26 @@ func (s State) fail(f Failed) State {
 	return s
 }
 
+// Drifted is the comparison that fails a run although its change alone does not: many small losses since the
+// baseline. On main that is the candidate against the baseline, if the baseline was measured beside it. Elsewhere the base
+// is to blame, which fails a change only where the policy is strict. It is nil where nothing of that happened.
+func (s State) Drifted() *ratchet.Result {
+	if s.Plan.Policy.Strict && s.Drift != nil && s.Drift.Verdict == ratchet.Regression {
+		return s.Drift
+	}
+	if !s.Plan.Main || s.Gain == nil || s.Gain.Verdict != ratchet.Regression {
+		return nil
+	}
+	together := s.Gain.Suite != nil && s.Gain.Suite.Verdict == ratchet.Regression // which has no other cases
+	for _, c := range s.Gain.Cases {
+		together = together || c.Fails() && c.Facts != nil && c.Facts.Pairing == ratchet.Together
+	}
+	if !together {
+		return nil
+	}
+	return s.Gain
+}
+
 // Verdict is the answer of the whole run.
 func (s State) Verdict() ratchet.Verdict {
 	switch {
@@ -193,7 +213,7 @@ func (s State) Verdict() ratchet.Verdict {
 		return ratchet.Broken
 	case s.Result == nil:
 		return ratchet.Inconclusive
-	case s.Plan.Policy.Strict && s.Drift != nil && s.Drift.Verdict == ratchet.Regression && s.Result.Severity() != ratchet.No:
+	case s.Result.Severity() != ratchet.No && s.Drifted() != nil:
 		return ratchet.Regression
 	default:
 		return s.Result.Verdict

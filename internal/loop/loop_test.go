@@ -156,6 +156,30 @@ func TestDriftFailsOnlyStrictly(t *testing.T) {
 	}
 }
 
+// On main, losses that add up to the limit fail; on a branch they are told. What was measured in other sessions
+// fails nothing.
+func TestDriftOnMain(t *testing.T) {
+	apart := sides("k", 8, 0.2, 0.001)
+	apart.Paired, apart.Stored = false, true
+	for _, test := range []struct {
+		name string
+		main bool
+		gain ratchet.Evidence
+		want ratchet.Verdict
+	}{
+		{"slower than the baseline", true, sides("k", 8, 0.2, 0.001), ratchet.Regression},
+		{"on a branch", false, sides("k", 8, 0.2, 0.001), ratchet.Maintained},
+		{"not slower than the baseline", true, sides("k", 8, 0, 0.001), ratchet.Maintained},
+		{"slower than stored sessions", true, apart, ratchet.Maintained},
+	} {
+		s := loop.State{Plan: loop.Plan{Policy: ratchet.Default(), Main: test.main}, Step: loop.Measuring}
+		s, err := loop.Apply(s, loop.Looked{Change: []ratchet.Evidence{sides("k", 8, 0.005, 0.001)}, Gain: []ratchet.Evidence{test.gain}, Over: true})
+		if err != nil || s.Verdict() != test.want || (s.Drifted() != nil) != (test.want == ratchet.Regression) {
+			t.Errorf("%s: %s, %v; want %s", test.name, s.Verdict(), err, test.want)
+		}
+	}
+}
+
 // Whatever happens, a run ends, refuses what does not fit, and survives being
 // written down at any moment.
 func TestEveryRunEnds(t *testing.T) {
