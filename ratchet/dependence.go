@@ -16,8 +16,8 @@ import (
 // rounds were found to be independent.
 type Dependence []float64
 
-// What is assumed of a testbed that is not known: the ratio, and how many rounds a claim needs. With these
-// rounds that resemble their neighbors by 0.6 make no more false claims than promised.
+// What is assumed of a testbed that is not known: the ratio, and how many rounds a claim needs. With these,
+// rounds that resemble their neighbors by 0.6 make about as many false claims as promised.
 const (
 	assumedRatio  = 2.75
 	assumedRounds = 16
@@ -46,7 +46,7 @@ const (
 func NewDependence(cases [][]float64) Dependence {
 	var scaled [][]float64
 	for _, ratios := range cases {
-		spread := 1.4826 * stats.MAD(ratios)
+		spread := stats.RobustSD(ratios)
 		if len(ratios) < neededBlock || !(spread > 0) {
 			continue
 		}

@@ -122,7 +122,7 @@ const (
 // the timer's, as a share.
 func (d *difference) trim(list []float64, step float64) {
 	middle := stats.Median(list)
-	far := farAway * max(1.4826*stats.MAD(list), leastSpread, step)
+	far := farAway * max(stats.RobustSD(list), leastSpread, step)
 	for _, v := range list {
 		if math.Abs(v-middle) > far {
 			d.wild++
@@ -137,7 +137,14 @@ func (d *difference) trim(list []float64, step float64) {
 	}
 }
 
-// hides tells whether a candidate that is slow in some rounds only would hide in the mean of the others: with
+// Wild counts the logarithms of ratios that are wild to the judge.
+func Wild(ratios []float64) int {
+	var d difference
+	d.trim(ratios, 0)
+	return d.wild
+}
+
+// hides reports whether a candidate that is slow in some rounds only would hide in the mean of the others: with
 // all rounds it is over the limit, and those are its own rather than the machine's, which hits both sides.
 func (d difference) hides(limit float64) bool {
 	return d.plain >= limit && d.wild > 0 && headsOrMore(d.slow, d.wild) < 0.1
@@ -183,6 +190,20 @@ func (e Evidence) apartDifference(p Policy) difference {
 	}
 	d.spread = math.Sqrt(b.sd*b.sd + c.sd*c.sd)
 	return d
+}
+
+// notTheMachine is how small the P against "the machine takes Apart longer today" must be for a claim between
+// sides that were not measured together.
+const notTheMachine = 0.005
+
+// claimApart is the P of a claim between such sides, from those against no difference and against one that
+// the machine can make. However calm the sessions were, it can be slower today than in all of them, and only
+// a reference shows by how much. The result is at most Alpha if both P are small enough.
+func (p Policy) claimApart(e Evidence, none, machine float64) float64 {
+	if p.Edition < secondEdition || e.Reference != "" {
+		return none
+	}
+	return min(max(none, machine*p.Alpha/notTheMachine), 1)
 }
 
 // sessions are the logarithms of a side, one a session: the mean over its rounds.

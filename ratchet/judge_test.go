@@ -37,7 +37,10 @@ func TestVerdicts(t *testing.T) {
 		{"apart by 6 %", made{rounds: 8, effect: 0.06, spread: quiet}, apart, ratchet.Inconclusive, ratchet.Holds, "not measured in the same minutes"},
 		{"apart by 50 %", made{rounds: 8, effect: 0.5, spread: quiet}, apart, ratchet.Regression, ratchet.Holds, "measured apart"},
 		{"six percent in few sessions", made{rounds: 4, effect: 0.5, spread: quiet}, stored, ratchet.Inconclusive, ratchet.Holds, "4 measuring sessions"},
-		{"six percent in many sessions", made{rounds: 8, effect: 0.06, spread: 0.001}, func(e *ratchet.Evidence) { stored(e); level(e) }, ratchet.Regression, ratchet.Holds, "against 8 stored sessions"},
+		{"ten percent in many sessions", made{rounds: 8, effect: 0.10, spread: 0.001}, func(e *ratchet.Evidence) { stored(e); level(e) }, ratchet.Regression, ratchet.Holds, "against 8 stored sessions"},
+		{"five percent in many calm sessions can be the machine", made{rounds: 8, effect: 0.05, spread: 0.001}, func(e *ratchet.Evidence) { stored(e); level(e) }, ratchet.Inconclusive, ratchet.Holds, "the machine may have changed"},
+		{"twelve percent faster in many sessions", made{rounds: 8, effect: -0.12, spread: 0.001}, func(e *ratchet.Evidence) { stored(e); level(e) }, ratchet.Improvement, ratchet.Moves, "against 8 stored sessions"},
+		{"five percent in many sessions with a reference", made{rounds: 8, effect: 0.05, spread: 0.001}, func(e *ratchet.Evidence) { stored(e); level(e); e.Reference = "copy" }, ratchet.Regression, ratchet.Holds, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			test.made.name = "matmul"

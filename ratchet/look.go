@@ -25,7 +25,10 @@ func (e Evidence) look(p Policy, l limits) looks {
 	out := looks{rounds: e.Rounds(), slower: 1, faster: 1, kept: 1}
 	if !e.Paired { // one look, after everything
 		out.difference = e.apartDifference(p)
-		out.slower, out.faster, out.kept = out.above(0), out.below(0), out.below(l.slower)
+		machine := math.Log1p(p.Apart)
+		out.slower = p.claimApart(e, out.above(0), out.above(machine))
+		out.faster = p.claimApart(e, out.below(0), out.below(-machine))
+		out.kept = out.below(l.slower)
 		return out
 	}
 	out.claimRounds = p.claimRounds()

@@ -29,8 +29,8 @@ func (r *Result) excuse(cases []*studied) {
 	}
 }
 
-// excusable tells whether a case without an answer may stay so. One that looks slower may not, and neither may one that is
-// noisier than its base: a change could hide in its own noise.
+// excusable reports whether a case without an answer may stay so. One that looks slower may not, and neither
+// may one that is noisier than its base: a change could hide in its own noise.
 func (s *studied) excusable() bool {
 	return s.Paired && (s.why == tooNoisy || s.why == manyCases) && s.mean < s.limits.slower && !s.noisier()
 }
@@ -38,14 +38,14 @@ func (s *studied) excusable() bool {
 // muchNoisier is by how much the candidate's rounds may spread more than the base's.
 const muchNoisier = 2
 
-// noisier tells whether the candidate's side is noisier than the base's, in its rounds or in those that are wild.
+// noisier reports whether the candidate's side is noisier than the base's, in its rounds or in those that are wild.
 func (s *studied) noisier() bool {
 	spread := func(rounds []Round) float64 {
 		logs := make([]float64, len(rounds))
 		for i, r := range rounds {
 			logs[i] = math.Log(r.Median)
 		}
-		return 1.4826 * stats.MAD(logs)
+		return stats.RobustSD(logs)
 	}
 	base, candidate := s.pairs()
 	return spread(candidate) > muchNoisier*max(spread(base), leastSpread) || s.wild > 0 && headsOrMore(s.slow, s.wild) < 0.1

@@ -38,8 +38,7 @@ func moments(x []float64) (mean, squares float64) {
 // CV is the coefficient of variation: standard deviation over mean.
 func CV(x []float64) float64 { return StdDev(x) / Mean(x) }
 
-// MAD is the median distance from the median. Times 1.4826 it estimates the
-// standard deviation of normal data and, unlike it, is not moved by a few wild samples.
+// MAD is the median distance from the median.
 func MAD(x []float64) float64 {
 	median := Median(x)
 	distance := make([]float64, len(x))
@@ -48,6 +47,10 @@ func MAD(x []float64) float64 {
 	}
 	return Median(distance)
 }
+
+// RobustSD estimates the standard deviation of normal data from their MAD, which a few wild values do
+// not move.
+func RobustSD(x []float64) float64 { return normalMAD * MAD(x) }
 
 // normalMAD scales a MAD to the standard deviation of normal data.
 const normalMAD = 1.4826

@@ -14,7 +14,7 @@ func Steady(x []float64, window int, tolerance, quantum float64) bool {
 	last := x[len(x)-window:]
 	before := x[len(x)-2*window : len(x)-window]
 	a, b := Median(before), Median(last)
-	noise := normalMAD * max(MAD(before), MAD(last))
+	noise := max(RobustSD(before), RobustSD(last))
 	// A median of n normal values has a standard error of 1.2533 sd/sqrt(n).
 	stderr := 1.2533 * noise * math.Sqrt(2/float64(window))
 	return math.Abs(a-b) <= max(tolerance*b, quantum, 3*stderr)

@@ -215,7 +215,7 @@ func inTurns(t *testing.T, o Options, target string, a, b map[string]any) (ratio
 	for i := range ratios {
 		ratios[i] = times[0][i] / times[1][i]
 	}
-	return stats.Median(ratios), 1.4826 * stats.MAD(ratios)
+	return stats.Median(ratios), stats.RobustSD(ratios)
 }
 
 // turns measures points round by round, each in a fresh process, in random order: the medians.

@@ -17,6 +17,29 @@ type Claim struct {
 	Holds bool    `json:"holds"`
 }
 
+// pledge is what pawl promises of a kind of comparisons.
+type pledge struct {
+	text  string // with the kind at %s
+	limit float64
+	least bool // the limit is a least, not a most
+	count func(Tally) int
+}
+
+// pledge returns what is promised of a row, and of which kind it is; nil if nothing is.
+func (r Row) pledge() (p *pledge, of string) {
+	for _, k := range suiteKinds {
+		if r.Corpus == Suite && r.Note == k.note() && r.Shape == k.Shape && r.Effect == k.Effect {
+			return k.pledge, fmt.Sprintf("a run of %s, %s", r.Note, r.Shape)
+		}
+	}
+	for _, k := range storedKinds {
+		if r.Corpus == Stress && r.Note == k.note() && r.Effect == k.Effect && r.Method == onStored {
+			return k.pledge, "stored baseline, " + r.Note
+		}
+	}
+	return nil, ""
+}
+
 // judge decides whether a claim holds. Few trials can refute it only where the whole
 // interval of what they show lies on the wrong side.
 func (c *Claim) judge(quick bool) {
@@ -79,19 +102,8 @@ func claims(r *Report) []Claim {
 		add(c)
 	}
 	for _, row := range r.Rows {
-		if row.Corpus != Suite || row.Effect != 0 {
-			continue
-		}
-		at := fmt.Sprintf("a run of %s, %s", row.Note, row.Shape)
-		switch row.Note {
-		case suiteRun{cases: largeSuite, slow: slowCases, Scene: Scene{Alike: 0.5}}.note():
-			share(at+": all of them named", 0.95, true, row.Regression, row.Trials)
-		case suiteRun{cases: largeSuite, Scene: Scene{Alike: 0.5}}.note():
-			share(at+": fails, or has no answer", 0.05, false, row.Trials-row.Nothing, row.Trials)
-		case suiteRun{cases: suiteCases, Scene: Scene{Alike: 0.5}}.note():
-			share(at+": fails, or has no answer", 0.01, false, row.Trials-row.Nothing, row.Trials)
-		default:
-			share("any false alarm in "+at, 0.01, false, row.Regression+row.Improvement, row.Trials)
+		if p, of := row.pledge(); p != nil {
+			share(fmt.Sprintf(p.text, of), p.limit, p.least, p.count(row.Tally), row.Trials)
 		}
 	}
 	for _, c := range r.Curses {

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -194,8 +195,10 @@ const (
 
 func (g *generated) Stored(reference bool) (ratchet.Baseline, ratchet.Session, []ratchet.Round) {
 	var b ratchet.Baseline
-	for i := range storedSessions {
-		b.Sessions = append(b.Sessions, g.session(g.inner, fmt.Sprint("stored ", i), 0, storedRounds, reference))
+	then := g.Scene
+	then.Today = 0
+	for i := range cmp.Or(g.Kept, storedSessions) {
+		b.Sessions = append(b.Sessions, then.session(g.inner, fmt.Sprint("stored ", i), 0, storedRounds, reference))
 	}
 	now := g.session(g.inner, "now", math.Log1p(g.Effect), nowRounds, reference)
 	return b, now, roundsOf(now)
@@ -205,7 +208,7 @@ func (g *generated) Stored(reference bool) (ratchet.Baseline, ratchet.Session, [
 // reference beside it. Nothing of it was measured together with anything else.
 func (s Scene) session(rng *rand.Rand, id string, effect float64, rounds int, referred bool) ratchet.Session {
 	out := alike(ratchet.Session{Run: ratchet.RunRef{ID: id}, Unit: "ns", Quantum: s.Step})
-	shared := s.Session * rng.NormFloat64()
+	shared := s.Session*rng.NormFloat64() + math.Log1p(s.Today)
 	own, reference := s.Shape.side(rng), s.Shape.side(rng)
 	var other []float64
 	for range rounds {

@@ -21,7 +21,7 @@ const (
 
 // generator is corpus c.
 func (l *laboratory) generator(ctx context.Context) error {
-	for _, part := range []func(context.Context) error{l.grid, l.machineNoise, l.sideBySide, l.suiteRuns, l.stresses, l.curses, l.creeps, l.speed} {
+	for _, part := range []func(context.Context) error{l.grid, l.machineNoise, l.sideBySide, l.suiteRuns, l.stresses, l.storedSides, l.curses, l.creeps, l.speed} {
 		if err := part(ctx); err != nil {
 			return err
 		}
@@ -85,7 +85,33 @@ const (
 // suiteRun is a kind of whole runs of a suite.
 type suiteRun struct {
 	Scene
-	cases, slow int // so many of them are slower by 5 %
+	cases, slow int     // so many of them are slower by 5 %
+	share       int     // of the trials
+	pledge      *pledge // nil if there is none
+}
+
+// suiteKinds are the kinds of whole runs that are tried.
+var suiteKinds = []suiteRun{
+	{NewScene(Gaussian, typical, 0), suiteCases, 0, 1, noFalseAlarm},
+	{NewScene(T3, typical, 0), suiteCases, 0, 1, noFalseAlarm},
+	{NewScene(Bimodal, typical, 0), suiteCases, 0, 1, noFalseAlarm},
+	{NewScene(Gaussian, typical, 0.02), suiteCases, 0, 10, nil}, // under every case's limit, over the suite's
+	{resembling, suiteCases, 0, 2, passes(0.01)},
+	{resembling, largeSuite, 0, 20, passes(0.05)},
+	{resembling, largeSuite, slowCases, 20, &pledge{"%s: all of them named", 0.95, true, func(t Tally) int { return t.Regression }}},
+}
+
+// resembling is a machine that does much of what it does to all cases at once.
+var resembling = func() Scene {
+	s := NewScene(Gaussian, noisy, 0)
+	s.Alike = 0.5
+	return s
+}()
+
+var noFalseAlarm = &pledge{"any false alarm in %s", 0.01, false, func(t Tally) int { return t.Regression + t.Improvement }}
+
+func passes(most float64) *pledge {
+	return &pledge{"%s: fails, or has no answer", most, false, func(t Tally) int { return t.Trials - t.Nothing }}
 }
 
 func (r suiteRun) note() string {
@@ -112,20 +138,7 @@ func (r suiteRun) compare(seed, trial uint64) []Comparison {
 
 // suiteRuns are whole runs of a suite: any false alarm in any case counts.
 func (l *laboratory) suiteRuns(ctx context.Context) error {
-	alike := NewScene(Gaussian, noisy, 0)
-	alike.Alike = 0.5
-	for _, run := range []struct {
-		suiteRun
-		share int // of the trials
-	}{
-		{suiteRun{NewScene(Gaussian, typical, 0), suiteCases, 0}, 1},
-		{suiteRun{NewScene(T3, typical, 0), suiteCases, 0}, 1},
-		{suiteRun{NewScene(Bimodal, typical, 0), suiteCases, 0}, 1},
-		{suiteRun{NewScene(Gaussian, typical, 0.02), suiteCases, 0}, 10}, // under every case's limit, over the suite's
-		{suiteRun{alike, suiteCases, 0}, 2},
-		{suiteRun{alike, largeSuite, 0}, 20},
-		{suiteRun{alike, largeSuite, slowCases}, 20},
-	} {
+	for _, run := range suiteKinds {
 		n := max(l.suites/run.share, 1)
 		like := Row{Corpus: Suite, Method: onUnknown, Note: run.note(), Shape: run.Shape, Spread: run.Spread, Effect: run.Effect}
 		l.Say(fmt.Sprintf("suite of %s, %s %s, effect %s: %d runs", like.Note, run.Shape, percent(run.Spread), percent(run.Effect), n))

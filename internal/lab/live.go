@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -28,7 +29,7 @@ type LiveGate struct {
 type LiveRound struct {
 	First   Side       // which ran first
 	Medians [2]float64 // of the samples, ns
-	Turns   float64    // median of the ratios of neighbouring turns, the candidate's to the base's
+	Turns   float64    // median of the ratios of neighboring turns, the candidate's to the base's
 	Load    float64    // of the machine, when the round began
 	MHz     float64    // its clock then; 0 if it does not say
 }
@@ -54,24 +55,22 @@ func (r *LiveRound) UnmarshalJSON(text []byte) error {
 // NewLiveGate takes the rounds out of a record of one case.
 func NewLiveGate(run *measure.Run) (LiveGate, error) {
 	var g LiveGate
-	var sides [2][]measure.CaseRound
-	for _, c := range run.Cases {
-		switch c.Implementation {
-		case measure.Base:
-			sides[Base] = append(sides[Base], c.Rounds...)
-		case measure.Candidate:
-			sides[Candidate] = append(sides[Candidate], c.Rounds...)
-		}
+	runs := []*measure.Run{run}
+	list := ratchet.Gather(runs, runs, measure.Base, measure.Candidate)
+	if len(list) != 1 {
+		return g, fmt.Errorf("%d cases: want one", len(list))
 	}
-	if len(sides[Base]) != len(run.Rounds) || len(sides[Candidate]) != len(run.Rounds) || len(run.Rounds) == 0 {
-		return g, fmt.Errorf("%d rounds, of which the sides of the case have %d and %d", len(run.Rounds), len(sides[Base]), len(sides[Candidate]))
+	e := list[0]
+	if why := cmp.Or(e.BaseError, e.CandidateError); why != "" {
+		return g, errors.New(why)
+	}
+	ratios := e.LogRatios()
+	if len(ratios) != len(run.Rounds) || len(ratios) == 0 {
+		return g, fmt.Errorf("of %d rounds %d have both sides", len(run.Rounds), len(ratios))
 	}
 	for i, r := range run.Rounds {
-		b, c := sides[Base][i], sides[Candidate][i]
-		if b.Error != "" || c.Error != "" || len(b.Samples) == 0 || len(c.Samples) == 0 {
-			return g, fmt.Errorf("round %d has no samples: %s%s", i, b.Error, c.Error)
-		}
-		live := LiveRound{Medians: [2]float64{stats.Median(b.Samples), stats.Median(c.Samples)}, Turns: turns(b, c)}
+		b, c := e.Base[i], e.Candidate[i]
+		live := LiveRound{Medians: [2]float64{b.Median, c.Median}, Turns: math.Exp(ratios[i])}
 		if len(r.Order) > 0 && r.Order[0] == measure.Candidate {
 			live.First = Candidate
 		}
@@ -81,27 +80,6 @@ func NewLiveGate(run *measure.Run) (LiveGate, error) {
 		g.Rounds, g.Quantum = append(g.Rounds, live), max(g.Quantum, b.Quantum, c.Quantum)
 	}
 	return g, nil
-}
-
-// turns is the median of the ratios of turns that followed each other. Sides that took no turns have
-// one.
-func turns(base, candidate measure.CaseRound) float64 {
-	parts := func(r measure.CaseRound) (list []float64) {
-		size := r.Turn
-		if size <= 0 {
-			size = len(r.Samples)
-		}
-		for part := range slices.Chunk(r.Samples, size) {
-			list = append(list, stats.Median(part))
-		}
-		return list
-	}
-	b, c := parts(base), parts(candidate)
-	ratios := make([]float64, min(len(b), len(c)))
-	for i := range ratios {
-		ratios[i] = c[i] / b[i]
-	}
-	return stats.Median(ratios)
 }
 
 // ReadLive reads gates, one a line.
@@ -210,17 +188,15 @@ func LiveNoise(gates []LiveGate) (spread, core, lag float64) {
 		for i, r := range g.Rounds {
 			d[i] = math.Log(r.Medians[Candidate] / r.Medians[Base])
 		}
+		cores += stats.RobustSD(d)
 		middle := stats.Median(d)
-		far := make([]float64, len(d))
 		for i := range d {
 			d[i] -= middle
-			far[i] = math.Abs(d[i])
 			squares += d[i] * d[i]
 			if i > 0 {
 				products += d[i] * d[i-1]
 			}
 		}
-		cores += 1.4826 * stats.Median(far)
 		n += len(d)
 	}
 	return math.Sqrt(squares / float64(max(n, 1))), cores / float64(max(len(gates), 1)), products / math.Max(squares, math.SmallestNonzeroFloat64)

@@ -14,6 +14,7 @@ import (
 const (
 	onUnknown = "pawl"
 	onKnown   = "pawl, testbed known"
+	onStored  = "pawl, stored"
 )
 
 // paired is pawl's default, with the loop that pawl run drives.
@@ -161,7 +162,7 @@ func apart(p ratchet.Policy, c Comparison) Outcome {
 
 // stored is pawl's fallback, where the base cannot be built and measured again.
 func stored(p ratchet.Policy, reference bool) Method {
-	m := Method{Name: "pawl, stored", Rule: "one session against those that a ledger keeps"}
+	m := Method{Name: onStored, Rule: "one session against those that a ledger keeps"}
 	if reference {
 		m = Method{Name: "pawl, stored with reference", Rule: "the same, corrected by a kernel that was in all sessions"}
 	}

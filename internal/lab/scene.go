@@ -111,6 +111,8 @@ type Scene struct {
 	Alike   float64 `json:"alike,omitempty"`   // how much own resembles that of other cases of a suite: the correlation
 	Wild    float64 `json:"wild,omitempty"`    // share of rounds in which one side, by chance, takes 10 to 100 % longer
 	Bursts  bool    `json:"bursts,omitempty"`  // in two neighboring rounds of eight, one side, by chance, takes 30 % longer
+	Today   float64 `json:"today,omitempty"`   // the machine takes so much longer now than when sessions were stored
+	Kept    int     `json:"kept,omitempty"`    // stored sessions; 0 is storedSessions
 
 	Value   float64 `json:"value"` // ns
 	Step    float64 `json:"step"`  // of the timer, ns

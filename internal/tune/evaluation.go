@@ -155,7 +155,7 @@ func (e Evaluation) Noise() float64 {
 		return 0
 	}
 	// Of a median, from the median deviation: an outlier says nothing about either.
-	return 1.2533 * 1.4826 * stats.MAD(e.Samples) / math.Sqrt(float64(len(e.Samples))) / e.Value
+	return 1.2533 * stats.RobustSD(e.Samples) / math.Sqrt(float64(len(e.Samples))) / e.Value
 }
 
 // Measured fills in what samples say.

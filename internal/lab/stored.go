@@ -1,0 +1,50 @@
+package lab
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/goatnote-inc/pawl/ratchet"
+)
+
+// storedKind is a kind of gates against a baseline that cannot be measured again.
+type storedKind struct {
+	Scene
+	pledge *pledge // nil if there is none
+}
+
+// storedKinds are those that are tried: a ledger with as many sessions as it keeps and one with half of
+// them, on a machine that is as it was and on one that is slower today.
+var storedKinds = []storedKind{
+	newStored(ratchet.MaxSessions, 0, 0, nil),
+	newStored(ratchet.MaxSessions, 0.05, 0, &pledge{"%s: false regression", 0.005, false, func(t Tally) int { return t.Regression }}),
+	newStored(ratchet.MaxSessions, 0, 0.10, &pledge{"%s: 10 %% slower found", 0.8, true, func(t Tally) int { return t.Regression }}),
+	newStored(ratchet.MaxSessions/2, 0.05, 0, &pledge{"%s: false regression", 0.005, false, func(t Tally) int { return t.Regression }}),
+	newStored(ratchet.MaxSessions/2, 0, 0.10, nil),
+}
+
+func newStored(kept int, today, effect float64, p *pledge) storedKind {
+	s := NewScene(Gaussian, typical, effect)
+	s.Kept, s.Today = kept, today
+	return storedKind{s, p}
+}
+
+func (k storedKind) note() string {
+	machine := "a machine as it was"
+	if k.Today != 0 {
+		machine = fmt.Sprintf("a machine %s slower today", percent(k.Today))
+	}
+	return fmt.Sprintf("%s, %d stored sessions", machine, k.Kept)
+}
+
+// storedSides are gates against stored sessions, by both editions of the policy.
+func (l *laboratory) storedSides(ctx context.Context) error {
+	before := stored(ratchet.OfEdition(1), false)
+	before.Name += ", first edition"
+	for _, k := range storedKinds {
+		if err := l.scene(ctx, Stress, k.note(), k.Scene, l.stress, []Method{stored(l.policy, false), before}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
