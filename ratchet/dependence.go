@@ -40,6 +40,9 @@ const (
 	sure         = 3
 )
 
+// DependenceRounds is how many rounds of the same code, over all cases, tell it.
+const DependenceRounds = neededBlock * leastBlocks
+
 // NewDependence estimates it from cases whose sides were the same code: of each the logarithms of the ratios
 // of the sides, in the order of rounds. Their true mean is 0, so the means of blocks show how much means
 // vary. It is nil if there are too few.
@@ -90,16 +93,14 @@ func varianceRatio(cases [][]float64, size int) (ratio float64, blocks int) {
 }
 
 // Words say what is known, and what follows for a gate.
-func (d Dependence) Words() []string {
+func (d Dependence) Words() string {
 	switch len(d) {
 	case 0:
-		return []string{
-			fmt.Sprintf("how much rounds here resemble their neighbors is not known yet: a claim takes %d rounds, unless it is obvious; %d rounds of the same code tell, over all cases and runs of pawl doctor --noise", assumedRounds, neededBlock*leastBlocks),
-		}
+		return fmt.Sprintf("whether rounds here depend on each other is not known yet: a claim takes %d rounds, unless it is obvious", assumedRounds)
 	case 1:
-		return []string{"rounds here do not depend on each other: a claim takes as few rounds as its size allows"}
+		return "rounds here do not depend on each other: a claim takes as few rounds as its size allows"
 	}
-	return []string{fmt.Sprintf("rounds here resemble their neighbors: the mean of %d of them varies %.1f times as much as that of independent ones; a claim takes %d rounds, unless it is obvious", assumedRounds, math.Sqrt(d.at(assumedRounds)), d.rounds())}
+	return fmt.Sprintf("rounds here depend on each other: the mean of %d of them varies %.1f times as much as that of independent ones; a claim takes %d rounds, unless it is obvious", assumedRounds, math.Sqrt(d.at(assumedRounds)), d.rounds())
 }
 
 // at is the ratio for a number of rounds. Beyond what was estimated it grows on as it did at the end.

@@ -30,10 +30,6 @@ func (r *run) describe(ctx context.Context, w harness.Welcome) (gpu.State, error
 	}
 	now := r.Now()
 	testbed := measure.NewTestbed(dev.Identity(), state, r.lease.Clocks())
-	dependence, err := knownDependence(testbed)
-	if err != nil {
-		return state, err
-	}
 	r.header = measure.Header{
 		ID: cmp.Or(r.ID, NewID(now)), Created: now.UTC(), Pawl: r.Version, Source: measure.Measured,
 		Trust: r.trust(), Definition: r.definition, Accepted: r.Accepted,
@@ -42,7 +38,7 @@ func (r *run) describe(ctx context.Context, w harness.Welcome) (gpu.State, error
 		Testbed:     testbed,
 		Environment: environment(r.Now),
 		Plan: measure.Plan{
-			Seed: r.Seed, Edition: ratchet.Default().Edition, Dependence: dependence, Growth: r.growth(), Turns: r.turns(), Samples: r.Suite.Measure.Samples, Warmup: r.Suite.Measure.Warmup,
+			Seed: r.Seed, Edition: ratchet.Default().Edition, Dependence: knownDependence(testbed), Growth: r.growth(), Turns: r.turns(), Samples: r.Suite.Measure.Samples, Warmup: r.Suite.Measure.Warmup,
 			Case: r.Case, Override: r.Samples,
 			Seconds: r.budget().Seconds(), Dollars: r.Suite.Budget.Dollars, PricePerHour: r.Suite.Device.PricePerHour,
 		},

@@ -67,6 +67,9 @@ func Forecast(ctx context.Context, o Options) (Plan, error) {
 	if o.Base != "" || o.Again {
 		p.Sides = append(p.Sides, suite.Base)
 	}
+	if o.plants() {
+		p.Sides = append(p.Sides, SlowedSide)
+	}
 	for _, i := range o.references() {
 		p.Sides = append(p.Sides, i.Name)
 	}

@@ -177,8 +177,27 @@ func (r *run) runner(s side) (trial.Runner, error) {
 		Command: func(c trial.Case) harness.Command {
 			return r.start(s, r.harnessFor(byCase[c.Key.Name()], c), log)
 		},
-		Doubt: doubt,
+		Doubt: doubt, Work: r.work(s),
 	}, nil
+}
+
+// SlowedSide is the name of the side that does more work than it is counted for.
+const SlowedSide = "slowed"
+
+// plants reports whether there is such a side. A plain command and a kernel that pawl times from outside
+// decide themselves how many runs a sample has.
+func (o Options) plants() bool { return o.Planted && !o.plain() && o.trust() != measure.SelfTimed }
+
+// work is how much of what it is counted for a side does.
+func (o Options) work(s side) trial.Work {
+	switch {
+	case !o.plants():
+		return 0
+	case s.name == SlowedSide:
+		return trial.MoreWork
+	default:
+		return trial.AllWork
+	}
 }
 
 // formatName turns the suite's "auto" into the adapter's.

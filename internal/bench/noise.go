@@ -1,19 +1,17 @@
 package bench
 
 import (
-	"bufio"
 	"bytes"
 	"crypto/sha256"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 
 	"github.com/goatnote-inc/pawl/internal/build"
+	"github.com/goatnote-inc/pawl/internal/disk"
 	"github.com/goatnote-inc/pawl/measure"
 	"github.com/goatnote-inc/pawl/ratchet"
 )
@@ -39,66 +37,78 @@ func noiseFile(t measure.Testbed) (string, error) {
 	return filepath.Join(dir, "noise", fmt.Sprintf("%x.jsonl", sha256.Sum256(text))), nil
 }
 
-// KeepNoise keeps what a run of the same code against itself says of its testbed, and returns what is known
-// of it now.
-func KeepNoise(run *measure.Run) (ratchet.Dependence, error) {
+// mostKept is how many same-code runs of a testbed are kept, the latest.
+const mostKept = 64
+
+// KeepNoise keeps what a run of the same code against itself says of its testbed. It returns what is kept of
+// all of them: of each case the logarithms of the ratios of the sides, run after run.
+func KeepNoise(run *measure.Run) (map[string][]float64, error) {
 	path, err := noiseFile(run.Testbed)
 	if err != nil {
 		return nil, err
 	}
-	kept := sameCode{Run: run.ID, Cases: map[string][]float64{}}
+	now := sameCode{Run: run.ID, Cases: map[string][]float64{}}
 	runs := []*measure.Run{run}
 	for _, e := range ratchet.Gather(runs, runs, measure.Base, measure.Candidate) {
 		if e.CandidateError == "" && e.BaseError == "" && e.Case.Metric == "" && e.Rounds() > 0 {
-			kept.Cases[e.Case.Name()] = e.LogRatios()
+			now.Cases[e.Case.Name()] = e.LogRatios()
 		}
 	}
-	line, err := json.Marshal(kept)
+	kept := append(readNoise(path), now)
+	kept = kept[max(0, len(kept)-mostKept):]
+	var text bytes.Buffer
+	for _, s := range kept {
+		if err := json.NewEncoder(&text).Encode(s); err != nil {
+			return nil, fmt.Errorf("keep the noise of this testbed: %w", err)
+		}
+	}
+	err = os.MkdirAll(filepath.Dir(path), 0o700)
+	if err == nil {
+		err = disk.WriteWhole(path, text.Bytes())
+	}
 	if err != nil {
 		return nil, fmt.Errorf("keep the noise of this testbed: %w", err)
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return nil, fmt.Errorf("keep the noise of this testbed: %w", err)
-	}
-	file, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("keep the noise of this testbed: %w", err)
-	}
-	_, err = file.Write(append(line, '\n'))
-	if err := errors.Join(err, file.Close()); err != nil {
-		return nil, fmt.Errorf("keep the noise of this testbed: %w", err)
-	}
-	return knownDependence(run.Testbed)
+	return byCase(kept), nil
 }
 
-// knownDependence is what same-code runs of a testbed showed; nil where there were too few. A line that cannot be
-// read was cut short when its writer was, and is left out.
-func knownDependence(t measure.Testbed) (ratchet.Dependence, error) {
-	path, err := noiseFile(t)
-	if err != nil {
-		return nil, err
-	}
-	text, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil //nolint:nilnil // nothing is known, which is no error
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read the noise of this testbed: %w", err)
-	}
-	cases := map[string][]float64{}
-	lines := bufio.NewScanner(bytes.NewReader(text))
-	for lines.Buffer(nil, len(text)+1); lines.Scan(); {
+// readNoise reads the same-code runs of a testbed. What cannot be read is left out: it is a cache.
+func readNoise(path string) []sameCode {
+	text, _ := os.ReadFile(path)
+	var list []sameCode
+	for line := range bytes.Lines(text) {
 		var s sameCode
-		if json.Unmarshal(lines.Bytes(), &s) != nil {
-			continue
+		if json.Unmarshal(line, &s) == nil {
+			list = append(list, s)
 		}
+	}
+	return list
+}
+
+func byCase(runs []sameCode) map[string][]float64 {
+	cases := map[string][]float64{}
+	for _, s := range runs {
 		for name, ratios := range s.Cases {
 			cases[name] = append(cases[name], ratios...)
 		}
 	}
+	return cases
+}
+
+// knownDependence is what same-code runs of a testbed showed; nil where there were too few.
+func knownDependence(t measure.Testbed) ratchet.Dependence {
+	path, err := noiseFile(t)
+	if err != nil {
+		return nil
+	}
+	return Dependence(byCase(readNoise(path)))
+}
+
+// Dependence is that of the testbed on which same-code runs were measured.
+func Dependence(cases map[string][]float64) ratchet.Dependence {
 	var list [][]float64
 	for _, name := range slices.Sorted(maps.Keys(cases)) {
 		list = append(list, cases[name])
 	}
-	return ratchet.NewDependence(list), nil
+	return ratchet.NewDependence(list)
 }

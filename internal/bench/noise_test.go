@@ -34,11 +34,11 @@ func TestNoiseIsKept(t *testing.T) {
 	t.Setenv("PAWL_CACHE", cache)
 	known := func(run *measure.Run) int {
 		t.Helper()
-		d, err := KeepNoise(run)
+		kept, err := KeepNoise(run)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return len(d)
+		return len(Dependence(kept))
 	}
 	if n := known(sameCodeRun(1, 32, 0.8)); n != 0 {
 		t.Errorf("128 rounds are enough to know %d ratios", n)
@@ -68,7 +68,13 @@ func TestNoiseIsKept(t *testing.T) {
 	if n := known(other); n != 1 {
 		t.Errorf("another testbed, with independent rounds: %d ratios, want 1", n)
 	}
-	if d, err := knownDependence(measure.Testbed{Device: "a third"}); d != nil || err != nil {
-		t.Errorf("a testbed without runs: %v, %v", d, err)
+	if d := knownDependence(measure.Testbed{Device: "a third"}); d != nil {
+		t.Errorf("a testbed without runs: %v", d)
+	}
+	for seed := range uint64(2 * mostKept) {
+		known(sameCodeRun(seed, 2, 0))
+	}
+	if runs := readNoise(files[0]); len(runs) != mostKept {
+		t.Errorf("%d runs are kept, want the latest %d", len(runs), mostKept)
 	}
 }

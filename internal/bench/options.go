@@ -23,6 +23,7 @@ type Options struct {
 	Case    string // glob over case names; empty for all
 	Base    string // ref of the commit to measure beside the candidate; empty for none
 	Again   bool   // measure the candidate against itself, as side "base": the machine's own spread
+	Planted bool   // and once more, as side "slowed", which does more work than it is counted for
 	Rounds  int    // exactly so many rounds; 0 for the suite's growth
 	Samples int    // in each round; 0 for the suite's
 	Budget  time.Duration

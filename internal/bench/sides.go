@@ -101,6 +101,9 @@ func usualSides(ctx context.Context, r *run) ([]side, error) {
 	if r.Again {
 		names = append(names, side{name: suite.Base, from: suite.Candidate, dir: r.Dir})
 	}
+	if r.plants() {
+		names = append(names, side{name: SlowedSide, from: suite.Candidate, dir: r.Dir})
+	}
 	for _, i := range r.references() {
 		names = append(names, side{name: i.Name, from: i.Name, dir: r.Dir})
 	}

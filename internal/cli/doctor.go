@@ -27,8 +27,8 @@ type doctorFlags struct {
 	noise, gate, github bool
 }
 
-// noiseRounds are enough to see the spread to about a quarter of itself.
-const noiseRounds = 8
+// noiseRounds are enough to see the spread to about a sixth of itself.
+const noiseRounds = 16
 
 func newDoctor(g *globals) *cobra.Command {
 	f := doctorFlags{benchFlags: benchFlags{globals: g}}
@@ -43,9 +43,9 @@ With --noise it also measures the suite against itself: how much the same code
 differs on this machine, and so how small a slowdown can be found here. It says
 first how long that takes. The record is results/noise.json.
 
-With --gate it asks the judge about the same code on both sides, and about the same
-rounds with one side made 6 % slower: can the gate pass here, and can it fail? The
-record is results/gate.json.
+With --gate it asks the judge about the same code on both sides, and about a third side
+that runs 17 times for every 16 that it is counted for: can the gate pass here, and can it
+fail? The record is results/gate.json.
 
 With --github it looks at something else: whether the workflows that have to do with pawl
 are safe, and, in a job, whether its runner may run the code of strangers.
@@ -154,15 +154,14 @@ func (f *doctorFlags) measureNoise(ctx context.Context, path string, found docto
 	if run == nil {
 		return nil, runErr
 	}
-	n := doctor.NewNoise(run, slices.Max(s.Measure.Rounds))
-	doc := &noiseDocument{Record: res.Path, Noise: n, Words: n.Words(), Help: n.Help(found)}
+	var kept map[string][]float64
 	if runErr == nil {
-		dependence, err := bench.KeepNoise(run)
-		if err != nil {
-			return doc, err
+		if kept, err = bench.KeepNoise(run); err != nil {
+			return nil, err
 		}
-		doc.Words = append(doc.Words, dependence.Words()...)
 	}
+	n := doctor.NewNoise(run, bench.Policy(s), kept)
+	doc := &noiseDocument{Record: res.Path, Noise: n, Words: n.Words(), Help: n.Help(found)}
 	if !f.json {
 		err = writeNoise(f.Out, f.style(), run, doc)
 	}

@@ -20,8 +20,8 @@ type gateDocument struct {
 	Words []string `json:"words"`
 }
 
-// measureGate has the judge look at the same code on both sides, and at the same
-// rounds with one side slowed down: a gate that cannot pass and cannot fail is none.
+// measureGate has the judge look at the same code on both sides, and at a third one that does
+// more work: a gate that cannot pass and cannot fail is none.
 func (f *doctorFlags) measureGate(ctx context.Context, path string) (*gateDocument, error) {
 	s, err := suite.Load(path)
 	if err != nil {
@@ -29,7 +29,7 @@ func (f *doctorFlags) measureGate(ctx context.Context, path string) (*gateDocume
 	}
 	f.out = filepath.Join(filepath.Dir(path), "results", "gate.json")
 	o := f.options(s, path)
-	o.Owner, o.Rounds = "pawl doctor --gate", 0
+	o.Owner, o.Rounds, o.Planted = "pawl doctor --gate", 0, true
 	policy := bench.Policy(s)
 	o.Decide = func(seen *measure.Run, _ bool) []string { return doctor.Undecided(policy, seen) }
 	run, res, err := f.measureItself(ctx, o)

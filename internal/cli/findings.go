@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 
 	"github.com/goatnote-inc/pawl/internal/doctor"
@@ -78,31 +79,22 @@ func writeNoise(w io.Writer, style report.Style, run *measure.Run, n *noiseDocum
 	if _, err := fmt.Fprintf(w, "\n%s of %s on %s, %d rounds\n", style.Bold("noise"), run.Suite.Name, run.Device.Name, n.Rounds); err != nil {
 		return err
 	}
-	rows := [][]string{{"case", "timer", "within", "between", "paired"}}
-	for _, c := range n.Cases {
-		if len(c.Least) > 0 {
-			for _, d := range c.Least {
-				rows[0] = append(rows[0], fmt.Sprintf("%d rounds", d.Rounds))
-			}
-			break
-		}
+	if err := writeLines(w, append(n.Words, "")); err != nil {
+		return err
 	}
-	right := make([]bool, len(rows[0]))
-	for i := range right {
-		right[i] = i > 1
-	}
+	rows := [][]string{{"case", "timer", "within", "between", "paired", "lag-1", "wild", "speeds"}}
 	for _, c := range n.Cases {
-		row := []string{c.Case, string(c.Timer)}
-		if len(c.Least) > 0 {
-			row = append(row, report.Percent(c.Within), report.Percent(c.Between), report.Percent(c.Paired))
-			for _, d := range c.Least {
-				row = append(row, report.Percent(d.Slowdown))
+		row := []string{c.Case, string(c.Timer), "-"}
+		if c.Rounds >= 2 {
+			row = append(row[:2], report.Percent(c.Within), report.Percent(c.Between), report.Percent(c.Paired),
+				fmt.Sprintf("%.2f", c.Lag), strconv.Itoa(c.Wild), "")
+			if c.Speeds > 0 {
+				row[len(row)-1] = strconv.Itoa(c.Speeds)
 			}
-		} else {
-			row = append(row, "-")
 		}
 		rows = append(rows, row)
 	}
+	right := []bool{false, false, true, true, true, true, true, true}
 	if err := report.Table(w, style, right, rows); err != nil {
 		return err
 	}
@@ -113,14 +105,14 @@ func writeNoise(w io.Writer, style report.Style, run *measure.Run, n *noiseDocum
 func (n *noiseDocument) lines(style report.Style) []string {
 	lines := []string{
 		style.Faint("within a round: the spread of samples. between rounds: of their medians. paired: of the ratio of the"),
-		style.Faint("two sides of a round, both of the same code. N rounds: the least slowdown that so many find."),
+		style.Faint("two sides of a round, both of the same code. lag-1: how much a ratio resembles the one before. wild:"),
+		style.Faint("rounds far from the others. speeds: values around which medians gather, where there are enough to tell."),
 	}
 	for _, c := range n.Cases {
 		if c.Noisy {
 			lines = append(lines, style.Warn("warning: ")+fmt.Sprintf("the samples of %s spread by %s within a round", c.Case, report.Percent(c.Within)))
 		}
 	}
-	lines = append(lines, n.Words...)
 	if len(n.Help) > 0 {
 		lines = append(lines, style.Bold("what would help"))
 		for _, h := range n.Help {

@@ -8,6 +8,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/doctor"
 	"github.com/goatnote-inc/pawl/internal/report"
 	"github.com/goatnote-inc/pawl/measure"
+	"github.com/goatnote-inc/pawl/ratchet"
 )
 
 var someFindings = []doctor.Finding{
@@ -75,7 +76,7 @@ func sameCode() *measure.Run {
 
 func TestNoiseText(t *testing.T) {
 	run := sameCode()
-	n := doctor.NewNoise(run, 32)
+	n := doctor.NewNoise(run, ratchet.Default(), nil)
 	found := doctor.Report{Findings: someFindings}
 	var b strings.Builder
 	err := writeNoise(&b, report.Style{}, run, &noiseDocument{Record: "results/noise.json", Noise: n, Words: n.Words(), Help: n.Help(found)})

@@ -5,29 +5,83 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
+
+	"github.com/goatnote-inc/pawl/ratchet"
+	"github.com/goatnote-inc/pawl/stats"
 )
 
-// quiet is the slowdown that a machine should be able to show: below it a gain is
-// called noise anyway.
-const quiet = 0.05
+// quiet is the paired spread below which nothing need be done: 5 % is found then.
+const quiet = 0.03
 
 // Words says in plain words what the noise means.
 func (n Noise) Words() []string {
-	told := n.judged()
-	if len(told) == 0 {
+	if len(n.judged()) == 0 {
 		return append([]string{"nothing can be said: no case was measured in two rounds on both sides"}, n.oddities()...)
 	}
-	first, last := told[0], told[len(told)-1]
-	found := percent(n.least(first))
-	if len(told) > 1 {
-		found = fmt.Sprintf("%s (%s) to %s (%s)", found, first.Case, percent(n.least(last)), last.Case)
+	var list []string
+	switch {
+	case len(n.Prospects) == 0:
+		list = append(list, fmt.Sprintf("%d rounds are too few to say what a gate finds here: pawl doctor --noise --rounds %d", n.Kept, n.missing(prospectRounds)))
+	case n.Kept < ratchet.DependenceRounds:
+		list = append(list, n.visible(), fmt.Sprintf("how often a gate is wrong here is known from %d rounds on, over all cases and runs, and %d were measured: pawl doctor --noise --rounds %d",
+			ratchet.DependenceRounds, n.Kept, n.missing(ratchet.DependenceRounds)))
+	default:
+		list = append(list, n.visible(), n.rates())
 	}
-	// The relative standard error of a standard deviation.
-	rough := 1 / math.Sqrt(2*float64(last.Rounds-1))
-	return append([]string{
-		fmt.Sprintf("with %d rounds a slowdown of %s is found 95 times in 100, and of 1000 cases without one, one is called slower", n.Planned, found),
-		fmt.Sprintf("this is estimated from %d rounds and may be off by %.0f %% of itself; more rounds tell it better", last.Rounds, rough*100),
-	}, n.oddities()...)
+	return append(append(list, n.character(), n.Dependence.Words()), n.oddities()...)
+}
+
+// missing is how many rounds a run would need for so many in all.
+func (n Noise) missing(all int) int {
+	cases := len(n.judged())
+	return max((all-n.Kept+cases-1)/cases, 2)
+}
+
+// visible says how small a slowdown is found.
+func (n Noise) visible() string {
+	first, last := n.Prospects[0], n.Prospects[len(n.Prospects)-1]
+	amount := func(p Prospect) string {
+		if p.Slowdown >= largest {
+			return "more than " + percent(largest)
+		}
+		return percent(p.Slowdown)
+	}
+	small := amount(first)
+	if first.Case != last.Case {
+		small = fmt.Sprintf("%s (%s) to %s (%s)", small, first.Case, amount(last), last.Case)
+	}
+	return fmt.Sprintf("a gate finds a slowdown of %s 95 times in 100", small)
+}
+
+// rates says how often gates of the same code go wrong, of the case for which that is worst.
+func (n Noise) rates() string {
+	worst := slices.MaxFunc(n.Prospects, func(a, b Prospect) int { return cmp.Compare(a.False+a.Open, b.False+b.Open) })
+	return fmt.Sprintf("of gates of the same code, %s call it slower and %s have no answer, after %.0f rounds on average (%s; %d gates made of the %d rounds of same code that were measured on this testbed)",
+		share(worst.False), share(worst.Open), worst.Rounds, worst.Case, sameGates, n.Kept)
+}
+
+// share is a small percentage.
+func share(v float64) string { return fmt.Sprintf("%.2f %%", v*100) }
+
+// character says what rounds are like.
+func (n Noise) character() string {
+	var lags []float64
+	var modes []string
+	wild, rounds := 0, 0
+	for _, c := range n.judged() {
+		lags = append(lags, c.Lag)
+		wild, rounds = wild+c.Wild, rounds+c.Rounds
+		if c.Speeds > 1 {
+			modes = append(modes, fmt.Sprintf("%s runs at %d speeds", c.Case, c.Speeds))
+		}
+	}
+	slices.Sort(modes)
+	text := fmt.Sprintf("rounds resemble the one before by %.2f (lag-1, the median over cases); %d of %d are wild", stats.Median(lags), wild, rounds)
+	if len(modes) > 3 {
+		modes = append(modes[:3], fmt.Sprintf("so do %d more cases", len(modes)-3))
+	}
+	return strings.Join(append([]string{text}, modes...), "; ")
 }
 
 // oddities are the cases that need a word of their own.
@@ -47,19 +101,9 @@ func (n Noise) oddities() []string {
 
 // judged are the cases of which something is known, the quietest first.
 func (n Noise) judged() []CaseNoise {
-	list := slices.DeleteFunc(slices.Clone(n.Cases), func(c CaseNoise) bool { return len(c.Least) == 0 })
-	slices.SortStableFunc(list, func(a, b CaseNoise) int { return cmp.Compare(n.least(a), n.least(b)) })
+	list := slices.DeleteFunc(slices.Clone(n.Cases), func(c CaseNoise) bool { return c.Rounds < 2 })
+	slices.SortStableFunc(list, func(a, b CaseNoise) int { return cmp.Compare(a.Paired, b.Paired) })
 	return list
-}
-
-// least is what the suite's own number of rounds finds.
-func (n Noise) least(c CaseNoise) float64 {
-	for _, d := range c.Least {
-		if d.Rounds == n.Planned {
-			return d.Slowdown
-		}
-	}
-	return c.Least[len(c.Least)-1].Slowdown
 }
 
 // Help says what would make the numbers quieter: what the run itself shows, then
@@ -67,7 +111,7 @@ func (n Noise) least(c CaseNoise) float64 {
 func (n Noise) Help(r Report) []string {
 	var noisiest *CaseNoise
 	for _, c := range n.judged() {
-		if c.Noisy || n.least(c) > quiet {
+		if c.Noisy || c.Paired > quiet {
 			noisiest = &c
 		}
 	}

@@ -1,32 +1,25 @@
 package doctor
 
 import (
-	"slices"
-
 	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/bench"
 	"github.com/goatnote-inc/pawl/internal/suite"
 	"github.com/goatnote-inc/pawl/measure"
-	"github.com/goatnote-inc/pawl/stats"
-)
-
-// The question that the least change answers: found 95 times in 100, and of a
-// thousand cases without a change one is called changed.
-const (
-	falseAlarms = 0.001
-	misses      = 0.05
+	"github.com/goatnote-inc/pawl/ratchet"
 )
 
 // noisy is the spread within a round above which a case is pointed out.
 const noisy = 0.12
 
-// usualLooks are the numbers of rounds for which the least change is told.
-var usualLooks = []int{4, 8, 16, 32}
-
 // Noise is how much the same code differs from itself on a machine.
 type Noise struct {
-	Rounds  int         `json:"rounds"`  // that count
-	Planned int         `json:"planned"` // rounds that a comparison would use at most
-	Cases   []CaseNoise `json:"cases"`
+	Rounds int         `json:"rounds"` // that count
+	Cases  []CaseNoise `json:"cases"`
+
+	Kept       int                `json:"kept"` // rounds of the same code on this testbed, over all cases and runs
+	Dependence ratchet.Dependence `json:"dependence,omitempty"`
+	// Prospects are those of the quietest case and of the noisiest. None if too little was measured.
+	Prospects []Prospect `json:"prospects,omitempty"`
 }
 
 // CaseNoise is that of one case. Spreads are standard deviations of logarithms:
@@ -41,22 +34,21 @@ type CaseNoise struct {
 	Paired  float64 `json:"paired"`  // of the ratio of the two sides of a round
 	Noisy   bool    `json:"noisy,omitempty"`
 
+	Lag    float64 `json:"lag"`              // how much a ratio resembles the one before: the autocorrelation
+	Wild   int     `json:"wild"`             // rounds that are far from the others
+	Speeds int     `json:"speeds,omitempty"` // values around which medians gather; 0 where there are too few
+
 	// Offset is by how much the candidate was slower than itself as the base, on
 	// average; Biased says that this is not chance.
 	Offset float64 `json:"offset"`
 	Biased bool    `json:"biased,omitempty"`
 
-	Least []Detectable `json:"least,omitempty"` // at 4, 8, 16 and 32 rounds, and at the planned number
-	Other *OtherClock  `json:"other,omitempty"` // the same runs on a clock that was read beside and could decide
+	Other *OtherClock `json:"other,omitempty"` // the same runs on a clock that was read beside and could decide
 
 	Unsteady int    `json:"unsteady,omitempty"` // rounds in which the warm-up found no end
 	Error    string `json:"error,omitempty"`    // why nothing can be said
-}
 
-// Detectable is the least slowdown that a number of rounds finds.
-type Detectable struct {
-	Rounds   int     `json:"rounds"`
-	Slowdown float64 `json:"slowdown"` // 0.021 is 2.1 %
+	step float64 // the smallest change that the timer can show, as a share
 }
 
 // OtherClock is the paired spread of a case on a clock that does not decide.
@@ -65,11 +57,11 @@ type OtherClock struct {
 	Paired float64       `json:"paired"`
 }
 
-// NewNoise reads the noise from a run that measured the candidate against itself.
-// Planned is how many rounds a comparison would use at most; with one alone nothing
-// could ever be found, so two are the least.
-func NewNoise(run *measure.Run, planned int) Noise {
-	n := Noise{Planned: max(planned, 2)}
+// NewNoise reads the noise from a run that measured the candidate against itself. kept is what is known of
+// the same code on this testbed, this run included: of each case the logarithms of the ratios of the sides. Nil is
+// for a run of which nothing was kept: then it alone counts.
+func NewNoise(run *measure.Run, p ratchet.Policy, kept map[string][]float64) Noise {
+	var n Noise
 	dropped := map[int]bool{}
 	for _, r := range run.Rounds {
 		if r.Dropped != "" {
@@ -84,33 +76,25 @@ func NewNoise(run *measure.Run, planned int) Noise {
 			again[c.Name()] = c
 		}
 	}
-	looks := newLooks(n.Planned)
+	ratios := map[string][]float64{}
+	runs := []*measure.Run{run}
+	for _, e := range ratchet.Gather(runs, runs, suite.Base, suite.Candidate) {
+		ratios[e.Case.Name()] = e.LogRatios()
+	}
 	for _, c := range run.Cases {
-		if c.Implementation == suite.Candidate {
+		if c.Implementation == suite.Candidate && c.Metric == "" {
 			p := pairs{base: again[c.Name()], candidate: c, dropped: dropped, onHost: run.Device.Kind == gpu.CPU}
-			n.Cases = append(n.Cases, p.noise(looks))
+			n.Cases = append(n.Cases, p.noise(ratios[c.Name()]))
 		}
 	}
+	if kept == nil {
+		kept = ratios
+	}
+	for _, list := range kept {
+		n.Kept += len(list)
+	}
+	n.Dependence = bench.Dependence(kept)
+	p.Dependence = n.Dependence
+	n.Prospects = prospects(p, n.judged(), kept)
 	return n
-}
-
-// look is a number of rounds and what it finds, in units of the paired spread:
-// costly to compute, and the same for all cases.
-type look struct {
-	rounds    int
-	perSpread float64
-}
-
-// newLooks are the numbers of rounds to tell of, the planned one among them.
-func newLooks(planned int) []look {
-	numbers := slices.Clone(usualLooks)
-	if !slices.Contains(numbers, planned) {
-		numbers = append(numbers, planned)
-		slices.Sort(numbers)
-	}
-	var list []look
-	for _, n := range numbers {
-		list = append(list, look{n, stats.LeastDetectable(1, n, falseAlarms, misses)})
-	}
-	return list
 }

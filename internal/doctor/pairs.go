@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/goatnote-inc/pawl/measure"
+	"github.com/goatnote-inc/pawl/ratchet"
 	"github.com/goatnote-inc/pawl/stats"
 )
 
@@ -16,10 +17,13 @@ type pairs struct {
 	onHost          bool // the kernel runs on the host's CPU
 }
 
-func (p pairs) noise(looks []look) CaseNoise {
+// falseAlarms is how often cases without a bias are called biased.
+const falseAlarms = 0.001
+
+// noise describes the case, of which ratios are the logarithms of candidate over base, one a round.
+func (p pairs) noise(ratios []float64) CaseNoise {
 	n := CaseNoise{Case: p.candidate.Name(), Timer: p.candidate.Timer}
 	var within []float64
-	var step float64
 	for _, c := range []measure.Case{p.base, p.candidate} {
 		for _, r := range p.counted(c) {
 			if r.Error != "" {
@@ -31,10 +35,9 @@ func (p pairs) noise(looks []look) CaseNoise {
 			if cv := stats.CV(r.Samples); !math.IsNaN(cv) { // of a single sample
 				within = append(within, bounded(cv))
 			}
-			step = max(step, timerStep(r))
+			n.step = max(n.step, timerStep(r))
 		}
 	}
-	ratios := p.ratios(bySamples)
 	if n.Rounds = len(ratios); n.Rounds < 2 {
 		if n.Error == "" {
 			n.Error = "fewer than two rounds were measured on both sides"
@@ -51,9 +54,7 @@ func (p pairs) noise(looks []look) CaseNoise {
 	if se := n.Paired / math.Sqrt(float64(n.Rounds)); se > 0 {
 		n.Biased = math.Abs(stats.Mean(ratios))/se > stats.TQuantile(1-falseAlarms/2, float64(n.Rounds-1))
 	}
-	for _, l := range looks {
-		n.Least = append(n.Least, Detectable{Rounds: l.rounds, Slowdown: bounded(max(math.Expm1(n.Paired*l.perSpread), step))})
-	}
+	n.Lag, n.Wild, n.Speeds = stats.Autocorrelation(ratios, 1), ratchet.Wild(ratios), p.speeds()
 	if p.onHost {
 		n.Other = p.onCPU()
 	}
@@ -108,6 +109,21 @@ func (p pairs) between() float64 {
 		}
 	}
 	return math.Sqrt(squares / max(sides, 1))
+}
+
+// modeValues is how many medians tell around how many values they gather.
+const modeValues = 16
+
+// speeds is around how many values the medians of both sides gather; 0 where there are too few to tell.
+func (p pairs) speeds() int {
+	var logs []float64
+	for _, c := range []measure.Case{p.base, p.candidate} {
+		logs = slices.AppendSeq(logs, maps.Values(p.medians(c, bySamples)))
+	}
+	if len(logs) < modeValues {
+		return 0
+	}
+	return len(stats.Modes(logs, 0))
 }
 
 // workShare is how much of a sample's time the measuring thread must have worked for

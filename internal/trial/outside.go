@@ -36,11 +36,12 @@ func (p *process) outside(ctx context.Context, c Case, cr *measure.CaseRound) er
 	if c.Timer == measure.TimerCPU {
 		o.Clock = measure.TimerCPU
 	}
-	before, err := p.beside(ctx, c, len(cr.Samples))
+	list := sizes(p.Doubt.Secret, budget/run)
+	before, err := p.beside(ctx, c, list[0], cr.Batch)
 	if err != nil {
 		return p.refuse(ctx, cr, err)
 	}
-	for _, k := range sizes(p.Doubt.Secret, budget/run) {
+	for _, k := range list {
 		took, err := p.read(ctx, o.Clock, harness.Run{Iterations: k})
 		if errors.Is(err, errEnded) {
 			*cr = measure.CaseRound{Error: err.Error(), Samples: measure.Samples{}, Warmup: cr.Warmup, Quantum: cr.Quantum}
@@ -49,7 +50,7 @@ func (p *process) outside(ctx context.Context, c Case, cr *measure.CaseRound) er
 		if err != nil {
 			return p.refuse(ctx, cr, err)
 		}
-		after, err := p.beside(ctx, c, len(cr.Samples))
+		after, err := p.beside(ctx, c, k, cr.Batch)
 		if err != nil {
 			return p.refuse(ctx, cr, err)
 		}
@@ -61,16 +62,14 @@ func (p *process) outside(ctx context.Context, c Case, cr *measure.CaseRound) er
 	return nil
 }
 
-// besideShare of the samples of a round are taken again beside each reading.
-const besideShare = 0.02
-
-// beside is what the process says a run takes now.
-func (p *process) beside(ctx context.Context, c Case, samples int) (float64, error) {
-	m, err := p.session.Measure(ctx, c.Key.Name(), harness.Measure{Samples: max(1, int(besideShare*float64(samples)))})
+// beside is what the process says a run takes now, the mean over about as many runs as the clock outside reads:
+// on a busy machine few runs find a free core more often than many, and the clock outside reads a sum.
+func (p *process) beside(ctx context.Context, c Case, runs, batch int) (float64, error) {
+	m, err := p.session.Measure(ctx, c.Key.Name(), harness.Measure{Samples: max(1, runs/max(batch, 1))})
 	if err != nil {
 		return 0, err
 	}
-	return stats.Median(m.Samples), nil
+	return stats.Mean(m.Samples), nil
 }
 
 // sizes draws different numbers of runs, so many in all, in an order of their own. A

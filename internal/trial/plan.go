@@ -13,7 +13,7 @@ import (
 // MethodVersion is the version of how pawl times a case. Raise it with a change after which the same
 // code gets other times, such as another warm-up, batch rule or clock reading: stored times of another
 // version are not compared.
-const MethodVersion = 2
+const MethodVersion = 3
 
 // Plan is everything a trial needs to know before it begins.
 type Plan struct {
@@ -78,6 +78,8 @@ type Request struct {
 	Batch map[string]int
 	// Measured is told of each case as it is finished; never nil.
 	Measured func(measure.Result)
+
+	heat *heat
 }
 
 // Watch begins to read the device and returns the state at the beginning and a

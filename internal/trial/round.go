@@ -59,7 +59,7 @@ func (t *trial) oneByOne(ctx context.Context, order []int, round *measure.Round)
 		var got []measure.Result
 		err := t.watched(ctx, s.Name, round.Index, &out, func() (err error) {
 			got, err = s.Runner.Round(ctx, Request{
-				Round: round.Index, Seed: round.Seed, Cases: inOrder(s.Cases, round.Cases), Batch: batch,
+				Round: round.Index, Seed: round.Seed, Cases: inOrder(s.Cases, round.Cases), Batch: batch, heat: &t.heat,
 				Measured: func(r measure.Result) { t.Emit(CaseMeasured{Round: round.Index, Side: s.Name, Result: r}) },
 			})
 			return err

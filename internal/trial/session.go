@@ -14,9 +14,8 @@ import (
 
 // Warm-up ends when the kernel is steady; these bound it.
 const (
-	warmBusy      = 300 * time.Millisecond // a device needs this long under load to raise its clocks
-	warmChunk     = 10                     // samples between two tests for steadiness
-	warmMost      = 10                     // times the least number of warm-up samples
+	warmChunk     = 10 // samples between two tests for steadiness
+	warmMost      = 10 // times the least number of warm-up samples
 	warmTolerance = 0.01
 )
 
@@ -27,18 +26,20 @@ type Sessions struct {
 	Command func(Case) harness.Command
 	Hello   harness.Hello
 	Doubt   *Doubt // nil believes every word
+	Work    Work
 }
 
 // Round measures the cases of one side in fresh processes.
 func (s Sessions) Round(ctx context.Context, r Request) ([]measure.Result, error) {
 	p := s.open(r.Seed, r.Round)
+	p.heat = r.heat
 	defer p.kill()
 	var results []measure.Result
 	for _, c := range byCommand(r.Cases, s.Command) {
 		cr, err := p.ready(ctx, c)
-		p.batch = r.Batch[c.Key.Name()]
 		if err == nil && cr.Error == "" {
-			err = p.take(ctx, c, &cr, c.Samples)
+			p.setRuns(r.Batch[c.Key.Name()], cr.Batch)
+			err = p.take(ctx, c, &cr, p.samples)
 		}
 		if err == nil {
 			err = p.doubt(ctx, c, &cr)
@@ -87,7 +88,9 @@ type process struct {
 	lost    int              // processes in a row that a case ended
 	looking believed         // what of the case that is ready is to be looked at
 	batch   int              // runs of a sample, where another side decides; 0 where it does not
+	samples int              // to take of the case that is ready
 	scored  scored
+	heat    *heat
 	tree    *harness.Tree // of its processes; nil where it runs alone
 }
 
@@ -101,7 +104,7 @@ func (p *process) ready(ctx context.Context, c Case) (measure.CaseRound, error) 
 	if err := p.start(ctx, p.Command(c)); err != nil {
 		return measure.CaseRound{}, err
 	}
-	p.batch = 0
+	p.batch, p.samples = 0, c.Samples
 	prepared, err := p.session.Prepare(ctx, harness.Prepare{
 		Benchmark: c.Key.Benchmark, Implementation: c.Implementation, Params: c.Params,
 		Cache: cacheOf(c.Key), Timer: c.Timer, Seed: p.seed, Key: p.inputKey(c), Bytes: c.Bytes,
@@ -111,9 +114,9 @@ func (p *process) ready(ctx context.Context, c Case) (measure.CaseRound, error) 
 		return p.refused(ctx, err)
 	}
 	p.expect(c)
-	busy := warmBusy
+	busy := p.heat.needs() // whether the kernel is warm too, is detected
 	if p.cases++; p.cases > 1 {
-		busy = 0 // the device is warm already; whether the kernel is, is detected
+		busy = 0
 	}
 	cr := measure.CaseRound{Quantum: prepared.Quantum, Samples: measure.Samples{}}
 	if p.scores() {
@@ -163,7 +166,12 @@ func (p *process) take(ctx context.Context, c Case, cr *measure.CaseRound, sampl
 	if err != nil {
 		return p.refuse(ctx, cr, err)
 	}
+	p.heat.worked()
 	p.lost = 0
+	if !p.count(&m) {
+		*cr = measure.CaseRound{Error: fmt.Sprintf("its harness decides how many runs a sample has: %d", m.Batch), Samples: measure.Samples{}, Warmup: cr.Warmup, Quantum: cr.Quantum}
+		return nil
+	}
 	p.looking.kept = append(p.looking.kept, m.Kept...)
 	cr.Batch, cr.Note = m.Batch, m.Note
 	cr.Samples = append(cr.Samples, m.Samples...)
@@ -251,6 +259,7 @@ func (p *process) warmUp(ctx context.Context, c Case, cr *measure.CaseRound, bus
 		if err != nil {
 			return err
 		}
+		p.heat.worked()
 		cr.Batch = m.Batch
 		cr.Warmup = append(cr.Warmup, m.Samples...)
 		if stats.Steady(cr.Warmup, warmChunk, warmTolerance, cr.Quantum) {

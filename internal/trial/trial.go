@@ -50,6 +50,7 @@ type trial struct {
 	drops     map[string]int  // rounds spoiled, by the sides that were affected
 	failed    map[string]bool // cases in which the base has failed in some round
 	unread    string          // why the device could not be read in the round under way
+	heat      heat
 	out       Outcome
 }
 

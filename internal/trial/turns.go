@@ -41,7 +41,7 @@ func (t *trial) turns(ctx context.Context, order []int, round *measure.Round) ([
 		side := t.Sides[n]
 		sessions, _ := side.Runner.(Sessions)
 		table[i] = &seat{side: side, process: sessions.open(round.Seed, round.Index), cases: casesByName(side.Cases), freezer: freezer}
-		table[i].process.tree = freezer.Tree(side.Name)
+		table[i].process.tree, table[i].process.heat = freezer.Tree(side.Name), &t.heat
 		defer table[i].process.kill()
 	}
 	results, err := t.play(ctx, table, round)
@@ -142,10 +142,12 @@ func (t *trial) playCase(ctx context.Context, table []*seat, name string, round 
 		states[s] = &cr
 		if cr.Error == "" {
 			playing = append(playing, s)
-			longest = max(longest, stats.Median(cr.Warmup)*float64(max(cr.Batch, 1)))
 		}
 	}
 	pair(playing, states)
+	for _, s := range playing {
+		longest = max(longest, stats.Median(states[s].Warmup)*float64(max(s.process.batch, 1)))
+	}
 	if err := t.takeTurns(ctx, slices.Clone(playing), states, name, longest); err != nil {
 		return nil, err
 	}
@@ -176,7 +178,7 @@ func pair(playing []*seat, states map[*seat]*measure.CaseRound) {
 		batch, scored = max(batch, states[s].Batch), min(scored, s.process.scored.most)
 	}
 	for _, s := range playing {
-		s.process.batch = batch
+		s.process.setRuns(batch, batch)
 		s.process.scored.most, s.process.scored.paired = scored, true
 	}
 }
@@ -187,14 +189,14 @@ func (t *trial) takeTurns(ctx context.Context, playing []*seat, states map[*seat
 	for len(playing) > 0 {
 		for _, s := range playing {
 			c, cr := s.cases[name], states[s]
-			n := min(turnSamples(longest), c.Samples-len(cr.Samples))
+			n := min(turnSamples(longest), s.process.samples-len(cr.Samples))
 			cr.Turn = max(cr.Turn, n)
 			if err := s.timed(t.Now, func() error { return s.process.take(ctx, c, cr, n) }); err != nil {
 				return err
 			}
 		}
 		playing = slices.DeleteFunc(playing, func(s *seat) bool {
-			return states[s].Error != "" || len(states[s].Samples) >= s.cases[name].Samples
+			return states[s].Error != "" || len(states[s].Samples) >= s.process.samples
 		})
 		slices.Reverse(playing)
 	}

@@ -31,13 +31,14 @@ func playHarness(side string) int {
 	if err != nil {
 		return 1
 	}
-	prepared := ""
+	prepared, batch := "", 1
 	for s := bufio.NewScanner(in); s.Scan(); {
 		var q struct {
 			ID        int
 			Op        string
 			Benchmark string
 			Samples   int
+			Batch     int
 			Warmup    bool
 			doubted
 		}
@@ -54,14 +55,14 @@ func playHarness(side string) int {
 		case q.Op == "hello" && os.Getenv("PAWL_TEST_TAKES_NS") != "":
 			reply += `,"protocol":1,"timers":["wall"],"features":["check","run","keep"]`
 		case q.Op == "hello":
-			reply += `,"protocol":1,"timers":["wall"]`
+			reply += `,"protocol":1,"timers":["wall"],"features":["verify"]`
 		case q.Op == "run":
 			q.run()
 			reply += fmt.Sprintf(`,"iterations":%d`, q.Iterations)
 		case q.Op == "prepare" && q.Benchmark == "refused":
 			reply += `,"error":{"code":"no_memory","message":"no room"}`
 		case q.Op == "prepare":
-			prepared = q.Benchmark
+			prepared, batch = q.Benchmark, 1
 			reply += `,"timer":"wall"`
 		case q.Op == "measure" && !q.Warmup && slices.Contains(strings.Fields(os.Getenv("PAWL_TEST_CRASH")), prepared):
 			return 7
@@ -69,8 +70,11 @@ func playHarness(side string) int {
 			if !q.Warmup {
 				wake(os.Getenv("PAWL_TEST_WAKES"))
 			}
+			if q.Batch > 0 && prepared != "single" {
+				batch = q.Batch
+			}
 			samples := strings.Repeat(","+os.Getenv("PAWL_RUN_NS"), q.Samples)[1:]
-			reply += fmt.Sprintf(`,"count":%d,"batch":1,"samples":[%s]%s`, q.Samples, samples, q.keep())
+			reply += fmt.Sprintf(`,"count":%d,"batch":%d,"samples":[%s]%s`, q.Samples, batch, samples, q.keep())
 		}
 		fmt.Fprintf(out, "{%s}\n", reply)
 		if q.Op == "bye" {

@@ -66,8 +66,8 @@ class Harness:
         defaults = {"implementation": "candidate", "cache": "hot", "timer": "wall", "seed": "42", "bytes": 0}
         return self.ask("prepare", benchmark=benchmark, params=params or {}, **{**defaults, **fields})
 
-    def measure(self, samples=0, busy_ns=0, warmup=False):
-        return self.ask("measure", samples=samples, busy_ns=busy_ns, warmup=warmup)
+    def measure(self, samples=0, busy_ns=0, warmup=False, **fields):
+        return self.ask("measure", samples=samples, busy_ns=busy_ns, warmup=warmup, **fields)
 
     def wait(self):
         return self.process.wait(timeout=PATIENCE)

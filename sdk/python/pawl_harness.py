@@ -1185,8 +1185,10 @@ class _Session:
             if not case.sample_ns:
                 meter.estimate(case)
             batch = request.get("batch", 0)
-            if case.key and type(batch) is int and batch > 0 and batch != len(case.sample):
+            if type(batch) is int and batch > 0 and batch != len(case.sample):
+                run_ns = case.sample_ns / len(case.sample)
                 case.set_batch(batch)
+                case.sample_ns = run_ns * len(case.sample)
             watch = _Watch(request, want, case)
             for readings in self.readings(request, watch, want, due_ns):
                 count += len(readings["samples"])

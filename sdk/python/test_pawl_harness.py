@@ -231,6 +231,15 @@ def test_short_runs_are_batched_once_per_case(start):
     assert statistics.median(measured["samples"]) * measured["batch"] > 500_000
 
 
+def test_a_request_sets_the_runs_of_a_sample(start):
+    harness = start(CONFORMANCE)
+    harness.prepare("spin", {"us": 100}, timer="wall")
+    assert harness.measure(samples=2)["batch"] == 1
+    reply = harness.measure(samples=2, batch=17)
+    assert reply["batch"] == 17 and min(reply["samples"]) > 90_000, "the mean of a run, not their sum"
+    assert harness.measure(samples=2)["batch"] == 17, "it stays"
+
+
 def test_many_samples_travel_in_parts(start):
     harness = start("pawl.benchmark('short')(lambda: (lambda: None))")
     harness.prepare("short")
