@@ -62,10 +62,14 @@ func (p *process) outside(ctx context.Context, c Case, cr *measure.CaseRound) er
 	return nil
 }
 
-// beside is what the process says a run takes now, the mean over about as many runs as the clock outside reads:
-// on a busy machine few runs find a free core more often than many, and the clock outside reads a sum.
+// besideMost is how many samples are taken beside a reading. A sample takes much longer than its runs: what it
+// leaves is looked at.
+const besideMost = 5
+
+// beside is what the process says a run takes now, the mean over as many runs as the clock outside reads, where
+// that is not too many: on a busy machine few runs find a free core more often than many.
 func (p *process) beside(ctx context.Context, c Case, runs, batch int) (float64, error) {
-	m, err := p.session.Measure(ctx, c.Key.Name(), harness.Measure{Samples: max(1, runs/max(batch, 1))})
+	m, err := p.session.Measure(ctx, c.Key.Name(), harness.Measure{Samples: min(max(1, runs/max(batch, 1)), besideMost)})
 	if err != nil {
 		return 0, err
 	}
