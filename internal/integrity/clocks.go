@@ -51,10 +51,12 @@ const leastReadings = 12
 
 // compare holds every reading against the samples that were taken beside it, and lays
 // one line through all of them: its slope is how many times as long a run takes
-// outside.
+// outside. Readings of a round saw the same machine, so the spread is at least that of rounds: a lie is in all
+// of them.
 func compare(rounds []measure.CaseRound) (agreement, bool) {
 	shares := &measure.Outside{}
 	var samples []float64
+	var ends []int // of the readings of each round
 	for _, r := range rounds {
 		o := r.Outside
 		if o == nil || r.Error != "" || len(o.Runs) != len(o.Times) || len(o.Beside) != len(o.Times) {
@@ -66,6 +68,7 @@ func compare(rounds []measure.CaseRound) (agreement, bool) {
 				samples = append(samples, beside)
 			}
 		}
+		ends = append(ends, len(samples))
 	}
 	line, ok := Fit(shares)
 	if !ok || len(samples) < leastReadings {
@@ -79,11 +82,20 @@ func compare(rounds []measure.CaseRound) (agreement, bool) {
 		each[i] = (shares.Times[i] - asking) / float64(k)
 	}
 	a.ratio = stats.Median(each)
+	var byRound []float64
+	for i, begin := 0, 0; i < len(ends); begin, i = ends[i], i+1 {
+		if begin < ends[i] {
+			byRound = append(byRound, stats.Median(each[begin:ends[i]]))
+		}
+	}
 	for i := range each {
 		each[i] = math.Abs(each[i] - a.ratio)
 	}
 	n := float64(len(each))
 	a.spread = medianToMean * madToSD * (1 + 3/n) * stats.Median(each) / math.Sqrt(n)
+	if r := float64(len(byRound)); r > 1 {
+		a.spread = max(a.spread, (1+3/r)*stats.StdDev(byRound)/math.Sqrt(r))
+	}
 	return a, true
 }
 

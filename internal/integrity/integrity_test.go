@@ -193,3 +193,29 @@ func TestAskedOnABusyMachine(t *testing.T) {
 		}
 	}
 }
+
+// Where other programs take cores away for a round at a time, readings are long in some rounds of each side. That is
+// no lie either.
+func TestHonestClocksOnACrowdedMachine(t *testing.T) {
+	rng := rand.New(rand.NewPCG(8, 8))
+	crowded := func(n int) []measure.CaseRound {
+		list := rounds(n, 1e6, 1e6, 0.02)
+		for _, r := range list {
+			share := 1 + 0.8*rng.Float64()
+			for j := range r.Outside.Times {
+				r.Outside.Times[j] *= share
+			}
+		}
+		return list
+	}
+	wrong := 0
+	for range 2000 {
+		n := 4 + rng.IntN(13)
+		if integrity.Clocks(crowded(n), crowded(n)) != "" {
+			wrong++
+		}
+	}
+	if wrong > 2 {
+		t.Errorf("%d of 2000 honest sides are called liars", wrong)
+	}
+}
