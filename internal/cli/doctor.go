@@ -156,9 +156,7 @@ func (f *doctorFlags) measureNoise(ctx context.Context, path string, found docto
 	}
 	var kept map[string][]float64
 	if runErr == nil {
-		if kept, err = bench.KeepNoise(run); err != nil {
-			return nil, err
-		}
+		kept, runErr = bench.KeepNoise(run) // without it, this run is told alone
 	}
 	n := doctor.NewNoise(run, bench.Policy(s), kept)
 	doc := &noiseDocument{Record: res.Path, Noise: n, Words: n.Words(), Help: n.Help(found)}

@@ -305,3 +305,22 @@ func TestHelp(t *testing.T) {
 		})
 	}
 }
+
+// Which case is the quietest is told by all that is kept of it, not by the last run alone.
+func TestProspectsGoByWhatIsKept(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	run := sides(medians(100, 100.1, 100, 99.9), medians(100, 100, 100.1, 100)) // b was quiet this time
+	for _, c := range run.Cases[:2] {
+		c.Benchmark = "a"
+		c.Rounds = medians(100, 101, 99, 100)
+		run.Cases = append(run.Cases, c)
+	}
+	kept := map[string][]float64{}
+	for range 32 {
+		kept["a"], kept["b"] = append(kept["a"], 0.002*rng.NormFloat64()), append(kept["b"], 0.03*rng.NormFloat64())
+	}
+	p := doctor.NewNoise(run, ratchet.Default(), kept).Prospects
+	if len(p) != 2 || p[0].Case != "a" || p[1].Case != "b" || p[0].Slowdown >= p[1].Slowdown {
+		t.Errorf("%+v", p)
+	}
+}

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"maps"
 	"math"
 	"math/rand/v2"
@@ -29,16 +30,18 @@ const (
 	longestBlock   = 32  // neighbors that stay together
 )
 
-// prospects tries the quietest case and the noisiest, which are the first and the last.
+// prospects tries the quietest case and the noisiest, by all that is kept of them.
 func prospects(p ratchet.Policy, cases []CaseNoise, kept map[string][]float64) []Prospect {
 	m := newMachine(kept)
 	if m.size < prospectRounds || len(cases) == 0 {
 		return nil
 	}
+	spread := func(c CaseNoise) float64 { return stats.RobustSD(kept[c.Case]) }
+	slices.SortStableFunc(cases, func(a, b CaseNoise) int { return cmp.Compare(spread(a), spread(b)) })
 	var list []Prospect
 	for _, i := range slices.Compact([]int{0, len(cases) - 1}) {
 		c := cases[i]
-		g := gates{p, m, c, stats.RobustSD(kept[c.Case])}
+		g := gates{p, m, c, spread(c)}
 		list = append(list, g.prospect())
 	}
 	return list

@@ -88,23 +88,16 @@ func compare(rounds []measure.CaseRound) (agreement, bool) {
 			byRound = append(byRound, stats.Median(each[begin:ends[i]]))
 		}
 	}
-	for i := range each {
-		each[i] = math.Abs(each[i] - a.ratio)
-	}
 	n := float64(len(each))
-	a.spread = medianToMean * madToSD * (1 + 3/n) * stats.Median(each) / math.Sqrt(n)
+	a.spread = medianToMean * (1 + 3/n) * stats.RobustSD(each) / math.Sqrt(n)
 	if r := float64(len(byRound)); r > 1 {
 		a.spread = max(a.spread, (1+3/r)*stats.StdDev(byRound)/math.Sqrt(r))
 	}
 	return a, true
 }
 
-// medianToMean is how much wider a median's error is than a mean's, madToSD what makes
-// a standard deviation of the median distance to the median. Both for normal errors.
-const (
-	medianToMean = 1.2533
-	madToSD      = 1.4826
-)
+// medianToMean is how much wider a median's error is than a mean's, for normal errors.
+const medianToMean = 1.2533
 
 // Asked says why the clock outside itself cannot be believed, for a side that it
 // scores: its readings are no honest line. All rounds are taken together, and of batch
