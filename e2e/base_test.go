@@ -45,12 +45,12 @@ benchmarks:
   matmul: {matrix: {N: [544]}, flops: 2*N*N*N, bytes: 3*4*N*N}
 `
 
-// slowRepository is a git repository whose last commit slows the kernel down.
-func slowRepository(t *testing.T, kernel string) string {
+// slowRepository returns a git repository whose last commit slows the kernel down. Both commits have suite.
+func slowRepository(t *testing.T, suite, kernel string) string {
 	t.Helper()
 	dir := copyExample(t, "matmul-c")
 	withSDK(t, dir)
-	write(t, filepath.Join(dir, "pawl.yaml"), slowSuite)
+	write(t, filepath.Join(dir, "pawl.yaml"), suite)
 	write(t, filepath.Join(dir, ".gitignore"), "harness\nresults/\n")
 	source, err := os.ReadFile(filepath.Join(dir, "matmul.c"))
 	must(t, err)
@@ -71,7 +71,7 @@ func slowRepository(t *testing.T, kernel string) string {
 
 func TestBaseIsMeasuredBesideTheCandidate(t *testing.T) {
 	needsTime(t)
-	dir := slowRepository(t, slowedThrice)
+	dir := slowRepository(t, slowSuite, slowedThrice)
 	pawl(t, dir, "bench", "--base", "HEAD~1", "--rounds", "6", "--samples", "10").want(t, 0, "against base", "record: results/current.json")
 	run := load(t, filepath.Join(dir, "results/current.json"))
 	checkInterleaving(t, run, 6)
@@ -148,7 +148,7 @@ func TestSixPercent(t *testing.T) {
 		t.Skip("only with PAWL_LAB=FILE")
 	}
 	const tries, rounds = 10, 16
-	dir := slowRepository(t, slowed)
+	dir := slowRepository(t, slowSuite, slowed)
 	turns := os.Getenv("PAWL_LAB_TURNS")
 	if turns != "" {
 		write(t, filepath.Join(dir, "pawl.yaml"), strings.Replace(slowSuite, "timer: cpu", "turns: "+turns+", timer: cpu", 1))

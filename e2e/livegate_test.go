@@ -43,9 +43,7 @@ func TestLiveGates(t *testing.T) {
 	}
 	must(t, os.MkdirAll(out, 0o755))
 	path := filepath.Join(out, "gates.jsonl")
-	dir := slowRepository(t, slowed)
-	write(t, filepath.Join(dir, "pawl.yaml"), liveSuite)
-	git(t, dir, "commit", "-q", "-a", "-m", "a smaller kernel")
+	dir := slowRepository(t, liveSuite, slowed)
 	gates := readGates(t, path)
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	must(t, err)
@@ -82,7 +80,7 @@ func gateOnce(t *testing.T, dir string, number int) lab.LiveGate {
 	t.Helper()
 	slow, beside, base := number%2 == 0, number > idleGates, "HEAD"
 	if slow {
-		base = "HEAD~2"
+		base = "HEAD~1"
 	}
 	if beside {
 		defer keepBusy()()
