@@ -28,11 +28,11 @@ func (v *verifier) allow(c trial.Case, o oracle.Comparison) {
 const deviations = 6
 
 // agree says how the candidate's outputs differ from the base's by more than the rules allow, sample by
-// sample and block by block. Each side may be off by what they allow.
-func (v *verifier) agree(c trial.Case, base, candidate []float64) string {
+// sample and block by block. Sums that are missing are a difference. Each side may be off by what they allow.
+func (v *verifier) agree(c trial.Case, samples int, base, candidate []float64) string {
 	outputs := outputsOf(c)
-	if each := len(outputs) * harness.SumBlocks * harness.BlockSums; each == 0 || len(base) != len(candidate) || len(base)%each != 0 {
-		return fmt.Sprintf("%d sums of outputs where the base has %d", len(candidate), len(base))
+	if each := len(outputs) * harness.SumBlocks * harness.BlockSums; each == 0 || len(base) != samples*each || len(candidate) != samples*each {
+		return fmt.Sprintf("%d sums of outputs, and %d of the base's, where %d samples have %d", len(candidate), len(base), samples, samples*each)
 	}
 	for at := 0; at < len(base); at += harness.BlockSums {
 		n := at / (harness.SumBlocks * harness.BlockSums)

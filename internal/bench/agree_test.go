@@ -65,12 +65,15 @@ func TestAgree(t *testing.T) {
 		{"NaN out of place", changed(func(i int, x float64) float64 { return x / float64(min(1, abs(i-99))) }), false},
 		{"a constant", changed(func(int, float64) float64 { return 0.5 }), false},
 	} {
-		if wrong := v.agree(c, sum(right), sum(test.got)); (wrong == "") != test.ok {
+		if wrong := v.agree(c, 1, sum(right), sum(test.got)); (wrong == "") != test.ok {
 			t.Errorf("%s: %q", test.name, wrong)
 		}
 	}
-	if wrong := v.agree(c, sum(right), nil); wrong == "" {
+	if wrong := v.agree(c, 1, sum(right), nil); wrong == "" {
 		t.Error("no sums at all agree")
+	}
+	if wrong := v.agree(c, 2, sum(right), sum(right)); wrong == "" {
+		t.Error("sums of one sample of two agree: the other was never compared")
 	}
 }
 

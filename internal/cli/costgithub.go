@@ -80,8 +80,8 @@ func fetchAccount(ctx context.Context, c shelf, artifact forge.Artifact) (accoun
 
 // fetchFile reads the one file of an artifact, which is whoever ran the job's.
 func fetchFile[T any](ctx context.Context, c shelf, artifact forge.Artifact, name string, read func(io.Reader) (T, error)) (found T, err error) {
-	var archive bytes.Buffer
-	if err := c.Download(ctx, artifact, &archive, 2*account.FileLimit); err != nil {
+	var packed bytes.Buffer
+	if err := c.Download(ctx, artifact, &packed, 2*account.FileLimit); err != nil {
 		return found, err
 	}
 	dir, err := os.MkdirTemp("", "pawl-account-")
@@ -97,7 +97,7 @@ func fetchFile[T any](ctx context.Context, c shelf, artifact forge.Artifact, nam
 	limits := parcel.Limits{
 		Want: []parcel.Want{{Name: name, Most: account.FileLimit}}, Entries: 16, Directory: 16 << 10, Total: account.FileLimit,
 	}
-	if _, err := parcel.Unpack(bytes.NewReader(archive.Bytes()), int64(archive.Len()), root, limits); err != nil {
+	if _, err := parcel.Unpack(bytes.NewReader(packed.Bytes()), int64(packed.Len()), root, limits); err != nil {
 		return found, err
 	}
 	file, err := root.Open(name)

@@ -135,7 +135,8 @@ func readBlobs(ctx context.Context, b *blob.Bucket, project int64) ([]store.Prob
 		return nil
 	}
 	if project != 0 {
-		return problems, look(project)
+		err := look(project) // before problems is read
+		return problems, err
 	}
 	for id, err := range b.Projects(ctx) {
 		if err != nil {

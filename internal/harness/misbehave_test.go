@@ -155,6 +155,9 @@ func answerMeasure(mode string, id int, out *os.File, say func(string, ...any)) 
 		reply(5, "[1,2,0,4,5]", "[]")
 	case "negative-sample":
 		reply(5, "[1,2,-1,4,5]", "[]")
+	case "sums": // one number a sample, in two parts
+		say(`{"id":%d,"op":"samples","samples":[1,2,3],"sums":"000000000000f03f00000000000000400000000000000840"}`, id)
+		say(`{"id":%d,"op":"measure","count":5,"samples":[4,5],"sums":"00000000000010400000000000001440"}`, id)
 	case "closes-pipe":
 		out.Close()
 		time.Sleep(forever)

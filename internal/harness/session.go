@@ -291,7 +291,7 @@ func (s *Session) take(line []byte, op, doing string, reply any, parts *Measured
 	}
 	if m, ok := reply.(*Measured); ok && !isPart {
 		parts.part(*m)
-		m.Samples, m.Wall, m.CPU, m.Clocks = parts.Samples, parts.Wall, parts.CPU, parts.Clocks
+		m.Samples, m.Wall, m.CPU, m.Clocks, m.Sums = parts.Samples, parts.Wall, parts.CPU, parts.Clocks, parts.Sums
 	}
 	return !isPart, nil
 }

@@ -74,6 +74,16 @@ func TestSession(t *testing.T) {
 	}
 }
 
+func TestMeasure_SumsOfAllParts(t *testing.T) {
+	got, err := measureOnce(t.Context(), command(t, "sums"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(harness.Sums{1, 2, 3, 4, 5}, got.Sums); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // A shell or a sandbox around a program says by its exit status how the program ended.
 func TestKilledInsideAnother(t *testing.T) {
 	t.Parallel()

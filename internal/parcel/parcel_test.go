@@ -56,7 +56,7 @@ func pack(t testing.TB, entries ...entry) []byte {
 	return b.Bytes()
 }
 
-func unpack(t testing.TB, archive []byte) (parcel.Manifest, string, error) {
+func unpack(t testing.TB, packed []byte) (parcel.Manifest, string, error) {
 	t.Helper()
 	outer := t.TempDir()
 	dir := filepath.Join(outer, "in")
@@ -68,7 +68,7 @@ func unpack(t testing.TB, archive []byte) (parcel.Manifest, string, error) {
 		t.Fatal(err)
 	}
 	defer root.Close()
-	m, err := parcel.Unpack(bytes.NewReader(archive), int64(len(archive)), root, limits)
+	m, err := parcel.Unpack(bytes.NewReader(packed), int64(len(packed)), root, limits)
 	if left := list(t, outer); !slices.Equal(left, []string{"in"}) {
 		t.Errorf("outside of the folder there is %q", left)
 	}

@@ -85,7 +85,8 @@ func (s *Store) retain(ctx context.Context, project int64, o RetainOptions) (don
 			return done, err
 		}
 	}
-	return done, s.dropBlobs(ctx, project, s.now().Add(-blobGrace), o.Drop, &done)
+	err = s.dropBlobs(ctx, project, s.now().Add(-blobGrace), o.Drop, &done) // before done is read
+	return done, err
 }
 
 // dropRuns removes runs of branches and forks that stand before a time, each with all

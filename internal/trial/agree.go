@@ -67,7 +67,7 @@ func (t *trial) agreeOn(r *measure.Result, base measure.Result) {
 			if c.Key != r.Case {
 				continue
 			}
-			if wrong := sessions.Doubt.Agree(c, base.Sums, r.Sums); wrong != "" {
+			if wrong := sessions.Doubt.Agree(c, len(cr.Samples), base.Sums, r.Sums); wrong != "" {
 				*cr = measure.CaseRound{Round: cr.Round, Error: WrongResult + wrong, Samples: measure.Samples{}, Warmup: cr.Warmup, Quantum: cr.Quantum}
 				return
 			}

@@ -23,8 +23,9 @@ type Doubt struct {
 	// sides of a round draw, for a purpose.
 	Checked func(c Case) bool
 	Draw    func(round int, c Case, purpose string) [32]byte
-	// Agree says how the candidate's sums differ from the base's, where the tolerance does not allow it.
-	Agree func(c Case, base, candidate []float64) string
+	// Agree returns how the candidate's sums differ from the base's by more than the tolerance allows. There must
+	// be sums of every sample.
+	Agree func(c Case, samples int, base, candidate []float64) string
 	// Score makes the clock outside the only one that counts. Inputs makes what a run of a case works
 	// on then, from a seed that no other run has. Sum adds the outputs of a run to sums, with signs drawn
 	// from key; number and runs say which of how many runs it is.
