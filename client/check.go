@@ -13,26 +13,26 @@ import (
 	"github.com/goatnote-inc/pawl/ratchet"
 )
 
-// Bytes of the texts of a report. Names are part of a server's keys, which have limits
-// of their own.
+// Maximum lengths of texts in a report, in bytes. Names are part of a server's keys, which have their own
+// limits.
 const (
 	maxName  = 200
 	maxLabel = 64
 	maxPath  = 1024
 )
 
-// earliest is before any GPU that pawl measures on.
+// earliest is older than any GPU that pawl measures on.
 var earliest = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// checker finds the first thing that is wrong, with where it stands. Checks after that
-// do nothing, so that they can be written one below the other.
+// checker records the first error and its location. Later checks do nothing, so that checks can be written
+// one after another without error handling.
 type checker struct {
 	latest time.Time
 	err    *InvalidError
-	at     string // pointer of the part under way
+	at     string // JSON pointer of the current part
 }
 
-// Check says what is wrong with a report, at a moment; nil where a server can keep it.
+// Check returns an error if a server could not accept the report at the time now.
 func (r *Report) Check(now time.Time) error {
 	c := &checker{latest: now.Add(24 * time.Hour)}
 	c.must(r.Schema == SchemaReport, "/schema", "want %q", SchemaReport)
@@ -66,7 +66,7 @@ func (c *checker) must(ok bool, pointer, format string, args ...any) {
 	}
 }
 
-// text may be empty; it is one line.
+// text checks a single line of text, which may be empty.
 func (c *checker) text(s, pointer string, most int) {
 	if s == "" {
 		return
@@ -86,7 +86,7 @@ func (c *checker) name(s, pointer string, most int) {
 	c.text(s, pointer, most)
 }
 
-// plain tells whether a text is UTF-8 without control characters.
+// plain reports whether a text is UTF-8 without control characters.
 func plain(s string) bool {
 	for i := range len(s) {
 		if s[i] < 0x20 || s[i] == 0x7f {
@@ -104,7 +104,7 @@ func (c *checker) moment(t time.Time, pointer string) {
 	c.must(!t.After(c.latest), pointer, "in the future: is the clock of the sender right?")
 }
 
-// number is one that is kept with 24 bits.
+// number checks a number that is stored with 24 bits of precision.
 func (c *checker) number(v float64, pointer string) {
 	if !(math.Abs(v) <= math.MaxFloat32) {
 		c.must(false, pointer, "%v cannot be kept: want a finite number below 3e38", v)
@@ -213,7 +213,7 @@ func (c *checker) blobs(list []Blob) {
 	}
 }
 
-// ulid tells whether a text is one: 128 bits in Crockford's alphabet.
+// ulid reports whether a text is a ULID: 128 bits in Crockford's alphabet.
 func ulid(s string) bool {
 	return len(s) == 26 && s[0] <= '7' && strings.Trim(s, "0123456789ABCDEFGHJKMNPQRSTVWXYZ") == ""
 }
@@ -222,7 +222,7 @@ func hexOf(s string, digits int) bool {
 	return len(s) == digits && strings.Trim(s, "0123456789abcdef") == ""
 }
 
-// inside tells whether a path stays in the repository that it is relative to.
+// inside reports whether a relative path stays within its repository.
 func inside(p string) bool {
 	return p == path.Clean(p) && !path.IsAbs(p) && p != ".." && !strings.HasPrefix(p, "../") && !strings.Contains(p, `\`)
 }

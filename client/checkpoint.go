@@ -7,8 +7,8 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// points checks the bulk of a report. A server does this thousands of times a second,
-// so that where a point stands is only spelled when something is wrong with it.
+// points checks the points, which are the bulk of a report. A server does this thousands of times per
+// second, so the location of a point is formatted only for an error.
 func (c *checker) points(list []Point) {
 	c.must(len(list) > 0, "/points", "there is none: a report without results says nothing")
 	c.must(len(list) <= MaxPoints, "/points", "more than %d", MaxPoints)
@@ -32,7 +32,7 @@ func (c *checker) points(list []Point) {
 	}
 }
 
-// seriesNames spells all series in one text, and tells where each ends.
+// seriesNames concatenates the names of all series, and returns where each ends.
 func seriesNames(list []Point) (names string, ends []int) {
 	all := make([]byte, 0, 32*len(list))
 	ends = make([]int, len(list))
@@ -43,8 +43,8 @@ func seriesNames(list []Point) (names string, ends []int) {
 	return string(all), ends
 }
 
-// appendSeries spells what makes a series of its own. It is the name and not the parts
-// of the key: "a/b" is one name, however it is cut.
+// appendSeries appends the identity of a series. It uses the name and not the parts of the key: "a/b" is
+// one name, however it is split.
 func appendSeries(b []byte, k measure.CaseKey) []byte {
 	b = append(b, k.Benchmark...)
 	if k.Config != "" {

@@ -15,32 +15,32 @@ import (
 
 // Client talks to one project of a server.
 type Client struct {
-	URL     string // of the server
+	URL     string // base URL of the server
 	Project string
-	// Token says who is asking. digest is the SHA-256, in hex, of what is about to be
-	// sent, and empty for a question: a token of CI is for one upload. It is asked
-	// before every attempt. Nil, or an answer of "", for nobody.
+	// Token returns the bearer token for one attempt. digest is the SHA-256, in hex, of the content to upload,
+	// because a CI token is valid for one upload; it is empty for reads. It is called before every attempt. A nil
+	// Token, or the result "", means an anonymous request.
 	Token func(ctx context.Context, digest string) (string, error)
-	HTTP  *http.Client // nil for the standard one
+	HTTP  *http.Client // nil for the default client
 	Agent string       // "pawl/1.2.3"
 	Now   func() time.Time
-	// Sleep waits between attempts; it ends early with the context.
+	// Sleep waits between attempts. It must return early when the context ends.
 	Sleep func(context.Context, time.Duration) error
-	// Patience is how long a server that cannot be reached is tried; 0 means 5 minutes.
+	// Patience is how long to keep trying an unreachable server. Zero means 5 minutes.
 	Patience time.Duration
-	// Say tells a person what happens, a line each; nil for nobody.
+	// Say receives progress messages, one line each. It may be nil.
 	Say func(string)
 }
 
-// ErrLater is wrapped by the error of a server that did not answer, or could not: the
-// same may be tried again later.
+// ErrLater is wrapped by the error for a server that did not answer, or could not. The same request may
+// succeed later.
 var ErrLater = errors.New("the server does not take it now")
 
-// Push sends a report until the server has answered for it: first what it lacks of the
-// blobs, then the report, always with the same key. However often it is called for a
-// report, the server keeps it once.
+// Push sends a report and retries until the server has acknowledged it: first the blobs that the server
+// lacks, then the report, always with the same key. The server stores the report once, however often Push
+// is called.
 //
-// A *ProblemError in the error is the server's last word; ErrLater is none.
+// An error that wraps *ProblemError and not ErrLater is final. An error that wraps ErrLater is not.
 func (c *Client) Push(ctx context.Context, p *Spooled) (Receipt, error) {
 	receipt, err := c.push(ctx, p)
 	if err != nil {
@@ -54,7 +54,7 @@ func (c *Client) push(ctx context.Context, p *Spooled) (Receipt, error) {
 		return Receipt{}, err
 	}
 	receipt, err := c.sendReport(ctx, p)
-	if problem, ok := errors.AsType[*ProblemError](err); ok && len(problem.Missing) > 0 { // collected while we sent the others
+	if problem, ok := errors.AsType[*ProblemError](err); ok && len(problem.Missing) > 0 { // garbage-collected while the others were sent
 		lacking := slices.DeleteFunc(slices.Clone(p.Blobs), func(b Blob) bool { return !slices.Contains(problem.Missing, b.Digest) })
 		if err := c.sendBlobs(ctx, p, lacking); err != nil {
 			return Receipt{}, err

@@ -12,12 +12,12 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// ErrTooLarge is wrapped by the error of a body that is larger than MaxReport.
+// ErrTooLarge is wrapped by the error for a body that exceeds its limit, such as MaxReport.
 var ErrTooLarge = errors.New("the report is too large")
 
-// InvalidError says where a report is wrong, and how.
+// InvalidError reports where and how a report is invalid.
 type InvalidError struct {
-	Pointer string // RFC 6901; empty for the whole
+	Pointer string // RFC 6901 JSON pointer; empty for the whole body
 	Reason  string
 }
 
@@ -28,8 +28,8 @@ func (e *InvalidError) Error() string {
 	return "report: " + e.Pointer + ": " + e.Reason
 }
 
-// Decode reads the body of a report from somebody who may be hostile. What it returns
-// can be kept as it is: every number is finite, every text short, every name at most once.
+// Decode reads the body of a report from an untrusted client. The result is safe to store: every number is
+// finite, every text is short, and no name occurs twice.
 func Decode(r io.Reader) (*Report, error) {
 	body, err := io.ReadAll(io.LimitReader(r, MaxReport+1))
 	if err != nil {
@@ -38,8 +38,8 @@ func Decode(r io.Reader) (*Report, error) {
 	return DecodeAt(body, time.Now())
 }
 
-// DecodeAt is Decode for a body that is in memory, at a moment: a report from the
-// future is refused.
+// DecodeAt is like Decode, for a body in memory and a given time. It rejects a report dated more than a day
+// after now.
 func DecodeAt(body []byte, now time.Time) (*Report, error) {
 	if len(body) > MaxReport {
 		return nil, fmt.Errorf("%w: a body has %d MB at most", ErrTooLarge, MaxReport>>20)
@@ -57,21 +57,21 @@ func DecodeAt(body []byte, now time.Time) (*Report, error) {
 	return r, nil
 }
 
-// careful reads any spelling of a report, and says where one is wrong.
+// careful decodes a report in any valid JSON formatting, and reports where it is invalid.
 func careful(body []byte) (*Report, error) {
 	if _, err := scan(body); err != nil {
 		return nil, err
 	}
 	r := &Report{}
-	// Names that are there twice and text that is not UTF-8 are refused by default.
+	// Duplicate names and invalid UTF-8 are rejected by default.
 	if err := strict.Unmarshal(body, r, strict.RejectUnknownMembers(true)); err != nil {
 		return nil, invalid(err)
 	}
 	return r, nil
 }
 
-// invalid says a decoder's error as ours, without its package's name and without more
-// of the body than a sender needs to find the place.
+// invalid converts a decoder's error. It removes the package name, and all of the body except what the
+// sender needs to find the place.
 func invalid(err error) *InvalidError {
 	if e, ok := errors.AsType[*strict.SemanticError](err); ok {
 		reason := fmt.Sprintf("%s does not fit here", kindName(e.JSONKind))
@@ -103,8 +103,8 @@ func kindName(k jsontext.Kind) string {
 	}
 }
 
-// Encode writes the canonical body of a report: the same report gives the same bytes,
-// and a server that knows this version takes them.
+// Encode returns the canonical body of a report: the same report gives the same bytes. A server of this
+// version accepts them.
 func Encode(r *Report) ([]byte, error) {
 	canonical := *r
 	canonical.Measured = r.Measured.UTC()

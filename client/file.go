@@ -6,14 +6,14 @@ import (
 	"os"
 )
 
-// File is a blob with where its bytes are: in memory, or in a file.
+// File is a blob together with its content, in memory or in a file.
 type File struct {
 	Blob
 	Data []byte
-	Path string // where Data is nil
+	Path string // used if Data is nil
 }
 
-// Open gives the bytes.
+// Open returns a reader of the content.
 func (f File) Open() (io.ReadCloser, error) {
 	if f.Path == "" {
 		return io.NopCloser(bytes.NewReader(f.Data)), nil

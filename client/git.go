@@ -12,11 +12,10 @@ import (
 	"github.com/goatnote-inc/pawl/internal/shell"
 )
 
-// clone is a folder of a git working tree.
+// clone is a directory in a git working tree.
 type clone string
 
-// history is a commit and its first parents, the newest first, as far as the clone has
-// them.
+// history returns a commit and its first parents, newest first, as far as the clone has them.
 func (c clone) history(ctx context.Context, sha string, now time.Time) ([]Commit, error) {
 	if !hexOf(sha, 40) && !hexOf(sha, 64) {
 		return nil, fmt.Errorf("%.80q is no commit", sha)
@@ -33,7 +32,7 @@ func (c clone) history(ctx context.Context, sha string, now time.Time) ([]Commit
 		}
 		m := Commit{SHA: fields[0], Author: line(fields[3], maxName), Title: line(fields[4], 200)}
 		m.Parent, _, _ = strings.Cut(fields[1], " ")
-		// A clock that was wrong leaves a time that no server takes: better none.
+		// A wrong clock leaves a time that no server accepts, so it is omitted.
 		if seconds, err := strconv.ParseInt(fields[2], 10, 64); err == nil && seconds >= earliest.Unix() && seconds <= now.Unix() {
 			at := time.Unix(seconds, 0).UTC()
 			m.At = &at
@@ -43,7 +42,7 @@ func (c clone) history(ctx context.Context, sha string, now time.Time) ([]Commit
 	return list, nil
 }
 
-// branch is what the clone has checked out, if that is the commit.
+// branch returns the branch that the clone has checked out, if it is at the commit.
 func (c clone) branch(ctx context.Context, sha string) string {
 	head, err := c.git(ctx, 1<<10, "rev-parse", "--verify", "--quiet", "HEAD")
 	if err != nil || strings.TrimSpace(string(head)) != sha {
@@ -51,13 +50,12 @@ func (c clone) branch(ctx context.Context, sha string) string {
 	}
 	name, err := c.git(ctx, 4<<10, "symbolic-ref", "--quiet", "--short", "HEAD")
 	if err != nil {
-		return "" // no branch: a commit is
+		return "" // detached HEAD
 	}
 	return strings.TrimSpace(string(name))
 }
 
-// owners are those of the commit's CODEOWNERS: the first of the places where GitHub
-// looks for one.
+// owners returns the owners in the commit's CODEOWNERS, from the first location in GitHub's search order.
 func (c clone) owners(ctx context.Context, sha string) Owners {
 	for _, name := range []string{".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS"} {
 		if text, err := c.git(ctx, maxOwnersFile, "cat-file", "blob", sha+":"+name); err == nil {
@@ -67,8 +65,7 @@ func (c clone) owners(ctx context.Context, sha string) Owners {
 	return Owners{}
 }
 
-// git runs one command that only reads. Settings of the repository that could start
-// programs are left out.
+// git runs a read-only command. Repository settings that could start programs are disabled.
 func (c clone) git(ctx context.Context, most int64, args ...string) ([]byte, error) {
 	safe := []string{
 		"--no-replace-objects", "--literal-pathspecs", "--no-pager", "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false",

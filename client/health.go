@@ -8,12 +8,12 @@ import (
 	"github.com/goatnote-inc/pawl/stats"
 )
 
-// health is how the device was, from its readings beside the rounds.
+// health summarizes the state of the device from its readings at the rounds.
 func health(run *measure.Run, points []Point) Health {
 	var sm, memory, power, load, calibration, noise []float64
 	h := Health{Seconds: max(run.End.Seconds, 0), Dollars: max(run.End.Dollars, 0)}
 	note := func(list *[]float64, v float64) {
-		if v > 0 && finite(v) { // zero is what a device does not tell
+		if v > 0 && finite(v) { // a device reports zero for an unknown value
 			*list = append(*list, v)
 		}
 	}

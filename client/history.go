@@ -6,18 +6,18 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// Lane keeps apart what must not be mixed: each lane of a case is a series of its own,
-// so that nothing a stranger sends can touch the history of the default branch.
+// Lane separates data that must not be mixed. Each lane of a case is its own series, so that nothing sent
+// by untrusted jobs can affect the history of the default branch.
 type Lane string
 
 // The lanes.
 const (
-	Main   Lane = "main"   // the default branch, by the server's own judgement of the sender
+	Main   Lane = "main"   // the default branch, as the server determines from the sender
 	Branch Lane = "branch" // pull requests and branches of the repository
-	Fork   Lane = "fork"   // what a stranger's job sent
+	Fork   Lane = "fork"   // sent by untrusted jobs
 )
 
-// Project is what a history belongs to; nothing crosses from one to another.
+// Project owns a history. Projects share no data.
 type Project struct {
 	Slug       string    `json:"slug"`
 	Name       string    `json:"name"`
@@ -41,7 +41,7 @@ type Series struct {
 	Owners  []string       `json:"owners,omitempty"`
 	Created time.Time      `json:"created"`
 
-	// What is known of its history; zero before the first look at it.
+	// The fields below describe the history. They are zero before it is first analyzed.
 	Points    int       `json:"points"`
 	Last      float64   `json:"last,omitempty"`
 	LastAt    time.Time `json:"last_at,omitzero"`
@@ -49,10 +49,10 @@ type Series struct {
 	TwoSpeeds bool      `json:"two_speeds,omitempty"`
 }
 
-// Kept is one point of a series as it is stored. Numbers are kept with 24 bits, far
-// below the noise of any device, and so are those of the report.
+// Kept is one stored point of a series. Numbers have 24 bits of precision, which is far finer than the
+// noise of any device. Those of the report are stored the same way.
 type Kept struct {
-	At       time.Time     `json:"at"` // where its commit stands; when it was measured, while that is unknown
+	At       time.Time     `json:"at"` // time of its commit; time of measurement while that is unknown
 	Report   int64         `json:"report"`
 	Commit   string        `json:"commit,omitempty"`
 	Value    float32       `json:"value"`
@@ -69,13 +69,13 @@ type Kept struct {
 // Testbed is a kind of machine that a project measures on.
 type Testbed struct {
 	ID    int64           `json:"id"`
-	Key   string          `json:"key"` // as package ratchet makes it
+	Key   string          `json:"key"` // as computed by package ratchet
 	Facts measure.Testbed `json:"facts"`
 	Timer measure.Timer   `json:"timer,omitempty"`
 	First time.Time       `json:"first"`
 }
 
-// Run is a report as it is kept.
+// Run is a stored report.
 type Run struct {
 	ID       int64             `json:"id"`
 	Run      string            `json:"run"`
@@ -95,10 +95,10 @@ type Run struct {
 	Sentence string            `json:"sentence,omitempty"`
 	Points   int               `json:"points"`
 	Blobs    []Blob            `json:"blobs,omitempty"`
-	Sender   map[string]string `json:"sender,omitempty"` // who sent it, as far as that was proved
+	Sender   map[string]string `json:"sender,omitempty"` // verified identity of the sender
 }
 
-// EventState is what people made of an event.
+// EventState is the triage state of an event.
 type EventState string
 
 // The states of an event.
@@ -109,44 +109,44 @@ const (
 	FalseAlarm   EventState = "false-alarm"
 )
 
-// Event is a change that lasts, in one series.
+// Event is a lasting change in one series.
 type Event struct {
 	ID     int64  `json:"id"`
 	Series int64  `json:"series"`
-	Name   string `json:"name"` // of the case
-	Kind   string `json:"kind"` // step or drift
+	Name   string `json:"name"` // name of the case
+	Kind   string `json:"kind"` // "step" or "drift"
 	Worse  bool   `json:"worse"`
-	// From is the last commit known to be as before, To the first known to be as after. A
-	// drift lies between them: no single commit is its cause, and least of all To.
+	// From is the last commit known to have the old level, To the first known to have the new level. A drift
+	// happens between them: no single commit is its cause, least of all To.
 	From    string    `json:"from"`
 	To      string    `json:"to"`
-	Commits int       `json:"commits,omitempty"` // measured after From and not after To; 0 if nobody counted
-	At      time.Time `json:"at"`                // of To
-	Since   time.Time `json:"since"`             // of From
+	Commits int       `json:"commits,omitempty"` // commits measured after From, up to and including To; 0 if not counted
+	At      time.Time `json:"at"`                // time of To
+	Since   time.Time `json:"since"`             // time of From
 	Before  float64   `json:"before"`
 	After   float64   `json:"after"`
-	Change  float64   `json:"change"` // a share of Before
+	Change  float64   `json:"change"` // relative to Before
 	P       float64   `json:"p"`
 
 	Testbed  int64      `json:"testbed"`
 	Owners   []string   `json:"owners,omitempty"`
 	State    EventState `json:"state"`
 	Note     string     `json:"note,omitempty"`
-	Group    int64      `json:"group,omitempty"`   // of events that happened at one place
-	Machine  bool       `json:"machine,omitempty"` // nearly all of the testbed moved: it was the machine
+	Group    int64      `json:"group,omitempty"`   // group of events at one place in the history
+	Machine  bool       `json:"machine,omitempty"` // nearly all series of the testbed moved, so the machine changed
 	Detected time.Time  `json:"detected"`
 }
 
-// Group is what happened at one place of the default branch, in however many series.
+// Group collects the events at one place in the history of the default branch, over all series.
 type Group struct {
 	ID      int64     `json:"id"`
 	From    string    `json:"from"`
 	To      string    `json:"to"`
 	At      time.Time `json:"at"`
-	Worst   float64   `json:"worst"` // the largest change, signed so that above zero is worse
+	Worst   float64   `json:"worst"` // largest change; positive is worse
 	Series  int       `json:"series"`
 	Worse   int       `json:"worse"`
 	Machine bool      `json:"machine,omitempty"`
-	Testbed int64     `json:"testbed,omitempty"` // of the machine
-	Events  []Event   `json:"events,omitempty"`  // the largest change first
+	Testbed int64     `json:"testbed,omitempty"` // testbed of the machine
+	Events  []Event   `json:"events,omitempty"`  // largest change first
 }

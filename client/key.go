@@ -5,7 +5,7 @@ import (
 	"encoding/hex"
 )
 
-// Key is the idempotency key of a report: one run, one report.
+// Key returns the idempotency key of a report. There is one report per run.
 func Key(r *Report) string {
 	sum := sha256.Sum256([]byte(SchemaReport + "\n" + r.Run))
 	return hex.EncodeToString(sum[:])

@@ -12,10 +12,10 @@ import (
 	"github.com/goatnote-inc/pawl/ratchet"
 )
 
-// SchemaLive names the document with which a run tells of itself while it is under way.
+// SchemaLive is the format of the events that a run sends while it is in progress.
 const SchemaLive = "pawl.live/v1"
 
-// What one request about a live run may hold.
+// Limits of one request about a live run.
 const (
 	MaxLiveEvents = 256
 	MaxLiveBytes  = 256 << 10
@@ -23,30 +23,29 @@ const (
 	maxLooks      = 32
 )
 
-// LiveKind says what happened in a run.
+// LiveKind is the kind of a live event.
 type LiveKind string
 
-// What happens in a run, in the order it mostly does.
+// Kinds of live events, in their usual order.
 const (
-	LiveStep    LiveKind = "step"    // something begins that takes a while: Text says what
-	LiveStarted LiveKind = "started" // measuring begins: what, on what, how many rounds
-	LiveSide    LiveKind = "side"    // a side of a round begins, with how the device is
+	LiveStep    LiveKind = "step"    // a longer step starts; Text describes it
+	LiveStarted LiveKind = "started" // measuring starts, with the suite, device and planned rounds
+	LiveSide    LiveKind = "side"    // a side of a round starts, with the state of the device
 	LiveCase    LiveKind = "case"    // a case of a side was measured
-	LiveRound   LiveKind = "round"   // a round is over; Text says why it does not count
-	LiveLooked  LiveKind = "looked"  // the judge looked, and some cases stay undecided
-	LiveVerdict LiveKind = "verdict" // what came out; Text is the sentence
-	LiveEnded   LiveKind = "ended"   // the run is over; Text says why, where it did not end well
+	LiveRound   LiveKind = "round"   // a round ended; Text says why it does not count, if so
+	LiveLooked  LiveKind = "looked"  // the judge made a look, and some cases are still undecided
+	LiveVerdict LiveKind = "verdict" // the verdict; Text is its sentence
+	LiveEnded   LiveKind = "ended"   // the run ended; Text says why, if it failed
 )
 
-// LiveEvent is something that happened in a run that is under way. Fields that its kind
-// has no use for are empty.
+// LiveEvent is an event of a run in progress. Fields that its kind does not use are empty.
 type LiveEvent struct {
-	N    int64     `json:"n"` // from 1, one more each time; what is missing was dropped on the way
+	N    int64     `json:"n"` // counts from 1; gaps mean dropped events
 	At   time.Time `json:"at"`
 	Kind LiveKind  `json:"kind"`
 	Text string    `json:"text,omitempty"`
 
-	Run     string   `json:"run,omitempty"` // that of the record, and of the report that may follow
+	Run     string   `json:"run,omitempty"` // ID of the run record, and of the report that may follow
 	Suite   string   `json:"suite,omitempty"`
 	Commit  string   `json:"commit,omitempty"`
 	Branch  string   `json:"branch,omitempty"`
@@ -54,7 +53,7 @@ type LiveEvent struct {
 	Pawl    string   `json:"pawl,omitempty"`
 	Sides   []string `json:"sides,omitempty"`
 	Cases   int      `json:"cases,omitempty"`
-	Planned []int    `json:"planned,omitempty"` // rounds a side up to each look
+	Planned []int    `json:"planned,omitempty"` // rounds per side at each look
 
 	Side   string         `json:"side,omitempty"`
 	Round  int            `json:"round,omitempty"`
@@ -71,12 +70,12 @@ type LiveEvent struct {
 	Now       LiveDevice      `json:"now,omitzero"`
 }
 
-// LiveDevice is how a device is at the moment.
+// LiveDevice is the current state of a device.
 type LiveDevice struct {
 	TemperatureC float64  `json:"temperature_c,omitempty"`
 	SMClockMHz   float64  `json:"sm_clock_mhz,omitempty"`
 	PowerW       float64  `json:"power_w,omitempty"`
-	Reasons      []string `json:"reasons,omitempty"` // why the clock is not at its highest
+	Reasons      []string `json:"reasons,omitempty"` // why the clock is below its maximum
 }
 
 // liveBatch is the body of a request.
@@ -85,16 +84,16 @@ type liveBatch struct {
 	Events []LiveEvent `json:"events"`
 }
 
-// LiveHeard is a server's answer to events of a run.
+// LiveHeard is a server's response to live events.
 type LiveHeard struct {
-	Heard int64  `json:"heard"` // the last event that it has
-	URL   string `json:"url"`   // where people look
+	Heard int64  `json:"heard"` // number of the last event received
+	URL   string `json:"url"`   // page of the run
 }
 
-// LiveRun is a run that is under way, or just over, as a server knows it.
+// LiveRun is a run in progress, or one that just ended, as stored by a server.
 type LiveRun struct {
-	Live      string          `json:"live"`          // its name here
-	Run       string          `json:"run,omitempty"` // that of its record
+	Live      string          `json:"live"`          // name of the live run
+	Run       string          `json:"run,omitempty"` // ID of its record
 	Fork      bool            `json:"fork,omitempty"`
 	Suite     string          `json:"suite,omitempty"`
 	Commit    string          `json:"commit,omitempty"`
@@ -102,22 +101,22 @@ type LiveRun struct {
 	Device    string          `json:"device,omitempty"`
 	Pawl      string          `json:"pawl,omitempty"`
 	Began     time.Time       `json:"began"`
-	Heard     time.Time       `json:"heard"` // by the server's clock
+	Heard     time.Time       `json:"heard"` // time of the last event, by the server's clock
 	Step      string          `json:"step,omitempty"`
 	Sides     []string        `json:"sides,omitempty"`
 	Cases     int             `json:"cases,omitempty"`
-	Round     int             `json:"round,omitempty"` // rounds done of those planned up to the next look
+	Round     int             `json:"round,omitempty"` // rounds done, of those planned up to the next look
 	Of        int             `json:"of,omitempty"`
 	Planned   []int           `json:"planned,omitempty"`
 	Undecided int             `json:"undecided,omitempty"`
 	Now       LiveDevice      `json:"now,omitzero"`
 	Verdict   ratchet.Verdict `json:"verdict,omitempty"`
 	Sentence  string          `json:"sentence,omitempty"`
-	State     string          `json:"state,omitempty"` // how it ended; empty while it goes on
+	State     string          `json:"state,omitempty"` // how it ended; empty while it is running
 	Reason    string          `json:"reason,omitempty"`
-	Last      int64           `json:"last"`             // the number of its last event
-	Missed    int64           `json:"missed,omitempty"` // events that never came
-	Rows      []LiveRow       `json:"rows,omitempty"`   // left out of lists
+	Last      int64           `json:"last"`             // number of its last event
+	Missed    int64           `json:"missed,omitempty"` // number of events that never arrived
+	Rows      []LiveRow       `json:"rows,omitempty"`   // omitted in lists
 	More      bool            `json:"more,omitempty"`   // there are more cases than rows
 }
 
@@ -129,15 +128,15 @@ type LiveRow struct {
 	Sides  map[string]LiveValue `json:"sides"`
 }
 
-// LiveValue is what a side of a case took so far.
+// LiveValue is the current result of one side of a case.
 type LiveValue struct {
 	Value  float64 `json:"value,omitempty"`
 	Round  int     `json:"round,omitempty"`
 	Failed string  `json:"failed,omitempty"`
 }
 
-// DecodeLive reads events from somebody who may be hostile, at a moment. What it returns
-// is bounded and can be shown, as text.
+// DecodeLive decodes events from an untrusted client, received at the time now. The result is bounded and
+// can be shown as text.
 func DecodeLive(body []byte, now time.Time) ([]LiveEvent, error) {
 	if len(body) > MaxLiveBytes {
 		return nil, fmt.Errorf("%w: events have %d KB at most", ErrTooLarge, MaxLiveBytes>>10)

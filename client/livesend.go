@@ -11,17 +11,17 @@ import (
 	"time"
 )
 
-// Variables for tests on machines that stall.
+// Variables, so that tests on slow machines can change them.
 var (
-	liveTry     = 5 * time.Second // for one request
-	liveGoodbye = 2 * time.Second // for what is left when the run is over
+	liveTry     = 5 * time.Second // timeout of one request
+	liveGoodbye = 2 * time.Second // timeout for the remaining events when the run is over
 )
 
-// liveLate is how often in a row a server may answer too late.
+// liveLate is the number of consecutive timeouts after which a Live stops sending.
 const liveLate = 3
 
-// Live tells a server of a run while it is under way. It is a courtesy: telling takes no
-// time of the run, and what cannot be told in time is dropped.
+// Live sends the events of a run in progress to a server. It is best effort: it never delays the run, and
+// drops events that cannot be sent in time.
 type Live struct {
 	client  Client
 	name    string
@@ -32,15 +32,15 @@ type Live struct {
 	over    context.Context //nolint:containedctx // ends when the run is over, which is not when a request is
 	done    chan struct{}
 
-	n int64 // of the last event; of who tells alone
+	n int64 // number of the last event; used only by Tell
 }
 
-// Live begins to tell of a run under a name, a ULID; at most one request goes out in every
-// time. The context carries values only: also an interrupted run says that it is over.
-// Tell is for one goroutine at a time.
+// Live starts sending events of a run under a name, a ULID. It makes at most one request per interval
+// every. Only the values of the context are used, so that an interrupted run can still report its end. Tell
+// must be called from one goroutine at a time.
 func (c *Client) Live(ctx context.Context, name string, every time.Duration) *Live {
 	l := &Live{client: *c, name: name, every: every, queue: make(chan LiveEvent, MaxLiveEvents), done: make(chan struct{})}
-	l.client.Patience, l.client.Say = time.Nanosecond, nil // once: there will be more to tell
+	l.client.Patience, l.client.Say = time.Nanosecond, nil // a single attempt: more events will follow
 	if l.say = c.Say; l.say == nil {
 		l.say = func(string) {}
 	}
@@ -50,27 +50,27 @@ func (c *Client) Live(ctx context.Context, name string, every time.Duration) *Li
 	return l
 }
 
-// Tell hands an event on, if there is room for it. Its texts are cut to what a server takes.
+// Tell queues an event, or drops it if the queue is full. It cuts texts to the lengths that a server accepts.
 func (l *Live) Tell(e LiveEvent) {
 	l.n++
 	e.N, e.At = l.n, l.client.Now().UTC()
 	e.fit()
 	select {
 	case l.queue <- e:
-	default: // the number that is missing tells of it
+	default: // the gap in the numbers shows the loss
 	}
 }
 
-// Close waits until what was told last has gone, or two seconds.
+// Close sends the remaining events. It waits at most three seconds.
 func (l *Live) Close() {
 	l.closing()
 	select {
 	case <-l.done:
-	case <-time.After(liveGoodbye + time.Second): // the request's own limit comes first
+	case <-time.After(liveGoodbye + time.Second): // the request times out first
 	}
 }
 
-// run sends what has gathered, and then leaves the server alone for a while.
+// run sends the queued events, then pauses before the next request.
 func (l *Live) run(ctx context.Context) {
 	defer close(l.done)
 	var pending []LiveEvent
@@ -103,17 +103,17 @@ func (l *Live) run(ctx context.Context) {
 				l.say("the server is not told of this run any more: it does not answer")
 				return
 			}
-		case !errors.Is(err, ErrLater): // it will say the same of every event
+		case !errors.Is(err, ErrLater): // the server would reject every event
 			l.say("the server is not told of this run while it is under way: " + line(err.Error(), 500))
 			return
 		}
 		if !last {
-			_ = l.client.Sleep(l.over, l.every) // cut short when the run is over
+			_ = l.client.Sleep(l.over, l.every) // ends early when the run is over
 		}
 	}
 }
 
-// gather takes what waits, as much as one request may hold.
+// gather takes the queued events, up to the limit of one request.
 func (l *Live) gather(pending []LiveEvent) []LiveEvent {
 	for len(pending) < MaxLiveEvents {
 		select {
@@ -141,7 +141,7 @@ func (l *Live) send(ctx context.Context, limit time.Duration, events []LiveEvent
 	return heard, err
 }
 
-// fit cuts texts, lists and numbers to what DecodeLive takes.
+// fit cuts texts, lists and numbers to what DecodeLive accepts.
 func (e *LiveEvent) fit() {
 	for _, t := range []struct {
 		text *string

@@ -14,29 +14,28 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// ErrNothing is wrapped by the error of results that have nothing to report.
+// ErrNothing is wrapped by the error for results that contain nothing to report.
 var ErrNothing = errors.New("nothing to report")
 
-// ErrIdentical is wrapped by the error of results without a record because nothing that a
-// build or a kernel reads had changed. That is not a mistake.
+// ErrIdentical is wrapped by the error for results without a record because no input of a build or a kernel
+// had changed. It is not a failure.
 var ErrIdentical = errors.New("nothing that a build or a kernel reads had changed, so nothing was measured")
 
-// Input is what a report is made from.
+// Input specifies what a report is made from.
 type Input struct {
-	// Results is the folder that pawl run or pawl bench wrote, or a record.
+	// Results is the directory written by pawl run or pawl bench, or the path of a record.
 	Results string
-	// Repository is a folder of the clone that was measured; empty for none.
+	// Repository is a directory in the clone that was measured; empty for none.
 	Repository string
-	Branch     string // empty for what the clone has checked out
+	Branch     string // empty for the branch that the clone has checked out
 	Pull       int
-	// Path gives the file of a benchmark's kernel, relative to the repository; nil, or
-	// an answer of "", where that is not known.
+	// Path returns the file of a benchmark's kernel, relative to the repository, or "" if unknown. It may be nil.
 	Path func(suite measure.SuiteRef, benchmark string) string
 	Now  time.Time
 }
 
-// NewReport makes the report of a run, with the files that go before it. The same
-// results in the same clone give the same report, to the byte.
+// NewReport returns the report of a run and the files to send before it. The same results in the same clone
+// give exactly the same report.
 func NewReport(ctx context.Context, in Input) (*Report, []File, error) {
 	record, dir := in.Results, filepath.Dir(in.Results)
 	if info, err := os.Stat(in.Results); err == nil && info.IsDir() {
@@ -74,7 +73,7 @@ func NewReport(ctx context.Context, in Input) (*Report, []File, error) {
 	return r, files, nil
 }
 
-// describe is what a record itself tells.
+// describe fills the parts of a report that come from the record itself.
 func describe(run *measure.Run, verdict *verdictFile) (*Report, error) {
 	r := &Report{
 		Schema: SchemaReport, Run: run.ID, Measured: run.Created.UTC(), Pawl: line(run.Pawl, maxName), Suite: line(run.Suite.Name, maxName),
@@ -106,14 +105,14 @@ func trustOf(run *measure.Run) measure.Trust {
 	switch {
 	case run.Source == measure.Imported:
 		return measure.TrustImported
-	case run.Trust == "": // an older pawl knew no other
+	case run.Trust == "": // older versions of pawl had no other level
 		return measure.Trusted
 	default:
 		return run.Trust
 	}
 }
 
-// locate asks the clone where the commit stands and whose the kernels are.
+// locate adds data from the clone: the history of the commit and the owners of the kernels.
 func (in Input) locate(ctx context.Context, r *Report, suite measure.SuiteRef) error {
 	if in.Path != nil {
 		for i := range r.Points {
@@ -127,7 +126,7 @@ func (in Input) locate(ctx context.Context, r *Report, suite measure.SuiteRef) e
 	}
 	g := clone(in.Repository)
 	history, err := g.history(ctx, r.Commit.SHA, in.Now)
-	if err != nil || len(history) == 0 { // another clone: the server resolves it later
+	if err != nil || len(history) == 0 { // not in this clone: the server resolves it later
 		return ctx.Err()
 	}
 	r.Commit, r.History = history[0], history[1:]
@@ -145,7 +144,7 @@ func (in Input) locate(ctx context.Context, r *Report, suite measure.SuiteRef) e
 	return ctx.Err()
 }
 
-// line makes one short line of a text.
+// line converts a text to one line of at most the given number of bytes.
 func line(s string, most int) string {
 	s = strings.ToValidUTF8(s, "")
 	s = strings.Map(func(c rune) rune {

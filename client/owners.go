@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// maxOwnersFile is what GitHub reads of a CODEOWNERS.
+// maxOwnersFile is the size limit of GitHub for a CODEOWNERS file.
 const maxOwnersFile = 3 << 20
 
-// maxPattern bounds what is made into an expression.
+// maxPattern limits the length of a pattern, which becomes a regular expression.
 const maxPattern = 1024
 
-// Owners say whose the files of a repository are, by GitHub's rules.
+// Owners maps the files of a repository to their owners, by GitHub's rules.
 type Owners struct{ rules []ownersRule }
 
 type ownersRule struct {
@@ -20,7 +20,7 @@ type ownersRule struct {
 	owners  []string
 }
 
-// ParseOwners reads a CODEOWNERS. Lines that GitHub skips are skipped.
+// ParseOwners parses a CODEOWNERS file. It skips the lines that GitHub skips.
 func ParseOwners(text []byte) Owners {
 	var o Owners
 	for l := range strings.Lines(string(text)) {
@@ -36,8 +36,8 @@ func ParseOwners(text []byte) Owners {
 	return o
 }
 
-// cutPattern takes the first word of a line, in which a blank may be escaped. What
-// GitHub does not understand is none: negation, ranges, an escaped #.
+// cutPattern cuts the first word, which may contain escaped spaces, off a line. It rejects patterns that
+// GitHub does not support: negation, ranges and an escaped #.
 func cutPattern(l string) (pattern, rest string, ok bool) {
 	if l == "" || l[0] == '#' || l[0] == '!' || strings.HasPrefix(l, `\#`) {
 		return "", "", false
@@ -57,8 +57,8 @@ func cutPattern(l string) (pattern, rest string, ok bool) {
 	return pattern, l[end:], true
 }
 
-// ownersOf reads users, teams and addresses up to a comment. A line that has anything
-// else is skipped as a whole.
+// ownersOf parses users, teams and email addresses up to a comment. It rejects a line that contains
+// anything else.
 func ownersOf(rest string) ([]string, bool) {
 	var list []string
 	for word := range strings.FieldsSeq(rest) {
@@ -79,8 +79,7 @@ func ownersOf(rest string) ([]string, bool) {
 	return list, true
 }
 
-// Of gives the owners of a file: those of the last line that matches, which may have
-// none.
+// Of returns the owners of a file: those of the last matching line, which may have none.
 func (o Owners) Of(file string) []string {
 	for _, r := range slices.Backward(o.rules) {
 		if r.matches(file) {
@@ -95,9 +94,9 @@ func (r ownersRule) matches(file string) bool {
 	return err == nil && re.MatchString(file)
 }
 
-// expression says a pattern as a regular expression. A slash that is not the last
-// character ties it to the top of the repository, a name of a folder means everything
-// below, and a last /* only what is in the folder itself.
+// expression converts a pattern to a regular expression. A slash other than the last character anchors it
+// to the root of the repository. The name of a directory matches everything below it, and a final /* only
+// what is directly in it.
 func expression(pattern string) string {
 	var b strings.Builder
 	body, anchored := strings.CutPrefix(pattern, "/")
@@ -131,7 +130,7 @@ func expression(pattern string) string {
 			if rest[0] == '\\' && len(rest) > 1 {
 				i++
 			}
-			// By byte: a character of several is the same run of bytes in the name.
+			// By byte: a multibyte character is the same sequence of bytes in the name.
 			n := 1
 			for i+n < len(body) && body[i] >= 0x80 && body[i+n] >= 0x80 && body[i+n] < 0xc0 {
 				n++

@@ -7,11 +7,11 @@ import (
 	"github.com/goatnote-inc/pawl/stats"
 )
 
-// The side of a run that is the ledger's baseline. Like the base it is another commit.
+// baselineSide is the side of a run that holds the ledger's baseline. Like the base, it is another commit.
 const baselineSide = "baseline"
 
-// points are the results of a run: of the candidate, and of references, whose code is
-// the same in every run and which therefore show the machine.
+// points returns the results of a run: those of the candidate, and those of references, whose code is the
+// same in every run and which therefore show changes of the machine.
 func points(run *measure.Run, verdict *verdictFile) []Point {
 	dropped := map[int]bool{}
 	for _, r := range run.Rounds {
@@ -35,7 +35,7 @@ func points(run *measure.Run, verdict *verdictFile) []Point {
 	return list
 }
 
-// point is false for a case that has no round which counts.
+// point returns false for a case without a round that counts.
 func point(c measure.Case, dropped map[int]bool) (Point, bool) {
 	p := Point{CaseKey: c.CaseKey, Unit: c.Unit, Better: c.Better, Timer: c.Timer}
 	var medians []float64
@@ -49,7 +49,7 @@ func point(c measure.Case, dropped map[int]bool) (Point, bool) {
 		quantum = max(quantum, r.Quantum)
 	}
 	if len(medians) == 0 {
-		if s := c.Summary; c.NoSamples && s != nil { // what another tool computed
+		if s := c.Summary; c.NoSamples && s != nil { // computed by another tool
 			p.Value = s.Median
 			if s.Median == 0 {
 				p.Value = s.Mean

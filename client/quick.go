@@ -9,15 +9,14 @@ import (
 	strict "github.com/go-json-experiment/json"
 )
 
-// quick reads a body that is spelled as Encode spells it: no blanks, nothing escaped in
-// the points. Decoding was half of what a report costs a server, and nearly all of it were
-// the points, so those are read here and the rest by the strict decoder. Whatever looks
-// unusual is left to [careful], which alone says what is wrong: what quick takes, careful
-// takes, with the same result.
+// quick decodes a body in exactly the format of Encode: no spaces, no escapes in the points. Decoding was
+// half of a server's cost for a report, nearly all of it for the points. So the points are decoded here,
+// and the rest by the strict decoder. Anything unusual is left to [careful], which alone reports errors.
+// Whatever quick accepts, careful accepts with the same result.
 func quick(body []byte) (*Report, bool) {
 	mark := []byte(`,"points":[`)
-	// A quote inside of a string is escaped, so that this is the name of a member. It is the
-	// report's own: the strict decoder takes no other of that name.
+	// A quote within a string is escaped, so this is the name of a member. It belongs to the report itself,
+	// because the strict decoder accepts no other member of that name.
 	start := bytes.Index(body, mark) + len(mark)
 	if start < len(mark) {
 		return nil, false
@@ -39,18 +38,18 @@ func quick(body []byte) (*Report, bool) {
 	return r, true
 }
 
-// quickReader goes through the points. Its methods give false for whatever is unusual.
+// quickReader decodes the points. Its methods return false for anything unusual.
 type quickReader struct {
 	in []byte
 	at int
 
-	ownersText []byte // as they stood in the point before
+	ownersText []byte // JSON of the owners of the previous point
 	owners     []string
 }
 
-// points reads up to the closing bracket and over it.
+// points reads up to and including the closing bracket.
 func (q *quickReader) points() ([]Point, bool) {
-	// No more room than the bytes could fill: a point has some 60 at least.
+	// Limit the allocation to what the bytes can hold: a point has about 60 at least.
 	rest := q.in[q.at:]
 	list := make([]Point, 0, min(bytes.Count(rest, []byte("},{"))+1, len(rest)/60+1, MaxPoints))
 	last := &Point{}
@@ -72,7 +71,7 @@ func (q *quickReader) points() ([]Point, bool) {
 	return nil, false
 }
 
-// point reads an object of which each member is there once.
+// point reads an object in which each member occurs at most once.
 func (q *quickReader) point(p, last *Point) bool {
 	if q.next() != '{' {
 		return false
@@ -97,7 +96,7 @@ func (q *quickReader) point(p, last *Point) bool {
 	}
 }
 
-// member reads a value, and gives a bit of its own for each name.
+// member reads a value, and returns a distinct bit for each name.
 func (q *quickReader) member(name string, p, last *Point) (bit uint32, ok bool) {
 	switch name {
 	case "benchmark":
@@ -134,7 +133,7 @@ func (q *quickReader) member(name string, p, last *Point) (bit uint32, ok bool) 
 		return 1 << 15, q.number(&p.Baseline)
 	case "moved":
 		p.Moved = true
-		return 1 << 16, q.word("true") // false is left out
+		return 1 << 16, q.word("true") // false is omitted
 	case "path":
 		return 1 << 17, text(q, &p.Path, last.Path)
 	case "owners":
@@ -144,7 +143,7 @@ func (q *quickReader) member(name string, p, last *Point) (bit uint32, ok bool) 
 	}
 }
 
-// next takes a byte; 0, which JSON does not have, at the end.
+// next returns the next byte, or 0, which is not valid JSON, at the end.
 func (q *quickReader) next() byte {
 	if q.at >= len(q.in) {
 		return 0
@@ -161,7 +160,7 @@ func (q *quickReader) word(w string) bool {
 	return ok
 }
 
-// raw gives what stands between two quotes, if it is what it says.
+// raw returns the text between two quotes, or false for escapes, control characters and invalid UTF-8.
 func (q *quickReader) raw() ([]byte, bool) {
 	if q.next() != '"' {
 		return nil, false
@@ -182,7 +181,7 @@ func (q *quickReader) raw() ([]byte, bool) {
 	return nil, false
 }
 
-// text is a string that often is that of the point before: then it is not made again.
+// text reads a string. It reuses that of the previous point if they are equal, which is common.
 func text[T ~string](q *quickReader, to *T, last T) bool {
 	raw, ok := q.raw()
 	if string(raw) == string(last) {
@@ -193,7 +192,7 @@ func text[T ~string](q *quickReader, to *T, last T) bool {
 	return ok
 }
 
-// list is a list of strings, mostly that of the point before.
+// list reads a list of strings, which is usually that of the previous point.
 func (q *quickReader) list(to *[]string) bool {
 	if len(q.ownersText) > 0 && bytes.HasPrefix(q.in[q.at:], q.ownersText) {
 		q.at += len(q.ownersText)
@@ -224,7 +223,7 @@ func (q *quickReader) list(to *[]string) bool {
 	return false
 }
 
-// count is a number of few digits.
+// count reads a number of few digits.
 func (q *quickReader) count(to *int) bool {
 	first := q.at
 	for q.at < len(q.in) && q.in[q.at]-'0' <= 9 {
@@ -236,10 +235,10 @@ func (q *quickReader) count(to *int) bool {
 	return q.at > first && (q.in[first] != '0' || q.at == first+1)
 }
 
-// tens are powers of ten that a float64 has exactly.
+// tens holds the powers of ten that a float64 represents exactly.
 var tens = [...]float64{1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15}
 
-// number is a decimal fraction, if it is JSON's.
+// number reads a decimal fraction in JSON syntax.
 func (q *quickReader) number(to *float64) bool {
 	start := q.at
 	minus := q.at < len(q.in) && q.in[q.at] == '-'
@@ -262,9 +261,9 @@ func (q *quickReader) number(to *float64) bool {
 		}
 	}
 	if q.at < len(q.in) && q.in[q.at]|0x20 == 'e' {
-		return false // very large and very small ones are rare
+		return false // exponents are rare
 	}
-	if n+fraction <= 15 { // both are exact, so that their quotient is rounded once
+	if n+fraction <= 15 { // both are exact, so the quotient is rounded only once
 		if *to = float64(whole) / tens[fraction]; minus {
 			*to = -*to
 		}
@@ -275,8 +274,7 @@ func (q *quickReader) number(to *float64) bool {
 	return err == nil
 }
 
-// digits goes over digits and appends them to a number. More than fit make a wrong one,
-// which is not used.
+// digits reads digits and appends them to a number. If they overflow, the result is wrong, and is not used.
 func (q *quickReader) digits(n uint64) uint64 {
 	for q.at < len(q.in) && q.in[q.at]-'0' <= 9 {
 		n = n*10 + uint64(q.in[q.at]-'0')

@@ -9,17 +9,17 @@ import (
 	"time"
 )
 
-// Filter narrows a list. What is zero narrows nothing; what a list does not know the
-// server refuses.
+// Filter restricts a list. Zero fields do not restrict it. The server rejects fields that do not apply to a
+// list.
 type Filter struct {
 	Suite   string
 	Testbed int64
 	Lane    Lane
-	Text    string     // of series: words in the name
-	Commit  string     // of runs
-	State   EventState // of events
-	Series  int64      // of events
-	Group   int64      // of events
+	Text    string     // series: words in the name
+	Commit  string     // runs
+	State   EventState // events
+	Series  int64      // events
+	Group   int64      // events
 	Since   time.Time
 }
 
@@ -49,13 +49,13 @@ func (f Filter) values() url.Values {
 	return v
 }
 
-// page is a part of a list.
+// page is one page of a list.
 type page[T any] struct {
 	Items []T    `json:"items"`
 	Next  string `json:"next"`
 }
 
-// list asks for page after page as they are wanted. The first error ends it.
+// list requests one page after another as needed. It ends at the first error.
 func list[T any](ctx context.Context, c *Client, path string, query url.Values) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for {
@@ -82,26 +82,26 @@ func (c *Client) get(ctx context.Context, path string, query url.Values, into an
 	return c.send(ctx, request{method: http.MethodGet, path: path, query: query}, into)
 }
 
-// About is the project itself.
+// About returns the project.
 func (c *Client) About(ctx context.Context) (Project, error) {
 	var p Project
 	err := c.get(ctx, "", nil, &p)
 	return p, err
 }
 
-// Series lists series, by their numbers.
+// Series lists series, ordered by ID.
 func (c *Client) Series(ctx context.Context, f Filter) iter.Seq2[Series, error] {
 	return list[Series](ctx, c, "series", f.values())
 }
 
-// Range is which points of a series are asked for. Zero means the last 1,000.
+// Range selects points of a series. The zero value means the last 1,000.
 type Range struct {
 	From, To time.Time
 	Last     int
-	Buckets  int // downsampled to so many, with the extremes of each
+	Buckets  int // downsample to this many buckets, with the extremes of each
 }
 
-// Points are those of a series, in the order of their commits.
+// Points returns the points of a series, in the order of their commits.
 func (c *Client) Points(ctx context.Context, series int64, r Range) ([]Kept, error) {
 	v := url.Values{}
 	for name, t := range map[string]time.Time{"from": r.From, "to": r.To} {
@@ -119,29 +119,29 @@ func (c *Client) Points(ctx context.Context, series int64, r Range) ([]Kept, err
 	return p.Items, err
 }
 
-// Runs lists runs, those received last first.
+// Runs lists runs, most recently received first.
 func (c *Client) Runs(ctx context.Context, f Filter) iter.Seq2[Run, error] {
 	return list[Run](ctx, c, "runs", f.values())
 }
 
-// Run is one run.
+// Run returns one run.
 func (c *Client) Run(ctx context.Context, id int64) (Run, error) {
 	var r Run
 	err := c.get(ctx, "runs/"+strconv.FormatInt(id, 10), nil, &r)
 	return r, err
 }
 
-// Testbeds are those of the project.
+// Testbeds lists the testbeds of the project.
 func (c *Client) Testbeds(ctx context.Context) iter.Seq2[Testbed, error] {
 	return list[Testbed](ctx, c, "testbeds", url.Values{})
 }
 
-// Events lists changes that lasted, those found last first.
+// Events lists lasting changes, most recently found first.
 func (c *Client) Events(ctx context.Context, f Filter) iter.Seq2[Event, error] {
 	return list[Event](ctx, c, "events", f.values())
 }
 
-// Groups lists what happened where, the newest first.
+// Groups lists groups of events, newest first.
 func (c *Client) Groups(ctx context.Context, f Filter) iter.Seq2[Group, error] {
 	return list[Group](ctx, c, "groups", f.values())
 }

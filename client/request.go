@@ -19,13 +19,13 @@ import (
 	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 )
 
-// ProblemError is a server's refusal, as RFC 9457 writes it.
+// ProblemError is an error response of a server, in the format of RFC 9457.
 type ProblemError struct {
-	Type    string   `json:"type"` // urn:pawl:problem: and a word that stays
+	Type    string   `json:"type"` // urn:pawl:problem: and a stable word
 	Title   string   `json:"title"`
 	Status  int      `json:"status"`
 	Detail  string   `json:"detail"`
-	Request string   `json:"request"`           // finds the lines in the server's log
+	Request string   `json:"request"`           // request ID in the server's log
 	Missing []string `json:"missing,omitempty"` // blobs to send before the report
 }
 
@@ -37,11 +37,11 @@ func (p *ProblemError) Error() string {
 	return text
 }
 
-// request is one question or upload, which may be tried several times.
+// request is one read or upload, which may take several attempts.
 type request struct {
 	method, path string
 	query        url.Values
-	digest       string // of the body
+	digest       string // digest of the body
 	key          string // idempotency key
 	media        string
 	size         int64
@@ -55,7 +55,7 @@ const (
 	maxAnswer       = 64 << 20
 )
 
-// send tries a request until there is an answer that will not change, or patience ends.
+// send makes attempts until the answer is final or patience runs out.
 func (c *Client) send(ctx context.Context, r request, into any) error {
 	address, err := c.address(r)
 	if err != nil {
@@ -71,15 +71,15 @@ func (c *Client) send(ctx context.Context, r request, into any) error {
 		if err == nil || !errors.Is(err, ErrLater) {
 			return err
 		}
-		// Whoever interrupts may cut the line too: what is told is the reason, not what
-		// happened to come of it. Time that has run out is no last word.
+		// An interrupt may also break the connection. Report the interrupt, not the broken connection. A deadline is
+		// not final.
 		switch {
 		case errors.Is(ctx.Err(), context.Canceled):
 			return ctx.Err()
 		case ctx.Err() != nil:
 			return err
 		}
-		// Not all at once: senders that were turned away together come back apart.
+		// Jitter, so that clients that were rejected together do not all return at once.
 		pause := max(after, wait/2+rand.N(wait/2+1))
 		if after > patience {
 			return fmt.Errorf("it wants to be left alone for %v: %w", after.Round(time.Second), err)
@@ -97,7 +97,7 @@ func (c *Client) send(ctx context.Context, r request, into any) error {
 	}
 }
 
-// address is where a request goes.
+// address returns the URL of a request.
 func (c *Client) address(r request) (string, error) {
 	u, err := Destination{c.URL, c.Project}.parse()
 	if err != nil {
@@ -108,8 +108,8 @@ func (c *Client) address(r request) (string, error) {
 	return u.String(), nil
 }
 
-// Check says what is wrong with a destination. A token is never sent where others can
-// read it.
+// Check returns an error if the destination is invalid. A token is never sent over an unencrypted
+// connection, except to the local host.
 func (d Destination) Check() error {
 	_, err := d.parse()
 	return err
@@ -136,9 +136,9 @@ func loopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// try makes one attempt, and tells how long the server wants to be left alone.
+// try makes one attempt, and returns how long the server asks to wait.
 func (c *Client) try(ctx context.Context, r request, address string, into any) (time.Duration, error) {
-	// Slow lines are waited for: 60 s, and what 64 KiB a second take.
+	// Allow for slow connections: 60 s, plus the time of the body at 64 KiB per second.
 	ctx, cancel := context.WithTimeout(ctx, time.Minute+time.Duration(r.size>>16)*time.Second)
 	defer cancel()
 	q, err := c.prepare(ctx, r, address)
@@ -153,7 +153,7 @@ func (c *Client) try(ctx context.Context, r request, address string, into any) (
 	answer, err := client.Do(q)
 	if err != nil {
 		if said, ok := errors.AsType[*url.Error](err); ok {
-			err = said.Err // the address is known
+			err = said.Err // without the address, which the user knows
 		}
 		return 0, fmt.Errorf("%w: %w", ErrLater, err)
 	}
@@ -196,7 +196,7 @@ func (c *Client) prepare(ctx context.Context, r request, address string) (*http.
 	return q, nil
 }
 
-// judge says what an answer means.
+// judge converts a response to a result.
 func (c *Client) judge(answer *http.Response, text []byte, into any) (time.Duration, error) {
 	status := answer.StatusCode
 	if status >= 200 && status < 300 {
@@ -213,7 +213,7 @@ func (c *Client) judge(answer *http.Response, text []byte, into any) (time.Durat
 	}
 	p := &ProblemError{}
 	if strings.HasPrefix(answer.Header.Get("Content-Type"), "application/problem+json") {
-		_ = json.Unmarshal(text, p) // what cannot be read is told by its status
+		_ = json.Unmarshal(text, p) // if it cannot be parsed, the status is enough
 	}
 	p.Status, p.Title = status, http.StatusText(status)
 	switch status {
@@ -225,7 +225,7 @@ func (c *Client) judge(answer *http.Response, text []byte, into any) (time.Durat
 	}
 }
 
-// retryAfter reads seconds or a date.
+// retryAfter parses a Retry-After header: seconds or a date.
 func (c *Client) retryAfter(text string) time.Duration {
 	if seconds, err := strconv.ParseUint(text, 10, 31); err == nil {
 		return time.Duration(seconds) * time.Second
@@ -241,8 +241,8 @@ func digestText(b []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// traceparent puts all attempts to send one report into one trace (W3C Trace Context),
-// which whoever knows the run can name: it follows from the key.
+// traceparent puts all attempts to send a report into one trace (W3C Trace Context). It is derived from the
+// key, so that the trace can be found from the run.
 func traceparent(key string) string {
 	if len(key) != 64 {
 		return ""

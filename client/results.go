@@ -20,10 +20,10 @@ import (
 	"github.com/goatnote-inc/pawl/ratchet"
 )
 
-// maxVerdict is more than pawl writes.
+// maxVerdict is larger than any verdict that pawl writes.
 const maxVerdict = 256 << 20
 
-// verdictFile is what a report needs of verdict.json.
+// verdictFile holds the parts of verdict.json that a report needs.
 type verdictFile struct {
 	ratchet.Result
 	Run   string          `json:"run"`
@@ -31,10 +31,10 @@ type verdictFile struct {
 	Moved []string        `json:"moved"`
 	Whys  json.RawMessage `json:"whys"`
 
-	text []byte // as it stands in the folder
+	text []byte // content of the file
 }
 
-// readVerdict reads the verdict on a run; nil where there is none, or one on another.
+// readVerdict reads the verdict on a run. It returns nil if there is none, or if it is on another run.
 func readVerdict(dir, run string) (*verdictFile, error) {
 	v, err := readAnyVerdict(dir)
 	if err != nil || v == nil || v.Run != run || run == "" {
@@ -43,7 +43,7 @@ func readVerdict(dir, run string) (*verdictFile, error) {
 	return v, nil
 }
 
-// identical tells whether results have no record because there was nothing to measure.
+// identical reports whether results have no record because there was nothing to measure.
 func identical(dir string) bool {
 	v, err := readAnyVerdict(dir)
 	return err == nil && v != nil && v.Run == "" && v.Verdict == ratchet.Identical
@@ -102,8 +102,8 @@ func (v *verdictFile) byName() map[string]judgement {
 	return judged
 }
 
-// gather makes the files that go with a report: the record and its samples, the verdict,
-// what profiles said, and the profilers' own files.
+// gather returns the files of a report: the record and its samples, the verdict, the findings of profiles,
+// and the profilers' own files.
 func gather(dir string, run *measure.Run, verdict *verdictFile) ([]File, error) {
 	stripped, data, err := samples.Split(run)
 	if err != nil {
@@ -127,11 +127,11 @@ func gather(dir string, run *measure.Run, verdict *verdictFile) ([]File, error) 
 	return distinct(append(files, profiles...)), err
 }
 
-// packed is the same for the same bytes.
+// packed compresses deterministically.
 func packed(text []byte) []byte {
 	z, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(1<<20))
 	if err != nil {
-		panic(err) // the options are constants
+		panic(err) // impossible: the options are constants
 	}
 	return z.EncodeAll(text, nil)
 }
@@ -141,11 +141,10 @@ func inMemory(kind BlobKind, name string, data []byte) File {
 	return File{Blob: Blob{Digest: hex.EncodeToString(sum[:]), Size: int64(len(data)), Kind: kind, Name: name}, Data: data}
 }
 
-// profilePatterns are what profilers leave in the folder of results.
+// profilePatterns match the files that profilers write to the results directory.
 var profilePatterns = []string{"nsight/*.ncu-rep", "nsight/*.nsys-rep"}
 
-// profiles are the profilers' own files. What is a link, or larger than a server takes,
-// is left where it is.
+// profiles returns the profilers' own files. It skips links and files larger than a server accepts.
 func profiles(dir string, most int) ([]File, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -187,7 +186,7 @@ func digestOf(root *os.Root, name string) (string, int64, error) {
 	return hex.EncodeToString(sum.Sum(nil)), n, err
 }
 
-// distinct leaves out what is there under another name.
+// distinct removes files with the same content as an earlier one.
 func distinct(files []File) []File {
 	seen := map[string]bool{}
 	var list []File

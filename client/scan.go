@@ -5,16 +5,15 @@ import (
 	"fmt"
 )
 
-// maxObjects is how many objects all lists of a report have together, and the report itself.
+// maxObjects is the maximum number of objects in a report, including the report itself.
 const maxObjects = MaxPoints + MaxHistory + MaxBlobs + 16
 
-// maxList is how many values a list inside a point, or inside another part, may have.
+// maxList is the maximum number of values in a list inside a point or another part.
 const maxList = 64
 
-// scan looks at a body once, byte by byte, before anything is made of it: how deep it
-// nests, how long its strings and lists are. A decoder that only then begins cannot be
-// made to build more than the limits allow. Whether it is JSON is left to the decoder. It
-// gives how many objects there are.
+// scan checks a body byte by byte before it is decoded: its nesting depth and the lengths of its strings
+// and lists. This bounds what the decoder can be made to allocate. It does not check the JSON syntax, which
+// the decoder does. It returns the number of objects.
 func scan(body []byte) (objects int, err error) {
 	var (
 		depth  int
@@ -53,7 +52,7 @@ func scan(body []byte) (objects int, err error) {
 	return objects, nil
 }
 
-// mostValues bounds the lists of a report itself, and those inside of its parts.
+// mostValues returns the maximum length of a list at a depth: of the report itself, or inside its parts.
 func mostValues(depth int) int {
 	if depth <= 2 {
 		return MaxPoints
@@ -65,14 +64,14 @@ type scanError string
 
 func (e scanError) Error() string { return string(e) }
 
-// scanString gives how many bytes there are up to and with the closing quote.
+// scanString returns the number of bytes up to and including the closing quote.
 func scanString(b []byte) (int, error) {
 	for i := 0; i < len(b) && i <= MaxText; i++ {
 		switch b[i] {
 		case '"':
 			return i + 1, nil
 		case '\\':
-			// A NUL is a character of JSON and of no text that is stored anywhere.
+			// NUL is valid in JSON, but not in any stored text.
 			if bytes.HasPrefix(b[i:], []byte(`\u0000`)) {
 				return 0, scanError("a string has the character NUL")
 			}

@@ -17,32 +17,32 @@ import (
 	"github.com/goatnote-inc/pawl/internal/failpoint"
 )
 
-// Spool is a folder of reports that wait to be sent. What Add has returned for survives
-// a crash of the machine. Any number of processes may use it at once.
+// Spool is a directory of reports that wait to be sent. A report survives a crash of the machine once Add
+// has returned. Any number of processes may use a spool at the same time.
 type Spool struct {
 	Dir string
 	Now func() time.Time
 }
 
-// Destination is where a report is to go.
+// Destination is the server and project that a report is sent to.
 type Destination struct {
 	Server  string `json:"server"`
 	Project string `json:"project"`
 }
 
-// Spooled is a report that waits.
+// Spooled is a report that waits to be sent.
 type Spooled struct {
 	To   Destination
 	Key  string
 	Run  string
-	Body []byte // byte for byte what is sent, however often
-	// Blobs are those that the report names.
+	Body []byte // exact bytes to send, the same on every attempt
+	// Blobs lists the blobs named by the report.
 	Blobs []Blob
 
 	dir string
 }
 
-// Size is how many bytes there are to send, at most.
+// Size returns the maximum number of bytes to send.
 func (p *Spooled) Size() int64 {
 	n := int64(len(p.Body))
 	for _, b := range p.Blobs {
@@ -51,28 +51,28 @@ func (p *Spooled) Size() int64 {
 	return n
 }
 
-// Open gives the bytes of a blob.
+// Open opens a blob for reading.
 func (p *Spooled) Open(b Blob) (io.ReadCloser, error) {
 	return os.Open(filepath.Join(p.dir, b.Digest))
 }
 
-// The files of a report that waits; its blobs are beside them, by their digests.
+// The files of a waiting report. Its blobs are next to them, named by their digests.
 const (
 	spooledTo   = "to.json"
 	spooledBody = "report.json"
 	whyRefused  = "refused.txt"
 )
 
-// What is not a report that waits begins with one of these.
+// Prefixes of directories that are not waiting reports.
 const (
 	beginning = ".new-"
 	leaving   = ".done-"
 	refused   = "refused-"
 )
 
-// Add puts a report and its files into the spool. A report of the same run that waits
-// already stays as it is and is returned: perhaps the server has it, and a second one of
-// another spelling would be refused.
+// Add adds a report and its files to the spool. If a report of the same run is already waiting, Add leaves
+// it unchanged and returns it: the server may already have it, and would reject a second one with different
+// bytes.
 func (s Spool) Add(to Destination, r *Report, files []File) (*Spooled, error) {
 	p, err := s.add(to, r, files)
 	if err != nil {
@@ -100,7 +100,7 @@ func (s Spool) add(to Destination, r *Report, files []File) (*Spooled, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(dir) // not there any more when all went well
+	defer os.RemoveAll(dir) // already renamed on success
 	if err := fillSpool(dir, to, body, files); err != nil {
 		return nil, err
 	}
@@ -137,7 +137,7 @@ func fillSpool(dir string, to Destination, body []byte, files []File) error {
 	return disk.SyncFolder(dir)
 }
 
-// spoolFile copies a file, which may have changed since its digest was taken.
+// spoolFile copies a file. It fails if the file has changed since its digest was computed.
 func spoolFile(dir string, f File) error {
 	r, err := f.Open()
 	if err != nil {
@@ -166,7 +166,7 @@ func writeSynced(path string, r io.Reader) error {
 	return errors.Join(err, f.Close())
 }
 
-// spoolName sorts by the time of the run, and keeps destinations apart.
+// spoolName returns a name that sorts by the time of the run and is distinct for each destination.
 func spoolName(to Destination, run string) string {
 	sum := sha256.Sum256([]byte(to.Server + "\n" + to.Project))
 	return run + "-" + hex.EncodeToString(sum[:4])
@@ -197,8 +197,8 @@ func (s Spool) load(name string) (*Spooled, error) {
 	return p, nil
 }
 
-// Pending are the reports that wait, the oldest first. One that cannot be read is told
-// in the error, beside the others.
+// Pending returns the waiting reports, oldest first. The error describes those that cannot be read; the
+// others are returned with it.
 func (s Spool) Pending() ([]*Spooled, error) {
 	entries, err := os.ReadDir(s.Dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -218,7 +218,7 @@ func (s Spool) Pending() ([]*Spooled, error) {
 			p, err := s.load(name)
 			if err == nil {
 				list = append(list, p)
-			} else if !errors.Is(err, fs.ErrNotExist) { // somebody sent it just now
+			} else if !errors.Is(err, fs.ErrNotExist) { // another process just sent it
 				errs = append(errs, fmt.Errorf("read %s: %w: move it away to go on without it", filepath.Join(s.Dir, name), err))
 			}
 		}
@@ -226,7 +226,8 @@ func (s Spool) Pending() ([]*Spooled, error) {
 	return list, errors.Join(errs...)
 }
 
-// sweep removes what a process left that was killed. One that still writes is younger.
+// sweep removes what a killed process left behind. A directory that is still being written is younger than
+// a day.
 func (s Spool) sweep(e fs.DirEntry) {
 	info, err := e.Info()
 	if err == nil && (strings.HasPrefix(e.Name(), leaving) || s.Now().Sub(info.ModTime()) > 24*time.Hour) {
@@ -234,16 +235,16 @@ func (s Spool) sweep(e fs.DirEntry) {
 	}
 }
 
-// Done removes a report that the server answers for. It goes at once, and its files
-// after that: a crash between leaves nothing that looks like a report.
+// Done removes a report that the server has acknowledged. It renames the report first and then deletes its
+// files, so that a crash in between leaves nothing that looks like a report.
 func (s Spool) Done(p *Spooled) error {
 	away := filepath.Join(s.Dir, leaving+filepath.Base(p.dir))
-	if err := os.RemoveAll(away); err != nil { // of a process that was killed
+	if err := os.RemoveAll(away); err != nil { // left by a killed process
 		return fmt.Errorf("take the report of run %s out of the spool: %w", p.Run, err)
 	}
 	err := os.Rename(p.dir, away)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // another process has done so
+		return nil // already removed by another process
 	}
 	if err != nil {
 		return fmt.Errorf("take the report of run %s out of the spool: %w", p.Run, err)
@@ -252,8 +253,8 @@ func (s Spool) Done(p *Spooled) error {
 	return errors.Join(disk.SyncFolder(s.Dir), os.RemoveAll(away))
 }
 
-// Refuse sets a report aside that the server will never take, with the reason. It
-// returns where it is now.
+// Refuse sets aside a report that the server will never accept, together with the reason. It returns the
+// new path.
 func (s Spool) Refuse(p *Spooled, why string) (string, error) {
 	aside := filepath.Join(s.Dir, refused+filepath.Base(p.dir))
 	if err := os.RemoveAll(aside); err != nil {

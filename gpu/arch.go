@@ -6,15 +6,14 @@ import (
 	"strings"
 )
 
-// warpSize is the same on every architecture so far.
+// warpSize is the same on every architecture to date.
 const warpSize = 32
 
-// kib is the guide's KB.
+// kib is what the programming guide calls a KB.
 const kib = 1024
 
-// Arch holds the limits of a compute capability: what one streaming
-// multiprocessor (SM) has, and in which steps it is handed out. All sizes of
-// memory are bytes.
+// Arch holds the limits of a compute capability: the resources of one streaming multiprocessor (SM) and
+// the units in which they are allocated. All memory sizes are in bytes.
 type Arch struct {
 	Name              string `json:"name"`               // as a compiler is told: "sm_89"
 	ComputeCapability string `json:"compute_capability"` // "8.9"
@@ -27,25 +26,25 @@ type Arch struct {
 	RegistersPerSM     Cell[int] `json:"registers_per_sm"`
 	RegistersPerBlock  Cell[int] `json:"registers_per_block"`
 	RegistersPerThread Cell[int] `json:"registers_per_thread"`
-	RegisterStep       Cell[int] `json:"register_step"` // registers are given to a warp in this many
-	Partitions         Cell[int] `json:"partitions"`    // of an SM, each with its share of the registers
+	RegisterStep       Cell[int] `json:"register_step"` // allocation unit of registers per warp
+	Partitions         Cell[int] `json:"partitions"`    // partitions of an SM, each with its share of the registers
 
 	SharedPerSM    Cell[int]   `json:"shared_per_sm"`
-	SharedPerBlock Cell[int]   `json:"shared_per_block"` // with the opt-in
-	SharedStatic   Cell[int]   `json:"shared_static"`    // without it
-	SharedReserved Cell[int]   `json:"shared_reserved"`  // taken from every block by the driver
+	SharedPerBlock Cell[int]   `json:"shared_per_block"` // maximum with the opt-in
+	SharedStatic   Cell[int]   `json:"shared_static"`    // maximum without the opt-in
+	SharedReserved Cell[int]   `json:"shared_reserved"`  // reserved by the driver in every block
 	SharedStep     Cell[int]   `json:"shared_step"`
-	Carveouts      Cell[[]int] `json:"carveouts"` // what an SM can set aside as shared memory, the rest being L1
+	Carveouts      Cell[[]int] `json:"carveouts"` // sizes an SM can configure as shared memory; the rest is L1
 
-	Barriers  Cell[int] `json:"barriers,omitzero"` // of an SM, where the formula counts them
-	FP32Lanes Cell[int] `json:"fp32_lanes"`        // FP32 results of an SM in a clock
+	Barriers  Cell[int] `json:"barriers,omitzero"` // per SM; unknown where the occupancy formula ignores barriers
+	FP32Lanes Cell[int] `json:"fp32_lanes"`        // FP32 results per SM and clock
 }
 
-// Archs returns all architectures that pawl knows, oldest first.
+// Archs returns all known architectures, oldest first.
 func Archs() []Arch { return archTable() }
 
-// FindArch reads an architecture as compilers and drivers spell it: sm_89,
-// compute_89, 8.9 or 89; sm_90a and sm_100f are sm_90 and sm_100.
+// FindArch returns the architecture with the given name, as spelled by compilers and drivers: sm_89,
+// compute_89, 8.9 or 89. The suffixes of sm_90a and sm_100f are ignored.
 func FindArch(name string) (Arch, error) {
 	all := Archs()
 	key := archKey(name)
@@ -56,7 +55,7 @@ func FindArch(name string) (Arch, error) {
 	return all[i], nil
 }
 
-// ArchNames lists the names of all architectures, oldest first.
+// ArchNames returns the names of all known architectures, oldest first.
 func ArchNames() []string {
 	var names []string
 	for _, a := range Archs() {
@@ -65,7 +64,7 @@ func ArchNames() []string {
 	return names
 }
 
-// archKey is the digits of an architecture's name; empty for what is none.
+// archKey returns the digits of an architecture's name, or "" if it is not one.
 func archKey(name string) string {
 	key := strings.ToLower(strings.TrimSpace(name))
 	for _, prefix := range []string{"sm_", "compute_", "sm"} {

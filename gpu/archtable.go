@@ -1,7 +1,7 @@
 package gpu
 
-// archTable is the limits per compute capability. What is the same for all of
-// them stands in limits; a row holds what differs.
+// archTable returns the limits of each compute capability. Values common to all are set in limits; a row
+// holds the differences.
 func archTable() []Arch {
 	var (
 		upTo64  = []int{32, 64}
@@ -26,18 +26,18 @@ func archTable() []Arch {
 	}
 }
 
-// row is what differs between architectures.
+// row holds the values that differ between architectures.
 type row struct {
 	guide, header Source
 	threads       int // resident on an SM
 	blocks        int // resident on an SM
-	lanes         int // FP32 results in a clock
+	lanes         int // FP32 results per clock
 	carveouts     []int
 }
 
-// limits fills in what follows from the generation: from Ampere on the driver
-// reserves 1 KB of every block and shared memory is handed out in 128 bytes;
-// from Hopper on the formula counts barriers, two for every block.
+// limits fills in what follows from the generation. From Ampere on, the driver reserves 1 KB of every
+// block, and shared memory is allocated in units of 128 bytes. From Hopper on, the formula counts
+// barriers, two per block.
 func limits(name, cc, generation string, r row) Arch {
 	ampere, hopper := len(name) > len("sm_90") || name >= "sm_80", len(name) > len("sm_90") || name >= "sm_90"
 	carveouts := make([]int, len(r.carveouts))

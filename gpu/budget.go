@@ -1,8 +1,8 @@
 package gpu
 
-// RegisterBudget is the most registers a thread may have so that this many
-// blocks of so many threads fit on an SM; 0 when none do, however few. Only
-// registers are looked at.
+// RegisterBudget returns the maximum number of registers per thread at which the given number of blocks,
+// with the given threads each, fits on an SM. It returns 0 if they never fit. It considers registers
+// only.
 func (a Arch) RegisterBudget(threads, blocks int) int {
 	if threads < 1 || blocks < 1 || threads > a.ThreadsPerSM.Value || blocks > a.BlocksPerSM.Value {
 		return 0
@@ -13,16 +13,16 @@ func (a Arch) RegisterBudget(threads, blocks int) int {
 	return min(perWarp/warpSize, a.RegistersPerThread.Value)
 }
 
-// SharedBudget is the most shared memory a block may ask for, static and dynamic
-// together, so that this many blocks fit on an SM with this carve-out (0 for the
-// largest); -1 when none do, however little. Only shared memory is looked at.
+// SharedBudget returns the maximum shared memory per block, static and dynamic together, at which the
+// given number of blocks fits on an SM with the given carve-out (0 for the largest). It returns -1 if
+// they never fit. It considers shared memory only.
 func (a Arch) SharedBudget(blocks, carveout int) int {
 	if blocks < 1 || carveout < 0 || carveout > a.SharedPerSM.Value {
 		return -1
 	}
 	sm := a.carveout(carveout)
 	if blocks == 1 {
-		sm = a.SharedPerSM.Value // one block gets what it asks for, whatever is preferred
+		sm = a.SharedPerSM.Value // a single block gets what it needs, whatever the preference
 	}
 	step := a.SharedStep.Value
 	budget := sm/blocks/step*step - a.SharedReserved.Value

@@ -5,32 +5,31 @@ import (
 	"strings"
 )
 
-// Card is a GPU as it is sold. Peaks are dense (advertised "with sparsity" they
-// are twice as high), at the boost clock, accumulating in FP32. Cells on which
-// sources differ hold the highest figure.
+// Card is a GPU product. Peaks are dense (figures advertised "with sparsity" are twice as high), at the
+// boost clock, accumulating in FP32. Where sources differ, a cell holds the highest figure.
 type Card struct {
 	Name string `json:"name"`
 	Arch string `json:"arch"`
 
 	SMs          Cell[int]     `json:"sms"`
 	L2MB         Cell[float64] `json:"l2_mb"`                // MiB
-	BoostMHz     Cell[int]     `json:"boost_mhz,omitzero"`   // the clock that FP32 is quoted at
-	MemoryGB     Cell[int]     `json:"memory_gb"`            // as sold
-	BandwidthGBs Cell[float64] `json:"bandwidth_gb_per_s"`   // of DRAM, 10^9 bytes
-	FP64Tensor   bool          `json:"fp64_tensor,omitzero"` // the FP64 peak is that of the tensor cores
+	BoostMHz     Cell[int]     `json:"boost_mhz,omitzero"`   // the clock at which FP32 is quoted
+	MemoryGB     Cell[int]     `json:"memory_gb"`            // as advertised
+	BandwidthGBs Cell[float64] `json:"bandwidth_gb_per_s"`   // DRAM bandwidth, in 10^9 bytes per second
+	FP64Tensor   bool          `json:"fp64_tensor,omitzero"` // whether the FP64 peak is that of the tensor cores
 
 	TFLOPS map[DType]Cell[float64] `json:"tflops"`
-	// Narrow are the peaks of accumulating in FP16, where they are higher:
-	// GeForce cards halve the rate for FP32.
+	// Narrow holds the peaks when accumulating in FP16, where they are higher: GeForce cards halve the
+	// rate when accumulating in FP32.
 	Narrow map[DType]Cell[float64] `json:"tflops_fp16_accumulate,omitempty"`
 
 	drivers []string // how drivers call it, besides "NVIDIA " and the name
 }
 
-// Cards returns all cards that pawl knows, by architecture.
+// Cards returns all known cards, ordered by architecture.
 func Cards() []Card { return cardTable() }
 
-// CardNames lists the names of all cards.
+// CardNames returns the names of all known cards.
 func CardNames() []string {
 	var names []string
 	for _, c := range Cards() {
@@ -39,9 +38,8 @@ func CardNames() []string {
 	return names
 }
 
-// FindCards returns the card of that name, or else those whose name begins with
-// it: "a100" is four cards. Spaces, dashes, case and the maker's words do not
-// count.
+// FindCards returns the card with the given name or, if there is none, all cards whose names start with
+// it: "a100" matches four cards. It ignores spaces, dashes, case and the words NVIDIA, Tesla and GeForce.
 func FindCards(name string) []Card {
 	key := cardKey(name)
 	if key == "" {
@@ -59,8 +57,8 @@ func FindCards(name string) []Card {
 	return begins
 }
 
-// CardOf returns the card that a device is. A MIG slice is none: it has a share
-// of the card's SMs and memory.
+// CardOf returns the card of a device. It returns false for an unknown card and for a MIG slice, which
+// has only a share of the card's SMs and memory.
 func CardOf(id Identity) (Card, bool) {
 	if id.Kind != NVIDIA || id.Parent != "" {
 		return Card{}, false
@@ -86,7 +84,7 @@ func (c Card) keys() []string {
 	return keys
 }
 
-// cardKey is a card's name without what differs from one spelling to another.
+// cardKey returns a card's name without the parts that vary in spelling.
 func cardKey(name string) string {
 	key := strings.Map(func(r rune) rune {
 		switch {

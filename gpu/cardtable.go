@@ -2,7 +2,7 @@ package gpu
 
 import "slices"
 
-// peaks are TFLOPS (of INT8: TOPS) by format.
+// peaks holds TFLOPS (for INT8: TOPS) by format.
 type peaks = map[DType]Cell[float64]
 
 func cardTable() []Card {
@@ -110,7 +110,7 @@ func ada() []Card {
 }
 
 func hopperAndBlackwell() []Card {
-	hopper := func(from Source) peaks { // the H200 is an H100 with other memory
+	hopper := func(from Source) peaks { // the H200 is an H100 with different memory
 		return peaks{
 			FP64: sure(67.0, from), FP32: sure(67.0, from), TF32: sure(494.7, from),
 			FP16: sure(989.4, from), BF16: sure(989.4, from), FP8: sure(1979.0, from), INT8: sure(1979.0, from),

@@ -1,27 +1,25 @@
 package gpu
 
-// Cell is one figure of a table, with where it was published. A figure that
-// nobody can trace is worth little: a gate that calls a time impossible must be
-// able to say by whose number.
+// Cell is one hardware figure together with its source. A gate that calls a measured time impossible must
+// be able to cite the figure it relies on.
 type Cell[T any] struct {
 	Value   T      `json:"value"`
 	Source  Source `json:"source"`
-	Certain bool   `json:"certain"` // false where sources differ, or no publication of the maker was read
+	Certain bool   `json:"certain"` // false if sources differ, or if no publication of the vendor was read
 }
 
-// Known tells whether there is a figure at all.
+// Known reports whether the cell has a figure.
 func (c Cell[T]) Known() bool { return c.Source != "" }
 
-// IsZero leaves a figure that is not there out of JSON.
+// IsZero reports whether the cell has no figure, so that JSON can omit it.
 func (c Cell[T]) IsZero() bool { return !c.Known() }
 
 func sure[T any](value T, source Source) Cell[T] {
 	return Cell[T]{Value: value, Source: source, Certain: true}
 }
 
-// unsure is a figure on which sources differ, or that is known by hearsay. It holds
-// the highest: what is held against a kernel must not be lower than what the hardware
-// can do.
+// unsure returns a cell on which sources differ, or whose source is secondhand. The value must be the
+// highest one: a limit that a kernel is checked against must not be below what the hardware can do.
 func unsure[T any](value T, source Source) Cell[T] {
 	return Cell[T]{Value: value, Source: source}
 }
@@ -29,7 +27,7 @@ func unsure[T any](value T, source Source) Cell[T] {
 // Source is the short name of a publication.
 type Source string
 
-// The publications that the tables quote.
+// The publications cited by the tables.
 const (
 	fromGuide      Source = "guide"
 	fromGuide12    Source = "guide-12"
@@ -78,5 +76,5 @@ var sourceTitles = map[Source]string{
 	fromArithmetic: "computed: SMs x FP32 lanes x 2 x boost clock, and the guide's ratio of FP32 to FP64",
 }
 
-// Title says what the source is in full.
+// Title returns the full title of the source.
 func (s Source) Title() string { return sourceTitles[s] }

@@ -6,25 +6,25 @@ import (
 	"strings"
 )
 
-// ClockPolicy says what the SM clock is held at while measuring. It is part of
-// the testbed: numbers taken under different policies are not comparable.
+// ClockPolicy says how the SM clock is set while measuring. It is part of the testbed: numbers taken
+// under different policies are not comparable.
 type ClockPolicy struct {
 	Mode ClockMode
-	MHz  int // only with ClocksFixed
+	MHz  int // set only with ClocksFixed
 }
 
-// ClockMode is the kind of a clock policy.
+// ClockMode is the kind of clock policy.
 type ClockMode string
 
-// The clock policies of a suite.
+// The clock policies that a suite can choose.
 const (
-	ClocksFree  ClockMode = "free" // whatever the device does by itself
+	ClocksFree  ClockMode = "free" // the device chooses its clock
 	ClocksBase  ClockMode = "base" // the highest clock the card sustains at its power cap
 	ClocksMax   ClockMode = "max"
 	ClocksFixed ClockMode = "fixed"
 )
 
-// ParseClockPolicy reads "free", "base", "max" or a frequency such as "1500MHz".
+// ParseClockPolicy parses "free", "base", "max" or a frequency such as "1500MHz".
 func ParseClockPolicy(s string) (ClockPolicy, error) {
 	switch mode := ClockMode(s); mode {
 	case ClocksFree, ClocksBase, ClocksMax:
@@ -49,10 +49,10 @@ func (p ClockPolicy) String() string {
 	}
 }
 
-// MarshalText writes the policy as a suite spells it.
+// MarshalText returns the policy as written in a suite.
 func (p ClockPolicy) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
 
-// UnmarshalText is ParseClockPolicy.
+// UnmarshalText parses the policy as ParseClockPolicy does.
 func (p *ClockPolicy) UnmarshalText(b []byte) error {
 	policy, err := ParseClockPolicy(string(b))
 	if err == nil {

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// DType is a number format that a card has a peak rate for.
+// DType is a number format for which cards have a peak rate.
 type DType string
 
-// The formats, by the names a suite uses.
+// The formats, by the names used in a suite.
 const (
 	FP64 DType = "fp64"
 	FP32 DType = "fp32"
@@ -23,7 +23,7 @@ const (
 // DTypes returns all formats, widest first.
 func DTypes() []DType { return []DType{FP64, FP32, TF32, FP16, BF16, FP8, FP4, INT8} }
 
-// dtypeNames are the other names that frameworks use.
+// dtypeNames maps the other names that frameworks use.
 var dtypeNames = map[string]DType{
 	"f64": FP64, "float64": FP64, "double": FP64,
 	"f32": FP32, "float32": FP32, "float": FP32,
@@ -34,7 +34,7 @@ var dtypeNames = map[string]DType{
 	"i8":   INT8, "u8": INT8, "uint8": INT8,
 }
 
-// ParseDType reads the name of a format as suites and frameworks spell it.
+// ParseDType parses the name of a format as spelled by suites and frameworks.
 func ParseDType(name string) (DType, error) {
 	lower := strings.ToLower(name)
 	for _, d := range DTypes() {

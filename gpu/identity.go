@@ -1,23 +1,23 @@
 package gpu
 
-// Kind tells which family of device an identity or a state describes.
+// Kind is the family of a device.
 type Kind string
 
-// The kinds pawl knows how to read. An OpenCL device is read through whichever
-// of these it turns out to be; the harness reports the OpenCL name beside it.
+// The kinds that pawl can read. An OpenCL device is read as whichever of these it is; the harness
+// reports its OpenCL name separately.
 const (
 	NVIDIA Kind = "nvidia"
 	AMD    Kind = "amd"
 	CPU    Kind = "cpu"
 )
 
-// Identity names one device and the software that drives it. Fields that a
-// device does not have, or does not tell, are empty and left out of JSON.
+// Identity identifies one device and the software that drives it. Fields that a device does not have or
+// report are empty and omitted from JSON.
 type Identity struct {
 	Kind   Kind   `json:"kind"`
 	Name   string `json:"name"`             // marketing name as the driver prints it: "NVIDIA L4"
 	UUID   string `json:"uuid,omitempty"`   // of this device, or of this MIG slice
-	Parent string `json:"parent,omitempty"` // UUID of the card a MIG slice was cut from
+	Parent string `json:"parent,omitempty"` // UUID of the card that contains this MIG slice
 	Index  int    `json:"index"`
 
 	VBIOS             string `json:"vbios,omitempty"`
@@ -30,8 +30,8 @@ type Identity struct {
 	CacheBytes  int64 `json:"cache_bytes,omitempty"` // L2 of a GPU, last-level cache of a CPU
 }
 
-// LockName is what a machine-wide lock on this device is named after: a MIG
-// slice locks the card it was cut from, because slices share clocks and power.
+// LockName returns the name of the machine-wide lock for this device. A MIG slice locks the card that
+// contains it, because slices share clocks and power.
 func (id Identity) LockName() string {
 	switch {
 	case id.Parent != "":

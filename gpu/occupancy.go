@@ -7,63 +7,61 @@ import (
 	"strings"
 )
 
-// Launch is what one block of a kernel needs.
+// Launch holds the resources that one block of a kernel needs.
 type Launch struct {
-	Threads       int `json:"threads"`   // of a block
-	Registers     int `json:"registers"` // of a thread, as the compiler tells; 0 for none
+	Threads       int `json:"threads"`   // per block
+	Registers     int `json:"registers"` // per thread, as reported by the compiler; 0 for none
 	StaticShared  int `json:"static_shared"`
 	DynamicShared int `json:"dynamic_shared"`
-	// Carveout is how much shared memory the kernel prefers an SM to set aside,
-	// in bytes; 0 for the most there is. The next step that the hardware has is taken.
+	// Carveout is the amount of shared memory, in bytes, that the kernel prefers an SM to configure. Zero
+	// means the maximum. It is rounded up to a size that the hardware supports.
 	Carveout int `json:"carveout,omitempty"`
-	// Barriers are the block barriers that the compiler counted; 0 where it did not.
+	// Barriers is the number of block barriers that the compiler counted; 0 if it did not count them.
 	Barriers int `json:"barriers,omitempty"`
 }
 
-// Resource is what can limit the blocks on an SM.
+// Resource is a resource that can limit the number of blocks on an SM.
 type Resource string
 
-// The resources, as limiters in JSON.
+// The resources, as named in JSON.
 const (
-	LimitBlocks    Resource = "blocks" // the SM's own limit
+	LimitBlocks    Resource = "blocks" // the SM's own limit on blocks
 	LimitWarps     Resource = "warps"
 	LimitRegisters Resource = "registers"
 	LimitShared    Resource = "shared_memory"
 	LimitBarriers  Resource = "barriers"
 )
 
-// Limit is how many blocks one resource has room for.
+// Limit is the number of blocks for which one resource suffices.
 type Limit struct {
 	Resource Resource `json:"resource"`
 	Blocks   int      `json:"blocks"`
 }
 
-// Occupancy is how many blocks and warps of a launch are resident on an SM at
-// once, by the formula of NVIDIA's cuda_occupancy.h. Thread block clusters are
-// not part of it.
+// Occupancy describes how many blocks and warps of a launch are resident on an SM at once, by the formula
+// of NVIDIA's cuda_occupancy.h. It does not cover thread block clusters.
 type Occupancy struct {
 	Arch   string `json:"arch"`
 	Launch Launch `json:"launch"`
 
-	BlocksPerSM   int     `json:"blocks_per_sm"` // 0: it cannot be launched
-	Occupancy     float64 `json:"occupancy"`     // of the warps an SM has room for, 0 to 1
+	BlocksPerSM   int     `json:"blocks_per_sm"` // 0 if the kernel cannot be launched
+	Occupancy     float64 `json:"occupancy"`     // share of the SM's maximum number of warps, 0 to 1
 	WarpsPerBlock int     `json:"warps_per_block"`
 	WarpsPerSM    int     `json:"warps_per_sm"`
 
-	Limits   []Limit    `json:"limits"`   // of every resource that is used
-	Limiters []Resource `json:"limiters"` // all that bind
+	Limits   []Limit    `json:"limits"`   // one per resource used
+	Limiters []Resource `json:"limiters"` // all resources with the lowest limit
 
-	RegistersPerBlock int `json:"registers_per_block"` // as handed out
-	SharedPerBlock    int `json:"shared_per_block"`    // as handed out, with what the driver reserves
-	SharedPerSM       int `json:"shared_per_sm"`       // what the SM sets aside
+	RegistersPerBlock int `json:"registers_per_block"` // as allocated
+	SharedPerBlock    int `json:"shared_per_block"`    // as allocated, including what the driver reserves
+	SharedPerSM       int `json:"shared_per_sm"`       // shared memory that the SM configures
 
-	Refused []string `json:"refused,omitempty"` // why it cannot be launched
+	Refused []string `json:"refused,omitempty"` // reasons why the kernel cannot be launched
 	Notes   []string `json:"notes,omitempty"`
-	Raises  []Raise  `json:"raises,omitempty"` // what would raise it, one alternative each
+	Raises  []Raise  `json:"raises,omitempty"` // alternative ways to raise the occupancy
 }
 
-// Limit returns how many blocks a resource has room for; false where it does not
-// limit them.
+// Limit returns the number of blocks for which a resource suffices, or false if it does not limit them.
 func (o Occupancy) Limit(r Resource) (int, bool) {
 	i := slices.IndexFunc(o.Limits, func(l Limit) bool { return l.Resource == r })
 	if i < 0 {
@@ -72,8 +70,8 @@ func (o Occupancy) Limit(r Resource) (int, bool) {
 	return o.Limits[i].Blocks, true
 }
 
-// Occupancy computes what fits on an SM, what limits it and what would raise it.
-// A launch that the hardware refuses is an answer, not an error.
+// Occupancy computes how many blocks fit on an SM, what limits them and what would raise the limit. A
+// launch that the hardware would refuse is a result, not an error.
 func (a Arch) Occupancy(l Launch) (Occupancy, error) {
 	if err := a.check(l); err != nil {
 		return Occupancy{}, err
@@ -83,7 +81,7 @@ func (a Arch) Occupancy(l Launch) (Occupancy, error) {
 	return o, nil
 }
 
-// mostAsked bounds what is computed with, far above anything that exists.
+// mostAsked is the largest accepted input, far above any real value.
 const mostAsked = 1 << 30
 
 func (a Arch) check(l Launch) error {
@@ -109,7 +107,7 @@ func (a Arch) check(l Launch) error {
 	return nil
 }
 
-// occupy is the formula, without what would raise it.
+// occupy computes the occupancy without Raises.
 func (a Arch) occupy(l Launch) Occupancy {
 	o := Occupancy{Arch: a.Name, Launch: l, WarpsPerBlock: divideUp(l.Threads, warpSize)}
 	o.Limits = append(o.Limits, Limit{LimitBlocks, a.BlocksPerSM.Value}, Limit{LimitWarps, a.blocksByWarps(&o)})
@@ -152,8 +150,8 @@ func (a Arch) blocksByWarps(o *Occupancy) int {
 	return a.WarpsPerSM.Value / o.WarpsPerBlock
 }
 
-// blocksByRegisters: a warp gets its registers in steps, from one of the SM's
-// partitions, and lives there.
+// blocksByRegisters returns the limit by registers. A warp gets its registers in fixed units from one
+// partition of the SM, and stays in that partition.
 func (a Arch) blocksByRegisters(o *Occupancy) int {
 	perWarp := roundUp(o.Launch.Registers*warpSize, a.RegisterStep.Value)
 	o.RegistersPerBlock = perWarp * o.WarpsPerBlock
@@ -161,7 +159,7 @@ func (a Arch) blocksByRegisters(o *Occupancy) int {
 		o.refuse("a thread has %d registers at most, not %d", most, o.Launch.Registers)
 		return 0
 	}
-	// The hardware's own check takes it that all partitions are filled alike.
+	// The hardware check assumes that all partitions are filled equally.
 	assumed := perWarp * roundUp(o.WarpsPerBlock, a.Partitions.Value)
 	if most := a.RegistersPerBlock.Value; assumed > most {
 		o.refuse("a block has %d registers at most, not %d", most, assumed)
@@ -171,8 +169,8 @@ func (a Arch) blocksByRegisters(o *Occupancy) int {
 	return warps / o.WarpsPerBlock
 }
 
-// blocksByShared: what the SM sets aside is what the kernel prefers if one block
-// fits in it, else the next step in which one does.
+// blocksByShared returns the limit by shared memory. The SM configures the size that the kernel prefers
+// if one block fits in it, otherwise the next size that holds one.
 func (a Arch) blocksByShared(o *Occupancy) int {
 	l := o.Launch
 	total := l.StaticShared + l.DynamicShared
@@ -195,7 +193,7 @@ func (a Arch) blocksByShared(o *Occupancy) int {
 	return o.SharedPerSM / o.SharedPerBlock
 }
 
-// carveout is the step that holds this many bytes; the largest for 0.
+// carveout returns the smallest carve-out that holds the given bytes, or the largest for 0.
 func (a Arch) carveout(bytes int) int {
 	steps := a.Carveouts.Value
 	i, _ := slices.BinarySearch(steps, bytes)
@@ -213,7 +211,7 @@ func divideUp(a, b int) int { return (a + b - 1) / b }
 
 func roundUp(a, step int) int { return divideUp(a, step) * step }
 
-// bytesText says bytes in the guide's KB where that is exact.
+// bytesText formats a size in KB (1024 bytes) if that is exact, otherwise in bytes.
 func bytesText(n int) string {
 	if n > 0 && n%kib == 0 {
 		return fmt.Sprintf("%d KB", n/kib)
@@ -221,7 +219,7 @@ func bytesText(n int) string {
 	return fmt.Sprintf("%d bytes", n)
 }
 
-// LimitedBy says all limiters as people do: "registers and shared memory".
+// LimitedBy returns all limiters as text, such as "registers and shared memory".
 func (o Occupancy) LimitedBy() string {
 	words := make([]string, len(o.Limiters))
 	for i, r := range o.Limiters {

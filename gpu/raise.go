@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Raise is one way to a higher occupancy: a launch to try, and what it gives.
-// Everything that Text does not name stays as it is.
+// Raise is one way to raise occupancy: a launch to try, and its result. Everything that Text does not
+// mention stays unchanged.
 type Raise struct {
 	Text      string  `json:"text"`
 	Launch    Launch  `json:"launch"`
@@ -14,8 +14,8 @@ type Raise struct {
 	Occupancy float64 `json:"occupancy"`
 }
 
-// raises lists the ways up: the next block, as many blocks as the warps allow,
-// and another block size.
+// raises returns the ways to raise occupancy: one more block, as many blocks as the warps allow, and
+// another block size.
 func (a Arch) raises(o Occupancy) []Raise {
 	var list []Raise
 	add := func(text string, l Launch) {
@@ -57,8 +57,7 @@ func blocksText(n int, other bool, threads int) string {
 	return text
 }
 
-// roof is how many blocks there could be if registers and shared memory did not
-// count.
+// roof returns the number of blocks that would fit if registers and shared memory were unlimited.
 func (a Arch) roof(o Occupancy) int {
 	top := o.BlocksPerSM
 	for i, r := range []Resource{LimitBlocks, LimitWarps, LimitBarriers} {
@@ -74,8 +73,8 @@ type change struct {
 	launch Launch
 }
 
-// steps are the ways to this many blocks: fewer registers if they are short, and
-// of shared memory either a larger carve-out or less of it.
+// steps returns the ways to reach target blocks: fewer registers if they are short, and either a larger
+// carve-out or less shared memory.
 func (a Arch) steps(o Occupancy, target int) []change {
 	base := change{launch: o.Launch}
 	if n, ok := o.Limit(LimitRegisters); ok && n < target {
@@ -126,8 +125,8 @@ func (c change) and(text string) change {
 	return change{text, c.launch}
 }
 
-// betterThreads is the block size that fills the SM best as far as the other
-// needs of a block stay as they are, the nearest of several; 0 if none is better.
+// betterThreads returns the block size with the highest occupancy, with the other needs of a block
+// unchanged; of equal ones, the size nearest to the current one. It returns 0 if none is better.
 func (a Arch) betterThreads(o Occupancy) int {
 	best, most := 0, o.Occupancy
 	for threads := warpSize; threads <= a.ThreadsPerBlock.Value; threads += warpSize {

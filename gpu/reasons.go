@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Reasons is the set of reasons a device gives for not running at its highest
-// clock, as NVML's bit mask. In JSON it is a list of names.
+// Reasons is the set of reasons a device reports for not running at its highest clock, as NVML's bit
+// mask. In JSON it is a list of names.
 type Reasons uint64
 
 // The bits as NVML defines them (nvmlClocksEventReason*).
@@ -39,13 +39,13 @@ var reasonNames = []struct {
 	{DisplayClock, "display_clock"},
 }
 
-// Spoiling returns the reasons that make a round worthless: the hardware, not
-// the code, decided how fast it was. A software power cap is not among them,
-// because power-capped cards live there and the code draws the power.
+// Spoiling returns the reasons that invalidate a round, because the hardware and not the code determined
+// its speed. A software power cap is not one of them: power-capped cards always run at the cap, and the
+// code itself draws the power.
 func (r Reasons) Spoiling() Reasons { return r & reasonsSpoiling }
 
-// Names lists the reasons, lowest bit first; bits this version does not know
-// are kept as "bit_N" so that a newer driver's reason survives storage.
+// Names returns the names of the reasons, lowest bit first. Unknown bits become "bit_N", so that reasons
+// of newer drivers survive storage.
 func (r Reasons) Names() []string {
 	var names []string
 	for _, n := range reasonNames {
@@ -68,11 +68,11 @@ func (r Reasons) String() string {
 	return strings.Join(r.Names(), ", ")
 }
 
-// MarshalJSON writes the list of names.
+// MarshalJSON encodes the reasons as a list of names.
 func (r Reasons) MarshalJSON() ([]byte, error) { return json.Marshal(r.Names()) }
 
-// UnmarshalJSON reads the list of names; a name it does not know is an error,
-// because a dropped reason could turn a spoiled round into a good one.
+// UnmarshalJSON decodes a list of names. An unknown name is an error, because a dropped reason could turn
+// a spoiled round into a valid one.
 func (r *Reasons) UnmarshalJSON(b []byte) error {
 	var names []string
 	if err := json.Unmarshal(b, &names); err != nil {

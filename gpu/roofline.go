@@ -2,9 +2,8 @@ package gpu
 
 import "math"
 
-// Peak is the most operations a second of a format, whatever it accumulates in.
-// GeForce cards are twice as fast in FP16; which of the two a kernel uses is not
-// known from outside.
+// Peak returns the highest rate of a format, in TFLOPS, whatever it accumulates in. GeForce cards are
+// twice as fast when accumulating in FP16; which one a kernel uses cannot be seen from outside.
 func (c Card) Peak(d DType) Cell[float64] {
 	peak := c.TFLOPS[d]
 	if narrow := c.Narrow[d]; narrow.Known() && narrow.Value > peak.Value {
@@ -13,8 +12,8 @@ func (c Card) Peak(d DType) Cell[float64] {
 	return peak
 }
 
-// Ridge is the intensity (operations for a byte of DRAM) from which on a kernel
-// is limited by arithmetic and no longer by memory; 0 where it is not known.
+// Ridge returns the intensity (operations per byte of DRAM traffic) above which a kernel is limited by
+// arithmetic instead of memory, or 0 if unknown.
 func (c Card) Ridge(d DType) float64 {
 	if !c.TFLOPS[d].Known() || c.BandwidthGBs.Value == 0 {
 		return 0
@@ -22,8 +21,7 @@ func (c Card) Ridge(d DType) float64 {
 	return c.TFLOPS[d].Value * 1e12 / (c.BandwidthGBs.Value * 1e9)
 }
 
-// Attainable is the roofline: the operations a second (in TFLOPS) that a kernel
-// of this intensity can reach at most.
+// Attainable returns the roofline: the maximum rate, in TFLOPS, of a kernel with the given intensity.
 func (c Card) Attainable(d DType, intensity float64) float64 {
 	if !(intensity >= 0) {
 		return 0
@@ -31,30 +29,29 @@ func (c Card) Attainable(d DType, intensity float64) float64 {
 	return min(c.TFLOPS[d].Value, intensity*c.BandwidthGBs.Value/1e3)
 }
 
-// Work is what one run of a case has to do, as its suite declares it.
+// Work is the work that one run of a case must do, as declared by its suite.
 type Work struct {
 	Flops float64
-	Bytes float64 // that it has to move
-	Reads float64 // of Bytes, those it reads; 0 where that is not known
-	DType DType   // what the Flops are in; empty where that is not known
-	Cold  bool    // nothing of it is in the cache at the start
+	Bytes float64 // total bytes to move
+	Reads float64 // the part of Bytes that is read; 0 if unknown
+	DType DType   // format of the Flops; empty if unknown
+	Cold  bool    // none of the data is cached at the start
 }
 
-// Floor is the time below which no run can be.
+// Floor is the shortest possible time of a run.
 type Floor struct {
-	Seconds float64 `json:"seconds"` // the larger of the two; 0 where nothing is known
+	Seconds float64 `json:"seconds"` // the larger of Compute and Memory; 0 if unknown
 	Compute float64 `json:"compute_seconds"`
 	Memory  float64 `json:"memory_seconds"`
-	Certain bool    `json:"certain"` // every figure it rests on is
+	Certain bool    `json:"certain"` // whether every figure used is certain
 }
 
-// Floor is the speed of light for a case on this card. It errs downwards: a time
-// below it is called impossible, so that nothing possible may be.
+// Floor returns the speed-of-light time of a case on this card. It errs on the low side: a time below it
+// is reported as impossible, so no possible time may be below it.
 //
-// Bytes count only for cold cases, since a warm cache has no such limit. Even
-// then what a run writes may still be in the cache when it ends, so as much of
-// the writes as the L2 holds is left out; where reads and writes are not told
-// apart, as much of all.
+// Bytes count only for cold cases, because a warm cache has no such limit. Even in a cold case, written
+// data may still be in the cache when the run ends, so writes up to the size of the L2 are not counted.
+// If reads are unknown, the size of the L2 is subtracted from all bytes.
 func (c Card) Floor(w Work) Floor {
 	f := Floor{Certain: true}
 	if peak := c.Peak(w.DType); peak.Known() && amount(w.Flops) {
@@ -75,5 +72,5 @@ func (c Card) Floor(w Work) Floor {
 	return f
 }
 
-// amount is a number that work can be.
+// amount reports whether v is a valid amount of work.
 func amount(v float64) bool { return v > 0 && !math.IsInf(v, 1) }

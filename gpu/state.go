@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// State is one reading of a device. Zero means "the device did not tell":
-// no running device has a clock, a temperature or a power draw of zero.
+// State is one reading of a device. Zero means that the device did not report the value: no running
+// device has a clock, a temperature or a power draw of zero.
 type State struct {
 	At time.Time `json:"at"`
 
@@ -15,18 +15,18 @@ type State struct {
 	TemperatureC   float64 `json:"temperature_c,omitempty"`
 	PowerW         float64 `json:"power_w,omitempty"`
 	PowerCapW      float64 `json:"power_cap_w,omitempty"`
-	Reasons        Reasons `json:"reasons,omitempty"` // why the clock is not at its highest
+	Reasons        Reasons `json:"reasons,omitempty"` // why the clock is below its maximum
 
 	ECC         string `json:"ecc,omitempty"` // "on", "off", or empty where there is none
 	MIG         string `json:"mig,omitempty"`
 	Persistence string `json:"persistence,omitempty"`
 
-	Processes []Process `json:"processes,omitempty"` // other processes on the device; pawl's own harness is left out
+	Processes []Process `json:"processes,omitempty"` // other processes on the device, without pawl's own harness
 
-	// Host only.
+	// The fields below are set for hosts only.
 	Governor string  `json:"governor,omitempty"`
 	Turbo    string  `json:"turbo,omitempty"`
-	Load1    float64 `json:"load1,omitempty"` // runnable tasks, one-minute mean
+	Load1    float64 `json:"load1,omitempty"` // runnable tasks, one-minute average
 }
 
 // Process is a process seen on a device.
@@ -36,10 +36,9 @@ type Process struct {
 	MemoryBytes int64  `json:"memory_bytes,omitempty"`
 }
 
-// Merge folds a reading taken during a measurement into the reading at its end:
-// the last values stay, the highest temperature, every reason and every process
-// seen are kept. A slowdown of 50 ms, or a stranger who came and went, would
-// otherwise be invisible to a reading before and after.
+// Merge adds a reading taken during a measurement to the reading s at its end. It keeps the last values,
+// the highest temperature, and every reason and process seen. Otherwise a 50 ms slowdown, or another
+// process that started and exited, would be missed by readings before and after.
 func (s State) Merge(during State) State {
 	s.TemperatureC = max(s.TemperatureC, during.TemperatureC)
 	s.Reasons |= during.Reasons

@@ -6,47 +6,47 @@ import (
 	"strings"
 )
 
-// Case is one series: benchmark, config and implementation, with its samples.
+// Case is one series of samples: a benchmark, a config and an implementation.
 type Case struct {
 	CaseKey
 	Params map[string]any `json:"params,omitempty"`
 
 	Unit   string `json:"unit"`             // of the samples: "ns" for time
 	Better Better `json:"better,omitempty"` // empty means lower
-	Gate   bool   `json:"gate,omitempty"`   // may fail a change; otherwise only watched
+	Gate   bool   `json:"gate,omitempty"`   // may fail a change; otherwise only observed
 	Timer  Timer  `json:"timer,omitempty"`
-	// Quarantine says who looks after a case that would be gated and is not, until when
-	// and why: "@kernels, until 2026-12-31: two speeds".
+	// Quarantine is set for a case that would be gated but currently is not. It names the owner, the end
+	// date and the reason: "@kernels, until 2026-12-31: two speeds".
 	Quarantine string `json:"quarantine,omitempty"`
 
-	// Definition is the digest of what the suite asks of this case, with the definition files as the
-	// side had them. Method says how it was timed: "v1 wall hot trusted". Both are empty in records
-	// of an older pawl.
+	// Definition is the digest of what the suite specifies for this case, with the definition files of its
+	// side. Method is how it was timed: "v1 wall hot trusted". Both are empty in records of older versions
+	// of pawl.
 	Definition string `json:"definition,omitempty"`
 	Method     string `json:"method,omitempty"`
 
 	Flops float64 `json:"flops,omitempty"` // declared work of one run, for GFLOP/s
 	Bytes float64 `json:"bytes,omitempty"` // declared traffic of one run, for GB/s
 
-	// NoSamples says that the source kept only a summary: such a case may be
-	// shown, and is unfit for a statistical gate.
+	// NoSamples reports that the source kept only a summary. Such a case can be shown, but it cannot be
+	// gated statistically.
 	NoSamples bool     `json:"no_samples,omitempty"`
 	Summary   *Summary `json:"summary,omitempty"`
 
 	Rounds []CaseRound `json:"rounds"`
 }
 
-// CaseKey is the stable name of a series.
+// CaseKey identifies a series across runs.
 type CaseKey struct {
 	Benchmark      string `json:"benchmark"`
 	Config         string `json:"config,omitempty"`
-	Cache          Cache  `json:"cache,omitempty"` // empty means hot, and hot is always left empty
+	Cache          Cache  `json:"cache,omitempty"` // empty means hot; hot is always stored as empty
 	Metric         string `json:"metric,omitempty"`
 	Implementation string `json:"implementation"`
 }
 
-// Name is the key without its implementation, as people and globs write it:
-// "matmul/N512", "matmul/N512@cold", "matmul/N512:allocs/op".
+// Name returns the key without its implementation, as used in reports and globs: "matmul/N512",
+// "matmul/N512@cold", "matmul/N512:allocs/op".
 func (k CaseKey) Name() string {
 	var b strings.Builder
 	b.WriteString(k.Benchmark)
@@ -62,8 +62,8 @@ func (k CaseKey) Name() string {
 	return b.String()
 }
 
-// MatchCase tells whether a glob means a case: the whole name, or its benchmark.
-// It is how --case and the suite choose cases everywhere.
+// MatchCase reports whether a glob matches a case, by its full name or by its benchmark. The --case flag
+// and the suite select cases this way.
 func MatchCase(glob, name, benchmark string) bool {
 	byName, _ := path.Match(glob, name)
 	byBenchmark, _ := path.Match(glob, benchmark)
@@ -72,19 +72,19 @@ func MatchCase(glob, name, benchmark string) bool {
 
 func (k CaseKey) String() string { return k.Name() + "/" + k.Implementation }
 
-// MetricTime is the metric of a case that does not name another.
+// MetricTime is the default metric of a case.
 const MetricTime = "time"
 
-// Better tells which direction of a metric is good.
+// Better is the direction in which a metric improves.
 type Better string
 
-// The two directions.
+// The directions of a metric.
 const (
 	Lower  Better = "lower"
 	Higher Better = "higher"
 )
 
-// Cache tells what a kernel finds in the device's cache when a sample begins.
+// Cache is the state of the device's cache when a sample starts.
 type Cache string
 
 // The cache modes.
@@ -102,11 +102,11 @@ const (
 	TimerWall   Timer = "wall"   // a steady clock on the host
 	TimerCPU    Timer = "cpu"    // CPU time of the measuring thread
 
-	// TimerOutside is pawl's own clock outside the process, where that is the score.
+	// TimerOutside is pawl's own clock outside the process, for cases that are scored by it.
 	TimerOutside Timer = "outside"
 )
 
-// Summary is what a source without raw samples told.
+// Summary holds the statistics reported by a source without raw samples.
 type Summary struct {
 	Count  int     `json:"count,omitempty"`
 	Mean   float64 `json:"mean,omitempty"`
@@ -116,12 +116,12 @@ type Summary struct {
 	Stddev float64 `json:"stddev,omitempty"`
 }
 
-// caseDefinition is a case without its rounds, as a journal declares it.
+// caseDefinition is a case without its rounds, as declared in a journal.
 type caseDefinition Case
 
-// MarshalJSON leaves the rounds out: they follow, round by round.
+// MarshalJSON omits the rounds, which follow in later lines.
 func (c caseDefinition) MarshalJSON() ([]byte, error) {
-	type bare struct { // hides Case.Rounds behind a field that is never written
+	type bare struct { // shadows Case.Rounds with a field that is always empty
 		Case
 		Rounds []CaseRound `json:"rounds,omitempty"`
 	}

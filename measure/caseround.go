@@ -7,31 +7,32 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// CaseRound is what one process measured of one case.
+// CaseRound holds the measurements of one case by one process.
 type CaseRound struct {
 	Round   int     `json:"round"`
 	Batch   int     `json:"batch,omitempty"`      // runs averaged in one sample; 0 means 1
-	Turn    int     `json:"turn,omitempty"`       // samples taken before the next side had its turn; 0 means all
-	Quantum float64 `json:"quantum_ns,omitempty"` // the timer's step
-	// Unsteady says that warm-up ended by its limit, not because the kernel settled.
+	Turn    int     `json:"turn,omitempty"`       // samples taken before the next side's turn; 0 means all
+	Quantum float64 `json:"quantum_ns,omitempty"` // timer resolution
+	// Unsteady reports that warm-up reached its limit before the kernel settled.
 	Unsteady bool   `json:"unsteady,omitempty"`
 	Error    string `json:"error,omitempty"` // why there are no samples
-	Note     string `json:"note,omitempty"`  // what the harness says of how they were taken
-	// Verified is how many results of timed runs were compared with the oracle's and right.
+	Note     string `json:"note,omitempty"`  // remark of the harness on how the samples were taken
+	// Verified is the number of timed runs whose results matched the oracle's.
 	Verified int `json:"verified,omitempty"`
-	// Compared is how many timed runs left what the base left of the same inputs, within the tolerance.
+	// Compared is the number of timed runs whose output matched the base's for the same inputs, within
+	// the tolerance.
 	Compared int      `json:"compared,omitempty"`
 	Outside  *Outside `json:"outside,omitempty"`
 
-	Warmup  Samples `json:"warmup,omitempty"` // runs before the kernel was steady, kept and never counted
+	Warmup  Samples `json:"warmup,omitempty"` // runs before the kernel was steady; kept but never counted
 	Samples Samples `json:"samples"`
-	Wall    Samples `json:"wall,omitempty"` // the same runs on other clocks, one for one
+	Wall    Samples `json:"wall,omitempty"` // the same runs on other clocks, one to one
 	CPU     Samples `json:"cpu,omitempty"`
 	Clocks  Samples `json:"clock_mhz,omitempty"` // SM clock during each sample
 }
 
-// series names the sample arrays of a round as they stand in JSON. A round is
-// nearly all samples, so reading and writing it goes around reflection for them.
+// series returns the sample arrays of a round with their JSON names. A round is nearly all samples, so
+// encoding and decoding bypass reflection for them.
 func (r *CaseRound) series() [5]struct {
 	name string
 	s    *Samples
@@ -42,9 +43,9 @@ func (r *CaseRound) series() [5]struct {
 	}{{"warmup", &r.Warmup}, {"samples", &r.Samples}, {"wall", &r.Wall}, {"cpu", &r.CPU}, {"clock_mhz", &r.Clocks}}
 }
 
-// append writes the round as JSON at the end of b.
+// append appends the round to b as JSON.
 func (r CaseRound) append(b []byte) ([]byte, error) {
-	facts := struct { // the fields that are not series; a test tells when CaseRound gains one
+	facts := struct { // all fields except the series; a test detects fields missing here
 		Round    int     `json:"round"`
 		Batch    int     `json:"batch,omitempty"`
 		Turn     int     `json:"turn,omitempty"`
@@ -74,7 +75,7 @@ func (r CaseRound) append(b []byte) ([]byte, error) {
 	return append(b, '}'), nil
 }
 
-// decodeCaseRound reads the object the decoder stands before.
+// decodeCaseRound decodes the next object.
 func decodeCaseRound(d *jsontext.Decoder) (CaseRound, error) {
 	var r CaseRound
 	err := eachMember(d, func(key string) error {

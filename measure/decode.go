@@ -7,8 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// eachMember reads the object the decoder stands before and calls f with each
-// name; f must read the value.
+// eachMember reads the next object and calls f with each name; f must read the value.
 func eachMember(d *jsontext.Decoder, f func(key string) error) error {
 	if err := expect(d, '{'); err != nil {
 		return err
@@ -27,8 +26,8 @@ func eachMember(d *jsontext.Decoder, f func(key string) error) error {
 	return err
 }
 
-// eachElement reads the array the decoder stands before and calls f at the
-// beginning of each element; null is an empty array.
+// eachElement reads the next array and calls f at the start of each element. It treats null as an empty
+// array.
 func eachElement(d *jsontext.Decoder, f func(i int) error) error {
 	if d.PeekKind() == 'n' {
 		return d.SkipValue()
@@ -56,8 +55,8 @@ func expect(d *jsontext.Decoder, kind jsontext.Kind) error {
 	return nil
 }
 
-// decodeValue reads one value that is small enough for reflection. Unknown
-// fields are accepted: a newer pawl may have added some.
+// decodeValue decodes one value that is small enough for reflection. It accepts unknown fields, because
+// a newer version of pawl may have added some.
 func decodeValue(d *jsontext.Decoder, into any) error {
 	raw, err := d.ReadValue()
 	if err != nil {

@@ -8,12 +8,12 @@ import (
 	"io"
 )
 
-// asyncSum hashes beside whoever produces the bytes: hashing is as much work as
-// reading or writing a record, and there is another core.
+// asyncSum hashes in the background: hashing takes as long as reading or writing a record, and can use
+// another core.
 type asyncSum struct {
 	chunks chan []byte
 	result chan asyncResult
-	hold   int // how many of the last bytes are not hashed but handed out at the end
+	hold   int // number of trailing bytes to return unhashed at the end
 }
 
 type asyncResult struct {
@@ -34,7 +34,7 @@ func (s *asyncSum) add(b []byte) {
 	}
 }
 
-// finish ends the hashing. It must be called once, also after an error.
+// finish ends the hashing. It must be called once, even after an error.
 func (s *asyncSum) finish() asyncResult {
 	close(s.chunks)
 	return <-s.result
@@ -64,17 +64,17 @@ func (s *asyncSum) run() {
 
 func (r asyncResult) String() string { return "sha256:" + hex.EncodeToString(r.sum[:]) }
 
-// digestTail is more than the last line of a document can be long.
+// digestTail is larger than the last line of any document.
 const digestTail = 256
 
-// digestReader passes a document through and hashes all but its last line,
-// which holds the digest itself.
+// digestReader passes a document through and hashes everything except its last line, which contains the
+// digest.
 type digestReader struct {
 	r   io.Reader
 	sum *asyncSum
 }
 
-// newDigestReader starts the hashing; check must be called, also after an error.
+// newDigestReader starts the hashing. The caller must call check, even after an error.
 func newDigestReader(r io.Reader) *digestReader {
 	return &digestReader{r: r, sum: newAsyncSum(digestTail)}
 }
@@ -85,9 +85,8 @@ func (d *digestReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// check ends the hashing and compares the digest a document states with that
-// of its bytes. A file that was laid out anew (by jq, say) cannot be checked: ok
-// is false.
+// check ends the hashing and compares the stated digest of a document with that of its bytes. A file
+// that was reformatted (by jq, for example) cannot be checked: ok is false.
 func (d *digestReader) check(stated string) (ok bool, err error) {
 	res := d.sum.finish()
 	if string(res.last) != fmt.Sprintf("\"digest\":%q}\n", stated) {

@@ -7,11 +7,11 @@ import (
 	"io"
 )
 
-// The document is one JSON object, laid out so that simple tools can work with
-// it: each round of each case on a line of its own, and the digest alone on the
-// last line, over every byte before it. `head -n -1 FILE | sha256sum` checks it.
+// The document is one JSON object with a layout that simple tools can process: each round of each case is
+// on its own line, and the digest is alone on the last line and covers every byte before it.
+// `head -n -1 FILE | sha256sum` checks it.
 
-// Write writes a run that is in memory as a document.
+// Write writes a run as a document.
 func Write(w io.Writer, run *Run) error {
 	return writeDocument(w, run, func(i int, emit func([]byte) error) error {
 		var line []byte
@@ -28,8 +28,8 @@ func Write(w io.Writer, run *Run) error {
 	})
 }
 
-// WriteJournal writes the document of a journal. The samples are copied as they
-// stand, so that the size of a run is no matter.
+// WriteJournal writes the document of a journal. It copies the samples verbatim, without holding all of
+// them in memory.
 func WriteJournal(w io.Writer, journal io.ReadSeeker) (*Run, error) {
 	s := newScanner(journal, nil)
 	places := map[int][]fragment{}
@@ -59,7 +59,7 @@ func WriteJournal(w io.Writer, journal io.ReadSeeker) (*Run, error) {
 	})
 }
 
-// documentWriter remembers the first error, so that the layout reads as layout.
+// documentWriter keeps the first error, so that its callers need no error checks.
 type documentWriter struct {
 	out  *bufio.Writer
 	sum  *asyncSum

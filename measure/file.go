@@ -15,24 +15,23 @@ import (
 	"github.com/goatnote-inc/pawl/internal/disk"
 )
 
-// ErrDigest is wrapped by the error of reading a document that was changed
-// after pawl wrote it.
+// ErrDigest is wrapped by the error for a document that was changed after pawl wrote it.
 var ErrDigest = errors.New("the record was changed after it was written (to use it all the same, remove its \"digest\")")
 
 const (
-	// compressAbove is the size of a document from which on it is compressed.
+	// compressAbove is the journal size above which the document is compressed.
 	compressAbove = 64 << 20
-	// zstdWindow bounds what a hostile file can make the reader allocate.
+	// zstdWindow limits the memory that a hostile file can make the reader allocate.
 	zstdWindow = 8 << 20
 )
 
-// JournalPath is where the journal of the run that will be written to path stands.
+// JournalPath returns the path of the journal for a run that will be written to path.
 func JournalPath(path string) string {
 	return strings.TrimSuffix(strings.TrimSuffix(path, ".zst"), ".json") + ".journal"
 }
 
-// Load reads the run at path into memory: a document, plain or compressed, or a
-// journal. See ScanFile for what stands in where the file is missing.
+// Load reads the run at path into memory. It accepts a document, plain or compressed, or a journal. If
+// the file is missing, it looks for the same alternatives as ScanFile.
 func Load(path string) (*Run, error) {
 	var rounds [][]CaseRound
 	run, err := scanFile(path, func(_ *Run, number int, r CaseRound) error {
@@ -51,9 +50,9 @@ func Load(path string) (*Run, error) {
 	return run, nil
 }
 
-// ScanFile is Scan on the file at path, with the document's digest checked.
-// Where there is no such file but its compressed form or its journal is there,
-// that is read: a run that crashed is opened by the name it was to get.
+// ScanFile calls Scan on the file at path and checks the document's digest. If the file does not exist,
+// it reads the compressed form or the journal instead, so that a crashed run can be opened by its
+// intended name.
 func ScanFile(path string, each func(*Case, CaseRound) error) (*Run, error) {
 	return scanFile(path, perCase(each))
 }
@@ -76,14 +75,14 @@ func scanFile(path string, each eachRound) (*Run, error) {
 	digest := newDigestReader(r)
 	run, err := newScanner(digest, each).scan()
 	if err != nil {
-		_, _ = digest.check("") // ends the hashing
+		_, _ = digest.check("") // stops the hashing
 		return nil, fmt.Errorf("%s: %w", f.Name(), err)
 	}
 	ok, err := digest.check(run.Digest)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", f.Name(), err)
 	}
-	if !ok && run.Digest != "" { // a journal has none
+	if !ok && run.Digest != "" { // a journal has no digest
 		run.Warnings = append(run.Warnings, Warning{
 			Code: "digest_unchecked", Message: "the file was laid out anew after pawl wrote it, so its digest cannot be checked",
 		})
@@ -91,7 +90,7 @@ func scanFile(path string, each eachRound) (*Run, error) {
 	return run, nil
 }
 
-// openAny opens the first that exists of a document, its compressed form and its journal.
+// openAny opens the document, its compressed form or its journal, whichever exists first.
 func openAny(path string) (*os.File, error) {
 	f, err := os.Open(path)
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -105,14 +104,13 @@ func openAny(path string) (*os.File, error) {
 	return nil, err
 }
 
-// Save writes a run that is in memory to path, compressed where the name ends
-// in .zst. The file is there whole or not at all.
+// Save writes a run to path, compressed if the name ends in .zst. The write is atomic.
 func Save(path string, run *Run) error {
 	return replaceFile(path, func(w io.Writer) error { return Write(w, run) })
 }
 
-// Finish writes the document of a journal to path and removes the journal. A
-// document that is large is compressed: the name it got is returned.
+// Finish writes the document of a journal to path and removes the journal. It compresses large documents
+// and returns the resulting path.
 func Finish(journal, path string) (string, *Run, error) {
 	f, err := os.Open(journal)
 	if err != nil {
@@ -140,7 +138,7 @@ func Finish(journal, path string) (string, *Run, error) {
 	return path, run, nil
 }
 
-// replaceFile writes a file beside path, syncs it, and moves it into place.
+// replaceFile writes a temporary file next to path, syncs it, and renames it to path.
 func replaceFile(path string, write func(io.Writer) error) (err error) {
 	dir := filepath.Dir(path)
 	f, err := os.CreateTemp(dir, "."+filepath.Base(path)+".*")

@@ -10,23 +10,22 @@ import (
 	"github.com/goatnote-inc/pawl/internal/disk"
 )
 
-// Journal is the record of a run while it is being measured. Every method that
-// adds to it returns only when the addition is on disk, so that a crash loses at
-// most the round under way.
+// Journal is the record of a run during its measurement. Every method that adds to it returns only when
+// the addition is on disk, so that a crash loses at most the current round.
 type Journal struct {
 	file  *os.File
 	known map[CaseKey]int
-	err   error // after a failed write the tail is unknown: refuse to add to it
+	err   error // first write error; the tail is then unknown, so further writes fail
 }
 
-// Result is what one side of a round measured of one case.
+// Result holds the measurements of one case by one side of a round.
 type Result struct {
 	Case  CaseKey
 	Round CaseRound
-	Sums  []float64 // of what each sample left, to compare the sides; not recorded
+	Sums  []float64 // sum of the output of each sample, to compare the sides; not recorded
 }
 
-// The lines of a journal. Each is one JSON object that begins with its kind.
+// The lines of a journal. Each is a JSON object whose first member is its kind.
 type (
 	openRecord struct {
 		Record string `json:"record"` // "open"
@@ -48,7 +47,7 @@ type (
 	}
 )
 
-// CreateJournal starts the journal of a run at path, which must not exist.
+// CreateJournal creates the journal of a run at path, which must not exist.
 func CreateJournal(path string, h Header) (*Journal, error) {
 	h.Schema = SchemaRun
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL|os.O_APPEND, 0o644)
@@ -65,8 +64,8 @@ func CreateJournal(path string, h Header) (*Journal, error) {
 	return j, nil
 }
 
-// AddCases declares cases before results name them. A case that is known is
-// left as it is; the rounds of the argument are not looked at.
+// AddCases declares cases; AddRound requires it. Cases that are already declared are skipped, and the
+// rounds of the given cases are ignored.
 func (j *Journal) AddCases(cases []Case) error {
 	rec := casesRecord{Record: "cases", First: len(j.known)}
 	for _, c := range cases {
@@ -82,12 +81,11 @@ func (j *Journal) AddCases(cases []Case) error {
 	return j.add(rec)
 }
 
-// AddRound appends a finished round with everything its sides measured:
+// AddRound appends a finished round with the results of all its sides:
 //
 //	{"record":"round","round":{...},"results":[{"case":0,"data":{...}},...]}
 //
-// The data of a result goes into the document as it stands, so it is written
-// once and never formatted again.
+// The data of a result is later copied verbatim into the document, so it is formatted only once.
 func (j *Journal) AddRound(r Round, results []Result) error {
 	head, err := json.Marshal(r)
 	if err != nil {
@@ -118,7 +116,7 @@ func (j *Journal) AddCalibration(c Calibration) error {
 	return j.add(calibrationRecord{Record: "calibration", Calibration: c})
 }
 
-// End appends how the run ended and closes the journal.
+// End appends the ending of the run and closes the journal.
 func (j *Journal) End(e Ending) error {
 	err := j.add(endRecord{Record: "end", Ending: e})
 	return errors.Join(err, j.file.Close())

@@ -1,34 +1,33 @@
 package measure
 
-// Kernel is what a compiler made of a device function, for one architecture. It is
-// known without running it.
+// Kernel describes a compiled device function for one architecture. All of it is known without running
+// the kernel.
 type Kernel struct {
 	Name   string `json:"name"`             // as people write it: "attention<64>"
-	Symbol string `json:"symbol,omitempty"` // as the linker has it; empty where it is the name
+	Symbol string `json:"symbol,omitempty"` // linker symbol; empty if equal to the name
 	Arch   string `json:"arch"`             // "sm_89"
 
-	Registers     int `json:"registers"`                // of a thread
-	SharedBytes   int `json:"shared_bytes,omitempty"`   // static, of a block, without what the system reserves
-	StackBytes    int `json:"stack_bytes,omitempty"`    // of a thread, with the functions it calls
-	LocalBytes    int `json:"local_bytes,omitempty"`    // of a thread, beside its stack
-	ConstantBytes int `json:"constant_bytes,omitempty"` // of all banks, parameters included
-	Barriers      int `json:"barriers,omitempty"`       // of a block, where the compiler counts them
-	MaxThreads    int `json:"max_threads,omitempty"`    // of a block, where the kernel is compiled for a bound
+	Registers     int `json:"registers"`                // per thread
+	SharedBytes   int `json:"shared_bytes,omitempty"`   // static, per block, without what the system reserves
+	StackBytes    int `json:"stack_bytes,omitempty"`    // per thread, including called functions
+	LocalBytes    int `json:"local_bytes,omitempty"`    // per thread, in addition to its stack
+	ConstantBytes int `json:"constant_bytes,omitempty"` // all banks, including parameters
+	Barriers      int `json:"barriers,omitempty"`       // per block, if the compiler counts them
+	MaxThreads    int `json:"max_threads,omitempty"`    // per block, if the kernel is compiled with a bound
 
-	// Spill is missing where nobody told: only the compiler's log has it.
+	// Spill is nil if unknown: only the compiler's log contains it.
 	Spill   *Spill   `json:"spill,omitempty"`
-	Remarks []string `json:"remarks,omitempty"` // what the compiler said of it: losses it foresees
+	Remarks []string `json:"remarks,omitempty"` // compiler remarks on expected performance losses
 }
 
-// Spill is how many bytes of registers a thread stores to memory and loads back,
-// because there are too few; functions that are called and not inlined included.
+// Spill is the number of bytes per thread that are stored to memory and loaded back because registers run
+// short. It includes called functions that are not inlined.
 type Spill struct {
 	StoreBytes int `json:"store_bytes"`
 	LoadBytes  int `json:"load_bytes"`
 }
 
-// CodeDigest identifies the machine code of one function, so that a change can be
-// told from what only looks like one.
+// CodeDigest identifies the machine code of one function, to distinguish real changes from apparent ones.
 type CodeDigest struct {
 	Kernel string `json:"kernel"`
 	Arch   string `json:"arch"` // "sm_89", or of the host: "x86-64"

@@ -6,40 +6,39 @@ import (
 	"strings"
 )
 
-// Mix is what the machine code of a function consists of. It is counted in the code,
-// not in a run: what stands in a loop counts once, and once more in InLoops.
+// Mix counts the instructions in the machine code of a function. The counts are static: an instruction in
+// a loop counts once, and also in InLoops.
 type Mix struct {
 	Instructions int        `json:"instructions"`
 	InLoops      int        `json:"in_loops,omitempty"`
-	Counts       []MixCount `json:"counts"` // by class, then bytes
+	Counts       []MixCount `json:"counts"` // sorted by class, then bytes
 }
 
-// MixCount is how many instructions there are of one kind.
+// MixCount is the number of instructions of one kind.
 type MixCount struct {
 	Class   string `json:"class"`           // "load global", "fma32", "vector", ...
-	Bytes   int    `json:"bytes,omitempty"` // that one of them moves or works on, for a thread; 0 where that says nothing
+	Bytes   int    `json:"bytes,omitempty"` // that one instruction moves or processes per thread; 0 if not meaningful
 	Count   int    `json:"count"`
 	InLoops int    `json:"in_loops,omitempty"`
 }
 
-// Classes of instructions. The first list is that of GPUs, the second that of hosts;
-// the third is common.
+// Classes of instructions. The first list is for GPUs, the second for hosts, the third for both.
 const (
-	OpLoadGlobal   = "load global" // also through an address that may point anywhere
+	OpLoadGlobal   = "load global" // including generic addresses
 	OpLoadShared   = "load shared"
-	OpLoadLocal    = "load local" // what does not fit into registers
+	OpLoadLocal    = "load local" // data that does not fit into registers
 	OpLoadConstant = "load constant"
 	OpStoreGlobal  = "store global"
 	OpStoreShared  = "store shared"
 	OpStoreLocal   = "store local"
-	OpAsyncCopy    = "async copy" // from global to shared memory, past the registers
+	OpAsyncCopy    = "async copy" // from global to shared memory, bypassing the registers
 	OpFMA32        = "fma32"
-	OpFP32         = "fp32" // other than fused
+	OpFP32         = "fp32" // except fused multiply-add
 	OpFP64         = "fp64"
 	OpFP16         = "fp16"
 	OpTensor       = "tensor"
-	OpSpecial      = "special"    // sine, logarithm, reciprocal, root
-	OpConversion   = "conversion" // between formats of numbers
+	OpSpecial      = "special"    // sine, logarithm, reciprocal, square root
+	OpConversion   = "conversion" // between number formats
 	OpBarrier      = "barrier"
 	OpFence        = "fence" // waits for memory
 	OpAtomic       = "atomic"
@@ -47,28 +46,28 @@ const (
 
 	OpLoad        = "load"
 	OpStore       = "store"
-	OpVector      = "vector"       // several numbers at once
-	OpScalarFloat = "scalar float" // one
+	OpVector      = "vector"       // several numbers per instruction
+	OpScalarFloat = "scalar float" // one number per instruction
 	OpFMA         = "fma"
-	OpDivide      = "divide" // also roots
+	OpDivide      = "divide" // including square roots
 	OpCall        = "call"
 
-	OpInteger = "integer" // also addresses and moves
+	OpInteger = "integer" // including addresses and moves
 	OpBranch  = "branch"
 	OpOther   = "other"
 )
 
-// Instruction is one instruction of a function, as far as a mix asks.
+// Instruction holds the properties of an instruction that a mix needs.
 type Instruction struct {
-	At    uint64 // its address
+	At    uint64 // address
 	Class string
 	Bytes int
 	Jumps bool
-	To    uint64 // where it jumps to, if it does and the code says
+	To    uint64 // jump target, if Jumps is set
 }
 
-// CountMix counts the instructions of one function. What stands between a jump back
-// and its target is in a loop; a jump to itself is none, it ends a function.
+// CountMix counts the instructions of one function. The code between a backward jump and its target is in
+// a loop. A jump to itself is not a loop: it marks the end of a function.
 func CountMix(code []Instruction) Mix {
 	loops := loopsOf(code)
 	type kind struct {
@@ -95,7 +94,7 @@ func CountMix(code []Instruction) Mix {
 	return m
 }
 
-// Add joins the mix of another function of the same name.
+// Add returns the sum of the mixes of two functions with the same name.
 func (m Mix) Add(other Mix) Mix {
 	sum := Mix{Instructions: m.Instructions + other.Instructions, InLoops: m.InLoops + other.InLoops, Counts: slices.Clone(m.Counts)}
 	for _, c := range other.Counts {
@@ -119,7 +118,7 @@ func (m *Mix) sort() {
 
 type span struct{ from, to uint64 }
 
-// loopsOf are the spans of all loops, in order, joined where they touch.
+// loopsOf returns the spans of all loops, in order, with overlapping ones merged.
 func loopsOf(code []Instruction) []span {
 	var spans []span
 	for _, in := range code {

@@ -7,11 +7,11 @@ import (
 	"strconv"
 )
 
-// Samples is a series of readings in the order they were taken. It is never
-// sorted in place: the order shows drift, warm-up and throttling.
+// Samples is a series of readings in the order they were taken. It is never sorted in place, because the
+// order shows drift, warm-up and throttling.
 type Samples []float64
 
-// MarshalJSON writes a plain array of numbers, each in its shortest exact form.
+// MarshalJSON encodes the series as an array of numbers, each in its shortest exact form.
 func (s Samples) MarshalJSON() ([]byte, error) {
 	return s.append(make([]byte, 0, 2+12*len(s)))
 }
@@ -30,9 +30,8 @@ func (s Samples) append(b []byte) ([]byte, error) {
 	return append(b, ']'), nil
 }
 
-// appendNumber avoids the general float formatter for what clocks give by the
-// million: whole nanoseconds, and device times in single precision, which have few
-// decimals. What it writes is read back as the same bits.
+// appendNumber avoids the general float formatter for the most common values: whole nanoseconds, and
+// single-precision device times with few decimals. Its output reads back as the same bits.
 func appendNumber(b []byte, v float64) []byte {
 	if v >= 0 && v < 1<<53 && v == math.Trunc(v) {
 		return strconv.AppendUint(b, uint64(v), 10)
@@ -59,7 +58,7 @@ func appendDecimals(b []byte, n uint64) []byte {
 	return b
 }
 
-// UnmarshalJSON reads an array of numbers; null is an empty series.
+// UnmarshalJSON decodes an array of numbers. It treats null as an empty series.
 func (s *Samples) UnmarshalJSON(b []byte) error {
 	parsed, err := parseSamples(bytes.TrimSpace(b))
 	if err == nil {
@@ -68,8 +67,8 @@ func (s *Samples) UnmarshalJSON(b []byte) error {
 	return err
 }
 
-// parseSamples reads a valid JSON value. It is written for arrays of millions
-// of numbers: one pass, no reflection, and strconv only for the odd one.
+// parseSamples parses a valid JSON value. It is optimized for arrays of millions of numbers: one pass, no
+// reflection, and strconv only for unusual numbers.
 func parseSamples(b []byte) (Samples, error) {
 	if string(b) == "null" {
 		return nil, nil
@@ -105,9 +104,9 @@ func parseSamples(b []byte) (Samples, error) {
 // tens holds the powers of ten that a float64 represents exactly.
 var tens = [...]float64{1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15}
 
-// simpleNumber reads a number of at most 15 digits without sign or exponent and
-// tells how long it is; 0 when it is not that simple. Digits and power of ten are
-// both exact in a float64, so their quotient is the correctly rounded value.
+// simpleNumber parses a number of at most 15 digits without sign or exponent. It also returns its length,
+// or 0 if the number is not that simple. Digits and power of ten are both exact in a float64, so their
+// quotient is the correctly rounded value.
 func simpleNumber(b []byte) (float64, int) {
 	var digits uint64
 	point := -1
@@ -138,8 +137,8 @@ func finishSimple(digits uint64, point, length int) (float64, int) {
 	return float64(digits) / tens[length-point-1], length
 }
 
-// parseNumber reads any JSON number. strconv also takes "inf", "0x1p4" and
-// "1_000", which are not JSON, so the letters are looked at first.
+// parseNumber parses any JSON number. strconv also accepts "inf", "0x1p4" and "1_000", which are not JSON,
+// so the characters are checked first.
 func parseNumber(b []byte) (float64, error) {
 	for _, c := range b {
 		if (c < '0' || c > '9') && c != '.' && c != '-' && c != '+' && c != 'e' && c != 'E' {

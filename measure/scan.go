@@ -10,18 +10,17 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Scan reads a run, document or journal, and hands each case's rounds to each
-// as they come, so that a run of any size fits in memory. The run it returns has
-// everything but the cases' rounds.
+// Scan reads a run, document or journal, and calls each for every round of every case as it is read. Runs
+// of any size can be read this way, because the returned run has no rounds in its cases.
 //
-// The case given to each has the fields that stand before its rounds; in every
-// file pawl writes that is all of them.
+// The case passed to each has the fields that precede its rounds in the file. In every file that pawl
+// writes, these are all of its fields.
 func Scan(r io.Reader, each func(*Case, CaseRound) error) (*Run, error) {
 	return newScanner(r, perCase(each)).scan()
 }
 
-// perCase turns a number into its case: the list of cases grows while it is
-// read, so a case has no fixed place before the end.
+// perCase resolves a case number at each call: the list of cases grows during the read, so the address of
+// a case may change until the end.
 func perCase(each func(*Case, CaseRound) error) eachRound {
 	return func(run *Run, number int, r CaseRound) error { return each(&run.Cases[number], r) }
 }
@@ -33,14 +32,14 @@ type scanner struct {
 	source io.Reader
 	d      *jsontext.Decoder
 	each   eachRound
-	// found, when set, is told where a result stands in a journal instead.
+	// found, if set, receives the location of each result in a journal; each is then not called.
 	found func(number int, f fragment)
 }
 
 func newScanner(r io.Reader, each eachRound) *scanner {
 	return &scanner{
 		run: &Run{}, source: r, each: each,
-		d: jsontext.NewDecoder(r, jsontext.AllowDuplicateNames(true)), // like encoding/json: the last one counts
+		d: jsontext.NewDecoder(r, jsontext.AllowDuplicateNames(true)), // like encoding/json: the last one wins
 	}
 }
 
@@ -55,10 +54,11 @@ func (s *scanner) scan() (*Run, error) {
 	return s.document(key)
 }
 
-// ErrNotRecord is wrapped by the error of reading something that is no pawl record.
+// ErrNotRecord is wrapped by the error for a file that is not a pawl record.
 var ErrNotRecord = errors.New("not a pawl record")
 
-// firstKey tells the two forms apart: every line of a journal begins with "record".
+// firstKey returns the first key, which distinguishes the two forms: every line of a journal starts with
+// "record".
 func (s *scanner) firstKey() (string, error) {
 	d := s.d
 	if err := expect(d, '{'); err != nil {
@@ -74,7 +74,7 @@ func (s *scanner) firstKey() (string, error) {
 	return key.String(), nil
 }
 
-// document reads a pawl.run whose opening brace and first key are read.
+// document reads the rest of a pawl.run, after its opening brace and first key.
 func (s *scanner) document(key string) (*Run, error) {
 	d := s.d
 	header := map[string]json.RawMessage{}
@@ -110,7 +110,7 @@ func (s *scanner) document(key string) (*Run, error) {
 	return s.run, s.fill(header)
 }
 
-// fill decodes everything but the cases, which are read already.
+// fill decodes everything except the cases, which are already decoded.
 func (s *scanner) fill(header map[string]json.RawMessage) error {
 	whole, err := json.Marshal(header)
 	if err != nil {
@@ -162,8 +162,8 @@ func (s *scanner) round(number int) error {
 	return s.each(s.run, number, r)
 }
 
-// checkSchema refuses what this version cannot read: another kind of file, or
-// a record of a later major version.
+// checkSchema returns an error for files that this version cannot read: another kind of file, or a record
+// of a later major version.
 func checkSchema(have, want string) error {
 	switch {
 	case have == want:

@@ -12,10 +12,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// journal reads a journal of which the opening brace and the first key of the
-// first line are read. A last line that is cut short is what a crash leaves: the
-// rounds before it are whole, and the run counts as interrupted. A bad line with
-// others behind it is damage, and is not passed over.
+// journal reads the rest of a journal, after the opening brace and first key of its first line. A crash
+// leaves a truncated last line: the rounds before it are intact, and the run counts as interrupted. A bad
+// line that is followed by others is damage, and an error.
 func (s *scanner) journal() (*Run, error) {
 	s.run.End.State = Interrupted
 	s.run.End.Reason = "the journal has no end: pawl was stopped while it measured"
@@ -40,8 +39,7 @@ func (s *scanner) journal() (*Run, error) {
 	}
 }
 
-// moreLines tells whether anything but zeros and white space stands behind the
-// next line's end.
+// moreLines reports whether anything except zeros and white space follows the end of the next line.
 func (s *scanner) moreLines() (bool, error) {
 	rest := bufio.NewReader(io.MultiReader(bytes.NewReader(s.d.UnreadBuffer()), s.source))
 	for line := 0; ; {
@@ -59,8 +57,8 @@ func (s *scanner) moreLines() (bool, error) {
 	}
 }
 
-// journalLine is one line before it is accepted: a torn round must not count,
-// so its results wait here until the line's end was seen.
+// journalLine is one line before it is accepted. A truncated round must not count, so its results are held
+// here until the end of the line.
 type journalLine struct {
 	kind    string
 	members map[string]json.RawMessage
@@ -175,7 +173,7 @@ func (s *scanner) accept(line journalLine) error {
 		}
 		return member("end", &s.run.End)
 	default:
-		return nil // a later pawl's record: what it adds is not ours to judge
+		return nil // a record kind of a later version of pawl: ignored
 	}
 }
 

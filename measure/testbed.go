@@ -6,13 +6,13 @@ import (
 	"github.com/goatnote-inc/pawl/gpu"
 )
 
-// Testbed is what makes numbers comparable: two runs on different testbeds are
-// refused, with the field that differs. Timer and cache mode belong to it too and
-// stand with each case. The toolchain does not: it belongs to the implementation,
-// so that a compiler update can be judged.
+// Testbed is the set of conditions that make numbers comparable. Runs on different testbeds are not
+// compared; the error names the field that differs. Timer and cache mode also belong to the testbed, but
+// are stored with each case. The toolchain does not: it belongs to the implementation, so that a compiler
+// update can be judged.
 type Testbed struct {
 	Kind      gpu.Kind        `json:"kind"`
-	Device    string          `json:"device"` // SKU, not serial number: two L4s are one testbed
+	Device    string          `json:"device"` // model, not serial number: two L4s are one testbed
 	Driver    string          `json:"driver,omitempty"`
 	PowerCapW float64         `json:"power_cap_w,omitempty"`
 	ECC       string          `json:"ecc,omitempty"`
@@ -20,7 +20,7 @@ type Testbed struct {
 	Clocks    gpu.ClockPolicy `json:"clocks"`
 }
 
-// NewTestbed derives the testbed from a device as it was found.
+// NewTestbed returns the testbed of a device in the given state.
 func NewTestbed(id gpu.Identity, s gpu.State, clocks gpu.ClockPolicy) Testbed {
 	return Testbed{
 		Kind: id.Kind, Device: id.Name, Driver: id.Driver,
@@ -28,9 +28,8 @@ func NewTestbed(id gpu.Identity, s gpu.State, clocks gpu.ClockPolicy) Testbed {
 	}
 }
 
-// Differs lists what keeps two testbeds from being compared, in plain words;
-// nil when nothing does. What one of them does not tell, as imported files often do
-// not, cannot differ.
+// Differs describes the differences that prevent a comparison of two testbeds, or returns nil if there are
+// none. Unset fields, which are common in imported files, never differ.
 func (t Testbed) Differs(o Testbed) []string {
 	var diffs []string
 	note := func(what, a, b string) {

@@ -1,36 +1,36 @@
 package measure
 
-// Trust says how far the numbers of a run can be believed: what of the change ran
-// in the process that read the clocks.
+// Trust is how far the numbers of a run can be trusted. It depends on which code of the change ran in the
+// process that read the clocks.
 type Trust string
 
 // The levels of trust, highest first.
 const (
-	// Checked: pawl's own launcher ran the kernel, and no host code of the change.
+	// Checked means that pawl's own launcher ran the kernel, without host code of the change.
 	Checked Trust = "checked"
-	// Trusted: the base's harness ran it, and pawl's own clock outside agreed.
+	// Trusted means that the base's harness ran the kernel, and pawl's outside clock agreed.
 	Trusted Trust = "trusted"
-	// SelfTimed: the change brought its own harness. Only the clock outside counts,
-	// and no baseline moves.
+	// SelfTimed means that the change supplied its own harness. Only the outside clock counts, and no
+	// baseline moves.
 	SelfTimed Trust = "self-timed"
-	// TrustImported: the samples come from a file of another tool.
+	// TrustImported means that the samples come from a file of another tool.
 	TrustImported Trust = "imported"
 )
 
-// Outside is what a clock of pawl's own read of a case, from outside the process
-// that ran it: a process can lie about its samples, not about when it answered.
+// Outside holds readings of a case by pawl's own clock, outside the process that ran it. A process can
+// report false samples, but not a false time of its answer.
 type Outside struct {
-	Clock Timer   `json:"clock"` // wall, or cpu for the CPU time of all its processes
-	Runs  []int   `json:"runs"`  // back to back, between a request and its answer
-	Times Samples `json:"ns"`    // that took so long
-	// Beside are samples that the process itself took just before and just after each
-	// reading. A machine changes its speed; neighbours in time saw the same one.
+	Clock Timer   `json:"clock"` // wall, or cpu for the CPU time of all processes of the side
+	Runs  []int   `json:"runs"`  // number of back-to-back runs between each request and its answer
+	Times Samples `json:"ns"`    // duration of each of these batches
+	// Beside holds samples that the process itself took just before and after each reading. A machine
+	// changes its speed; samples close in time see the same speed.
 	Beside Samples `json:"beside_ns,omitempty"`
 }
 
-// Definition is what a run was measured with, where that is not simply the base's:
-// harness, suite and tolerances of a change are not the change's to choose.
+// Definition lists how the definition used for a run differs from the base's. A change may not choose its
+// own harness, suite and tolerances.
 type Definition struct {
-	Changed []string `json:"changed"`         // files and settings that differ from the base's
-	Cases   []string `json:"cases,omitempty"` // that they concern; none means all
+	Changed []string `json:"changed"`         // files and settings that differ from the base
+	Cases   []string `json:"cases,omitempty"` // affected cases; empty means all
 }

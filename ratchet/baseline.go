@@ -9,33 +9,32 @@ import (
 	"time"
 )
 
-// MaxSessions is how many sessions of a baseline are kept at hand, the latest. The
-// ledger keeps all.
+// MaxSessions is the number of recent sessions kept in a Baseline. The ledger keeps all.
 const MaxSessions = 20
 
-// Baseline is the best confirmed result of a case on a testbed: a commit with its
-// evidence, not a number.
+// Baseline is the best confirmed result of a case on a testbed: a commit with its evidence, not just a
+// number.
 type Baseline struct {
 	Case     string
 	Testbed  Testbed
-	Commit   string // empty where a migrated file did not name it
-	Kind     Kind   // how it came to be the baseline
+	Commit   string // empty if a migrated file did not name it
+	Kind     Kind   // how it became the baseline
 	Since    time.Time
-	Seq      int       // line of the ledger that made it so
-	Sessions []Session // the oldest first
-	runs     []RunRef  // all that are recorded, and the one that showed the gain
+	Seq      int       // ledger line that made it the baseline
+	Sessions []Session // oldest first
+	runs     []RunRef  // all recorded runs, and the run that showed the gain
 }
 
-// Baselines is the state of a ledger: what its entries, read in order, come to.
+// Baselines is the state that results from applying the entries of a ledger in order.
 type Baselines struct {
-	at map[place]*Baseline // a baseline that was reset stays, with the kind that says so
+	at map[place]*Baseline // reset baselines stay, with KindReset
 }
 
-// place is where a baseline stands: a case on a testbed.
+// place identifies a baseline: a case on a testbed.
 type place struct{ name, testbed string }
 
-// Fold reads entries in order. The first that contradicts those before it is a
-// *LineError.
+// Fold applies entries in order. It returns a *LineError for the first entry that contradicts those
+// before it.
 func Fold(entries []Entry) (Baselines, error) {
 	var b Baselines
 	for i, e := range entries {
@@ -46,8 +45,7 @@ func Fold(entries []Entry) (Baselines, error) {
 	return b, nil
 }
 
-// Apply lets an entry happen. An entry that contradicts the state is refused and
-// changes nothing.
+// Apply applies an entry. An entry that contradicts the state is an error and changes nothing.
 func (b *Baselines) Apply(e Entry) error {
 	if err := e.Check(); err != nil {
 		return err
@@ -80,12 +78,12 @@ func (b *Baselines) Apply(e Entry) error {
 	return nil
 }
 
-// allows says why an entry cannot follow the baseline that there is.
+// allows returns an error if the entry cannot follow the current baseline.
 func (b *Baselines) allows(e Entry, old *Baseline) error {
 	switch e.Kind {
 	case KindMeasured:
 		if !old.stands() {
-			return nil // the first of a case makes its baseline
+			return nil // the first entry of a case creates its baseline
 		}
 		if old.Commit != e.Commit {
 			return fmt.Errorf("it measured commit %.12s, and the baseline is %.12s", e.Commit, cmp.Or(old.Commit, "a number without a commit"))
@@ -125,16 +123,16 @@ func (b *Baselines) allows(e Entry, old *Baseline) error {
 		if !slices.ContainsFunc(old.Sessions, func(s Session) bool { return s.Run.Same(*e.Run) }) {
 			return fmt.Errorf("run %s is none of its %s that count", e.Run, plural(len(old.Sessions), "session"))
 		}
-	case KindAccepted: // whoever gives a reason may
+	case KindAccepted: // always allowed: Check requires a reason and an actor
 	default:
 	}
 	return nil
 }
 
-// stands tells whether there is a baseline that was not reset.
+// stands reports whether the baseline exists and was not reset.
 func (b *Baseline) stands() bool { return b != nil && b.Kind != KindReset }
 
-// Find gives the baseline of a case on a testbed.
+// Find returns the baseline of a case on a testbed.
 func (b Baselines) Find(name string, bed Testbed) (Baseline, bool) {
 	if found := b.at[place{name, bed.Key}]; found.stands() {
 		return found.clone(), true
@@ -142,14 +140,14 @@ func (b Baselines) Find(name string, bed Testbed) (Baseline, bool) {
 	return Baseline{}, false
 }
 
-// Recorded tells whether a run stands in the ledger for the baseline that a case has on a
-// testbed: as a session of it, or as what showed its gain.
+// Recorded reports whether a run is already recorded for the current baseline of a case on a testbed, as
+// one of its sessions or as the run that showed its gain.
 func (b Baselines) Recorded(name string, bed Testbed, run RunRef) bool {
 	found := b.at[place{name, bed.Key}]
 	return found.stands() && slices.ContainsFunc(found.runs, run.Same)
 }
 
-// All gives every baseline, by case and testbed.
+// All returns every baseline, sorted by case and testbed.
 func (b Baselines) All() []Baseline {
 	var list []Baseline
 	for _, found := range b.at {
@@ -163,11 +161,11 @@ func (b Baselines) All() []Baseline {
 	return list
 }
 
-// Nearest is the baseline to carry over to a testbed that has had none for the
-// case: that of the most similar testbed of the same device. After a driver update the
-// commit is still the best that is known, and is measured again; its numbers are not taken.
+// Nearest returns the baseline to carry over to a testbed that never had one for the case: that of the
+// most similar testbed of the same device. After a driver update, for example, the commit is still the
+// best known. It is measured again; its numbers are not reused.
 func (b Baselines) Nearest(name string, bed Testbed) (Baseline, bool) {
-	if b.at[place{name, bed.Key}] != nil { // also one that was reset: it was to be forgotten
+	if b.at[place{name, bed.Key}] != nil { // also if it was reset: it was meant to be forgotten
 		return Baseline{}, false
 	}
 	var best *Baseline
@@ -192,7 +190,7 @@ func (b Baselines) Nearest(name string, bed Testbed) (Baseline, bool) {
 	return best.clone(), true
 }
 
-// clone keeps the state from whoever it was handed to.
+// clone returns a copy, so that callers cannot modify the state.
 func (b *Baseline) clone() Baseline {
 	c := *b
 	c.Sessions, c.runs = slices.Clone(b.Sessions), nil

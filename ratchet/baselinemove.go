@@ -7,30 +7,29 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// Claim is what speaks for a commit to become the baseline of a case.
+// Claim is the case for making a commit the baseline of a case.
 type Claim struct {
 	Case   string
 	Commit string
-	Dirty  bool // built with changes that are in no commit
-	Main   bool // the commit is on the main line
-	// Correct says that the results were checked and right. What was not checked is
-	// not correct.
+	Dirty  bool // built with uncommitted changes
+	Main   bool // the commit is on the main branch
+	// Correct reports that the results were checked and are right. Unchecked results are not Correct.
 	Correct bool
 	Trust   measure.Trust // of the fresh run
 
 	Trigger RunRef // the run that showed the gain
 	Fresh   RunRef // the run measured afterwards, whose rounds would be recorded
 
-	// Move is what the judge makes of the fresh rounds, and Gain by how much they are
-	// better than the baseline's: 0.07 is 7 % faster.
+	// Move is the judge's decision on the fresh rounds. Gain is their improvement over the baseline: 0.07
+	// is 7 % faster.
 	Move Move
 	Gain float64
 }
 
-// MayMove decides whether a baseline moves. A baseline that moved on luck makes every
-// honest run after it look like a regression, so everything must speak for it; the
-// reasons tell all that does not. The verdict's name is no matter: a gain of 7 % is
-// "maintained" for a claim of 10 %, and moves.
+// MayMove decides whether a baseline moves, and returns all reasons against it if it does not. A baseline
+// that moved by luck would make every honest later run look like a regression, so all conditions must
+// hold. The name of the verdict does not matter: a gain of 7 % is "maintained" under a claim of 10 %, and
+// still moves the baseline.
 func MayMove(p Policy, c Claim) (Move, []string) {
 	var against []string
 	note := func(bad bool, format string, args ...any) {

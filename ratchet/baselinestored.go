@@ -11,17 +11,17 @@ import (
 	"github.com/goatnote-inc/pawl/stats"
 )
 
-// Against makes stored sessions the base of a candidate that was measured without
-// one. It is the fallback where the baseline's commit cannot be built and measured
-// again; the evidence is labelled so, and its unit is the session.
+// Against returns evidence that uses stored sessions as the base of a candidate measured without one. It
+// is the fallback if the baseline's commit cannot be built and measured again. The evidence is marked as
+// stored, and its unit is the session.
 //
-// now is the candidate's own session. A reference that it shares with stored sessions
-// tells how the machine has changed since, and the stored numbers are put on the machine of
-// today. Where at least the policy's least number of sessions can be corrected by one
-// reference, the others are left out; otherwise all count as they are.
+// now is the candidate's own session. A reference that it shares with stored sessions shows how the
+// machine has changed since then, and the stored numbers are corrected for it. If at least
+// Policy.MinSessions sessions can be corrected by one reference, the others are left out; otherwise all
+// are used uncorrected.
 //
-// Sessions that were not built, asked and timed alike are left out. If that leaves too few, the
-// evidence says why, and there is no answer.
+// Sessions with a different recipe, definition or method are left out. If too few remain, the evidence
+// says why, and the verdict is inconclusive.
 func (b Baseline) Against(p Policy, candidate Evidence, now Session) Evidence {
 	alike, unlike := b.Comparable(now)
 	reference, factors := sharedReference(alike, now, p.MinSessions)
@@ -51,10 +51,10 @@ func (b Baseline) Against(p Policy, candidate Evidence, now Session) Evidence {
 	return e
 }
 
-// Comparable returns the stored sessions that can be compared with a session of now, and why the
-// others cannot: "2 timed by another method (v1 wall hot trusted, now v2 wall hot trusted)".
+// Comparable returns the stored sessions that can be compared with the session now, and why the others
+// cannot: "2 timed by another method (v1 wall hot trusted, now v2 wall hot trusted)".
 //
-// All sessions are of one commit, so all have the recipe of the newest. One that differs was built
+// All sessions are of one commit, so all should have the recipe of the newest. One that differs was built
 // from other instructions, such as those of a change.
 func (b Baseline) Comparable(now Session) (alike []Session, unlike string) {
 	recipe := ""
@@ -63,7 +63,7 @@ func (b Baseline) Comparable(now Session) (alike []Session, unlike string) {
 	}
 	var reasons []string
 	count := map[string]int{}
-	for _, s := range slices.Backward(b.Sessions) { // the newest says first why it does not count
+	for _, s := range slices.Backward(b.Sessions) { // so that the newest reason comes first
 		why := s.unlike(now, recipe)
 		if why == "" {
 			alike = append(alike, s)
@@ -80,7 +80,7 @@ func (b Baseline) Comparable(now Session) (alike []Session, unlike string) {
 	return alike, strings.Join(reasons, "; ")
 }
 
-// unlike returns why a stored session cannot be compared with a session of now; empty if it can.
+// unlike returns why a stored session cannot be compared with the session now, or "" if it can.
 func (s Session) unlike(now Session, recipe string) string {
 	switch {
 	case s.Unit != now.Unit || direction(s.Better) != direction(now.Better):
@@ -98,9 +98,9 @@ func (s Session) unlike(now Session, recipe string) string {
 	}
 }
 
-// sharedReference finds the reference that most stored sessions share with today's,
-// and by which factor the machine takes longer now than in each; 0 where a session does
-// not have it. Two versions of a reference are not the same reference.
+// sharedReference returns the reference of now that most stored sessions share. For each session, factors
+// holds how many times as long the machine takes now, or 0 if the session lacks the reference. Two
+// versions of a reference count as different references.
 func sharedReference(stored []Session, now Session, least int) (name string, factors []float64) {
 	best := max(least, 1) - 1
 	for _, today := range now.References {
@@ -123,7 +123,7 @@ func sharedReference(stored []Session, now Session, least int) (name string, fac
 	return name, factors
 }
 
-// center is the geometric mean: sessions are compared by the logarithms of their rounds.
+// center returns the geometric mean: sessions are compared by the logarithms of their rounds.
 func center(rounds []float64) float64 {
 	var logs float64
 	for _, v := range rounds {

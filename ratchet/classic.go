@@ -7,12 +7,12 @@ import (
 	"github.com/goatnote-inc/pawl/stats"
 )
 
-// ClassicWarning is said wherever the classic policy is used.
+// ClassicWarning is added to every result of the classic policy.
 const ClassicWarning = "policy classic: on recordings of identical code it calls 18 % a regression (4 of 22 pairs); see docs/lab/judge.md"
 
-// judgeClassic applies the table that pawl's first user wrote down, to the letter:
-// all samples of a side together, percentile bootstrap intervals of the medians, Cliff's
-// delta. It takes samples for independent, which they are not.
+// judgeClassic applies the decision table of pawl's first user literally: pooled samples per side,
+// percentile bootstrap intervals of the medians, and Cliff's delta. It wrongly treats samples as
+// independent.
 func judgeClassic(p Policy, evidence []Evidence) Result {
 	r := Result{Schema: Schema, Policy: p, Counts: map[Verdict]int{}, Warnings: []string{ClassicWarning}}
 	for _, s := range study(p, evidence) {
@@ -35,10 +35,10 @@ func judgeClassic(p Policy, evidence []Evidence) Result {
 	return r
 }
 
-// classic is a case as the table sees it.
+// classic holds the inputs of the decision table for one case.
 type classic struct {
-	change          float64 // above 0 is better, as a share of the base
-	worse           float64 // the same as a logarithm, above 0 is worse
+	change          float64 // as a share of the base; positive is better
+	worse           float64 // the same as a logarithm; positive is worse
 	base, candidate stats.Interval
 	delta           float64
 }
@@ -49,7 +49,7 @@ func newClassic(e Evidence) classic {
 	return classic{
 		change: e.sign() * (b - c) / b,
 		worse:  e.sign() * math.Log(c/b),
-		// The limit of the bootstrap with many resamples: the same for every seed.
+		// The limit of the bootstrap for many resamples, which does not depend on a seed.
 		base: base.MedianInterval(0.95, 0), candidate: candidate.MedianInterval(0.95, 0),
 		delta: candidate.Cliff(base),
 	}

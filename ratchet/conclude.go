@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// conclude gives the verdict on the whole: the worst of everything that may fail
-// the change. Among verdicts that let it pass, the one that says most.
+// conclude sets the overall verdict: the worst of everything that may fail the change. Among passing
+// verdicts it takes the most informative one.
 func (r *Result) conclude() {
 	weight := func(v Verdict) int {
 		order := []Verdict{Identical, New, Maintained, Improvement, Inconclusive, Missing, Regression, Broken}
@@ -30,13 +30,13 @@ func (r *Result) conclude() {
 	if r.Suite != nil && r.Suite.Verdict == Regression && r.Verdict.Severity() != No {
 		r.Verdict = Regression
 	}
-	if r.Verdict == "" { // nothing was gated: nothing was asked
+	if r.Verdict == "" { // no case was gated
 		r.Verdict = Inconclusive
 	}
 	r.Sentence = r.sentence()
 }
 
-// sentence says the whole in one line: what is wrong first.
+// sentence summarizes the result in one line, problems first.
 func (r *Result) sentence() string {
 	if len(r.Cases) == 0 {
 		return "There is no case to compare."
@@ -75,7 +75,7 @@ func anyGate(cases []Judgement) bool {
 	return false
 }
 
-// worst is the gated regression that lost most.
+// worst returns the gated regression with the largest loss.
 func (r *Result) worst() *Judgement {
 	var worst *Judgement
 	loss := func(j *Judgement) float64 { return math.Abs(math.Log1p(j.Facts.Change)) }

@@ -8,31 +8,31 @@ import (
 	"github.com/goatnote-inc/pawl/stats"
 )
 
-// Dependence is by how much the variance of the mean of 1, 2, 4, 8, 16 and 32 rounds exceeds what
-// independent rounds of the same spread would have. Where a round resembles the one before, its neighbors
-// say little new, and a test that does not know makes many times the false claims that it promises.
+// Dependence holds the factors by which the variance of the mean of 1, 2, 4, 8, 16 and 32 rounds exceeds
+// that of independent rounds with the same spread. If rounds resemble their neighbors, more of them add
+// little information. A test that ignores this makes many times its nominal rate of false claims.
 //
-// Without a number nothing is known of the testbed, and some dependence is assumed. A single 1 says that
-// rounds were found to be independent.
+// If it is empty, nothing is known about the testbed, and some dependence is assumed. A single 1 means
+// that rounds were found to be independent.
 type Dependence []float64
 
-// What is assumed of a testbed that is not known: the ratio, and how many rounds a claim needs. With these,
-// rounds that resemble their neighbors by 0.6 make about as many false claims as promised.
+// Assumptions for an unknown testbed: the variance ratio, and the number of rounds that a claim needs. With
+// these, rounds with a correlation of 0.6 between neighbors make about the nominal rate of false claims.
 const (
 	assumedRatio  = 2.75
 	assumedRounds = 16
 )
 
-// dependentRounds is how many rounds a claim needs where they are known to depend on each other. A speed
-// that lasts for some rounds looks, for as long, like a quiet machine.
+// dependentRounds is the number of rounds that a claim needs if rounds are known to be dependent. A speed
+// that lasts for several rounds looks like a quiet machine during that time.
 const dependentRounds = 48
 
-// obvious is how many times its limit a difference must be to be claimed with fewer rounds than that.
+// obvious is the multiple of its limit at which a difference can be claimed with fewer rounds.
 const obvious = 5
 
-// Blocks of rounds from which a ratio is estimated: the largest, the size that must be known for anything
-// to be said, and how many there must be. A ratio counts as above 1 if it is so by this many of its
-// standard errors.
+// Parameters for estimating a ratio from blocks of rounds: the largest block size, the size that must be
+// estimated for any result, and the minimum number of blocks. A ratio counts as above 1 if it exceeds 1 by
+// this many standard errors.
 const (
 	largestBlock = 32
 	neededBlock  = 8
@@ -40,12 +40,12 @@ const (
 	sure         = 3
 )
 
-// DependenceRounds is how many rounds of the same code, over all cases, tell it.
+// DependenceRounds is the number of rounds of identical code, over all cases, needed for an estimate.
 const DependenceRounds = neededBlock * leastBlocks
 
-// NewDependence estimates it from cases whose sides were the same code: of each the logarithms of the ratios
-// of the sides, in the order of rounds. Their true mean is 0, so the means of blocks show how much means
-// vary. It is nil if there are too few.
+// NewDependence estimates the dependence from cases with the same code on both sides. Each case is given by
+// the log ratios of its sides, in the order of rounds. Their true mean is 0, so the means of blocks show how
+// much means vary. NewDependence returns nil if there are too few rounds.
 func NewDependence(cases [][]float64) Dependence {
 	var scaled [][]float64
 	for _, ratios := range cases {
@@ -55,7 +55,7 @@ func NewDependence(cases [][]float64) Dependence {
 		}
 		calm := make([]float64, len(ratios))
 		for i, v := range ratios {
-			calm[i] = max(-farAway, min(v/spread, farAway)) // what is wild is trimmed by the judge
+			calm[i] = max(-farAway, min(v/spread, farAway)) // the judge trims wild rounds too
 		}
 		scaled = append(scaled, calm)
 	}
@@ -78,7 +78,7 @@ func NewDependence(cases [][]float64) Dependence {
 	return d
 }
 
-// varianceRatio compares the variance of means of blocks with that of rounds inside them.
+// varianceRatio compares the variance of block means with that of the rounds within blocks.
 func varianceRatio(cases [][]float64, size int) (ratio float64, blocks int) {
 	var between, within float64
 	for _, ratios := range cases {
@@ -92,7 +92,7 @@ func varianceRatio(cases [][]float64, size int) (ratio float64, blocks int) {
 	return float64(size) * between / max(within, math.SmallestNonzeroFloat64), blocks
 }
 
-// Words say what is known, and what follows for a gate.
+// Words describes what is known, and the consequence for a gate.
 func (d Dependence) Words() string {
 	switch len(d) {
 	case 0:
@@ -103,7 +103,7 @@ func (d Dependence) Words() string {
 	return fmt.Sprintf("rounds here depend on each other: the mean of %d of them varies %.1f times as much as that of independent ones; a claim takes %d rounds, unless it is obvious", assumedRounds, math.Sqrt(d.at(assumedRounds)), d.rounds())
 }
 
-// at is the ratio for a number of rounds. Beyond what was estimated it grows on as it did at the end.
+// at returns the ratio for a number of rounds. Beyond the estimated range it extrapolates linearly.
 func (d Dependence) at(rounds int) float64 {
 	switch len(d) {
 	case 0:
@@ -117,7 +117,7 @@ func (d Dependence) at(rounds int) float64 {
 	return d[i] + (d[i+1]-d[i])*(float64(rounds)-size)/size
 }
 
-// rounds is how many a claim needs, unless the difference is obvious.
+// rounds returns the number of rounds that a claim needs, unless the difference is obvious.
 func (d Dependence) rounds() int {
 	switch len(d) {
 	case 0:
@@ -131,7 +131,7 @@ func (d Dependence) rounds() int {
 	return dependentRounds
 }
 
-// dependence is what the policy takes rounds for. The first edition took them to be independent.
+// dependence returns the dependence that the policy assumes. The first edition treats rounds as independent.
 func (p Policy) dependence() Dependence {
 	if p.Edition < secondEdition {
 		return Dependence{1}
@@ -139,13 +139,13 @@ func (p Policy) dependence() Dependence {
 	return p.Dependence
 }
 
-// claimRounds is how many rounds a claim needs, unless the difference is obvious. A plan with fewer
-// rounds than that claims at its end.
+// claimRounds returns the number of rounds that a claim needs, unless the difference is obvious. If the plan
+// has fewer rounds, claims are made at its end.
 func (p Policy) claimRounds() int { return min(p.dependence().rounds(), p.Looks[len(p.Looks)-1]) }
 
-// claimShares is how the looks spend alpha. Where rounds may depend on each other, those that can claim only
-// what is obvious leave theirs to the others, in proportion to their rounds: the later, the better is known
-// how much of it is chance.
+// claimShares returns how the looks spend alpha. If rounds may be dependent, the looks with enough rounds
+// for any claim divide alpha in proportion to their rounds: with more rounds, chance is better known. The
+// earlier looks, which can claim only obvious differences, keep their AlphaShares.
 func (p Policy) claimShares() []float64 {
 	least, total := p.claimRounds(), 0
 	if least == 0 {
@@ -165,7 +165,8 @@ func (p Policy) claimShares() []float64 {
 	return shares
 }
 
-// claim is the P of a claim with a difference, of which p is the P by itself: 1 where there are too few rounds.
+// claim returns the p-value for claiming a difference whose own p-value is value: 1 if there are too few
+// rounds.
 func (p Policy) claim(d difference, limit, value float64) float64 {
 	if d.n < p.claimRounds() && math.Abs(d.mean) < obvious*limit {
 		return 1

@@ -7,31 +7,30 @@ import (
 	"github.com/goatnote-inc/pawl/stats"
 )
 
-// difference is by how much the candidate is worse, as a logarithm, and how sure
-// that is: Student's t with its standard error and degrees of freedom. Zero degrees of
-// freedom mean that nothing is known.
+// difference is how much worse the candidate is, as a logarithm, with its uncertainty: the standard error
+// and degrees of freedom of Student's t. Zero degrees of freedom mean that nothing is known.
 type difference struct {
-	n            int // rounds a side, or sessions
+	n            int // rounds per side, or sessions
 	mean, se, df float64
-	spread       float64 // standard deviation of one round's difference
+	spread       float64 // standard deviation of the difference of one round
 
-	hidden     float64 // variance that the timer's step hides, beside the standard error
-	widen      float64 // by which its square grows because rounds resemble their neighbors; 0 is 1
-	plain      float64 // the mean with wild rounds
-	wild, slow int     // rounds far from the others, and those among them in which the candidate was slow
+	hidden     float64 // variance hidden by the timer's step, added to that of the standard error
+	widen      float64 // factor on the variance because rounds resemble their neighbors; 0 means 1
+	plain      float64 // mean including wild rounds
+	wild, slow int     // wild rounds, and those among them in which the candidate was slow
 }
 
-// above is the one-sided P against "at most this much worse": small if the
-// candidate is worse than that.
+// above returns the one-sided p-value against "at most this much worse". It is small if the candidate is
+// worse than that.
 func (d difference) above(shift float64) float64 { return d.tail((shift - d.mean) / d.off()) }
 
-// below is the one-sided P against "at least this much worse".
+// below returns the one-sided p-value against "at least this much worse".
 func (d difference) below(shift float64) float64 { return d.tail((d.mean - shift) / d.off()) }
 
-// off is by how much the mean may be off, all in all: a standard error.
+// off returns the total standard error of the mean.
 func (d difference) off() float64 { return math.Sqrt(d.se*d.se*max(d.widen, 1) + d.hidden) }
 
-// tail is never 0: that nothing can have been chance is more than a test can say.
+// tail is never 0: a test cannot rule out chance entirely.
 func (d difference) tail(t float64) float64 {
 	if !d.known() || math.IsNaN(t) {
 		return 1
@@ -41,7 +40,7 @@ func (d difference) tail(t float64) float64 {
 
 func (d difference) known() bool { return d.df > 0 && d.off() > 0 && !math.IsInf(d.off(), 0) }
 
-// interval holds the true difference with two-sided confidence of the level.
+// interval returns the two-sided confidence interval of the true difference.
 func (d difference) interval(level float64) (stats.Interval, bool) {
 	if !d.known() {
 		return stats.Interval{}, false
@@ -50,10 +49,10 @@ func (d difference) interval(level float64) (stats.Interval, bool) {
 	return stats.Interval{Low: d.mean - half, High: d.mean + half}, true
 }
 
-// pairs are the rounds of two sides that were measured together.
+// pairs holds the rounds of two sides that were measured together.
 type pairs struct {
-	left, right []float64 // medians, base and candidate
-	ratios      []float64 // logarithms, above zero where the candidate is worse
+	left, right []float64 // medians of base and candidate
+	ratios      []float64 // log ratios; positive if the candidate is worse
 	quantum     float64
 }
 
@@ -80,7 +79,7 @@ func (all pairs) difference(p Policy, n int) difference {
 		d.trim(ratios, all.quantum/stats.Median(all.left[:n]))
 	}
 	d.se = d.spread / math.Sqrt(float64(n))
-	if n < p.FewRounds { // with what the timer hides, the error is at least that of the few rounds' spread
+	if n < p.FewRounds { // together with hidden, the error is at least that of FewSpread
 		d.se = max(d.se, math.Sqrt(max(p.FewSpread*p.FewSpread/float64(n)-d.hidden, 0)))
 		d.spread = max(d.spread, p.FewSpread)
 	}
@@ -88,9 +87,9 @@ func (all pairs) difference(p Policy, n int) difference {
 	return d
 }
 
-// logRatios are the logarithms of candidate over base, one a round. Where the sides took turns, it is the
-// median of the ratios of turns that followed each other: a machine that changes its speed within a round
-// changes it for both.
+// logRatios returns the logarithms of candidate over base, one per round. If the sides took turns, the ratio
+// of a round is the median of the ratios of adjacent turns: a machine that changes its speed within a round
+// changes it for both sides.
 func (p Policy) logRatios(base, candidate []Round) []float64 {
 	list := make([]float64, len(base))
 	for i, b := range base {
@@ -109,17 +108,17 @@ func (p Policy) logRatios(base, candidate []Round) []float64 {
 	return list
 }
 
-// A round is wild if it is further from the median than farAway robust standard deviations, of which
-// no machine has less than leastSpread. Then only the middle half of the rounds counts. Chosen on
-// recorded rounds and made ones; docs/lab/judge.md has what others say.
+// A round is wild if it is further from the median than farAway robust standard deviations, where a standard
+// deviation counts as at least leastSpread. If there are wild rounds, only the middle half of the rounds
+// counts. The values were chosen on recorded and simulated rounds; docs/lab/judge.md lists alternatives.
 const (
 	farAway     = 4
 	leastSpread = 0.0025
 	trimmed     = 0.25
 )
 
-// trim takes the mean of the middle half where rounds are wild: Student's t would drown in them. step is
-// the timer's, as a share.
+// trim uses the mean of the middle half if there are wild rounds, which would dominate Student's t. step is
+// the timer's step relative to the time.
 func (d *difference) trim(list []float64, step float64) {
 	middle := stats.Median(list)
 	far := farAway * max(stats.RobustSD(list), leastSpread, step)
@@ -137,20 +136,21 @@ func (d *difference) trim(list []float64, step float64) {
 	}
 }
 
-// Wild counts the logarithms of ratios that are wild to the judge.
+// Wild returns the number of log ratios that the judge treats as wild.
 func Wild(ratios []float64) int {
 	var d difference
 	d.trim(ratios, 0)
 	return d.wild
 }
 
-// hides reports whether a candidate that is slow in some rounds only would hide in the mean of the others: with
-// all rounds it is over the limit, and those are its own rather than the machine's, which hits both sides.
+// hides reports whether the trimmed mean would hide a candidate that is slow in some rounds only: the mean
+// of all rounds is over the limit, and the wild rounds are mostly the candidate's. The machine would hit
+// both sides.
 func (d difference) hides(limit float64) bool {
 	return d.plain >= limit && d.wild > 0 && headsOrMore(d.slow, d.wild) < 0.1
 }
 
-// headsOrMore is the chance of so many heads or more in throws of a coin.
+// headsOrMore returns the chance of at least the given number of heads in throws of a fair coin.
 func headsOrMore(heads, throws int) float64 {
 	var sum float64
 	for k := range throws + 1 {
@@ -161,7 +161,7 @@ func headsOrMore(heads, throws int) float64 {
 	return sum
 }
 
-// choose is the logarithm of the number of ways to choose k of n.
+// choose returns the logarithm of the number of ways to choose k of n.
 func choose(n, k int) float64 {
 	a, _ := math.Lgamma(float64(n + 1))
 	b, _ := math.Lgamma(float64(k + 1))
@@ -169,8 +169,8 @@ func choose(n, k int) float64 {
 	return a - b - c
 }
 
-// apartDifference compares sides that were not measured together. Rounds of one
-// session share what the machine was like then, so the unit is the session.
+// apartDifference compares sides that were not measured together. Rounds of one session share the state of
+// the machine at that time, so the unit is the session.
 func (e Evidence) apartDifference(p Policy) difference {
 	base, candidate := newSessions(e.Base), newSessions(e.Candidate)
 	if base.n() == 0 || candidate.n() == 0 {
@@ -183,22 +183,23 @@ func (e Evidence) apartDifference(p Policy) difference {
 	}
 	vb, vc := b.sd*b.sd/float64(base.n()), c.sd*c.sd/float64(candidate.n())
 	d.se = math.Sqrt(vb + vc)
-	if b.borrowed || c.borrowed { // one estimate serves both sides
+	if b.borrowed || c.borrowed { // both sides share one estimate
 		d.df = min(b.df, c.df)
-	} else { // Welch and Satterthwaite
+	} else { // Welch-Satterthwaite
 		d.df = (vb + vc) * (vb + vc) / (vb*vb/b.df + vc*vc/c.df)
 	}
 	d.spread = math.Sqrt(b.sd*b.sd + c.sd*c.sd)
 	return d
 }
 
-// notTheMachine is how small the P against "the machine takes Apart longer today" must be for a claim between
-// sides that were not measured together.
+// notTheMachine is the largest p-value against "the machine is slower by Apart today" at which sides that
+// were not measured together can support a claim.
 const notTheMachine = 0.005
 
-// claimApart is the P of a claim between such sides, from those against no difference and against one that
-// the machine can make. However calm the sessions were, it can be slower today than in all of them, and only
-// a reference shows by how much. The result is at most Alpha if both P are small enough.
+// claimApart returns the p-value of a claim between such sides. It combines the p-values against no
+// difference (none) and against a difference that the machine could cause (machine). However quiet the
+// sessions were, the machine can be slower today than in all of them, and only a reference shows by how
+// much. The result is at most Alpha if both p-values are small enough.
 func (p Policy) claimApart(e Evidence, none, machine float64) float64 {
 	if p.Edition < secondEdition || e.Reference != "" {
 		return none
@@ -206,11 +207,11 @@ func (p Policy) claimApart(e Evidence, none, machine float64) float64 {
 	return min(max(none, machine*p.Alpha/notTheMachine), 1)
 }
 
-// sessions are the logarithms of a side, one a session: the mean over its rounds.
+// sessions holds the logarithms of a side, one per session: the mean over its rounds.
 type sessions struct {
 	logs   []float64
-	within float64 // variance of a session's mean that its own rounds show, on average
-	step   float64 // the timer's, as a share of the value
+	within float64 // average variance of a session's mean, estimated from its own rounds
+	step   float64 // timer step relative to the value
 }
 
 func newSessions(rounds []Round) sessions {
@@ -240,18 +241,18 @@ func newSessions(rounds []Round) sessions {
 
 func (s sessions) n() int { return len(s.logs) }
 
-// spreadOf is how much sessions of one side differ, and how well that is known.
+// spreadOf is the spread between sessions of one side, and how well it is known.
 type spreadOf struct {
 	sd, df   float64
 	borrowed bool
 }
 
-// assumedDF is how far a spread that is assumed, not measured, is trusted.
+// assumedDF is the degrees of freedom given to an assumed spread.
 const assumedDF = 30
 
-// spread is estimated from the side's own sessions where there are three, taken
-// from the other side where that has enough, and otherwise assumed: sessions of the
-// same code on the same card, recorded over two days, differed by 5 %.
+// spread estimates the spread from the side's own sessions if there are three. Otherwise it uses that of the
+// other side if that has enough, or else Policy.Apart: sessions of the same code on the same card, recorded
+// over two days, differed by 5 %.
 func (s sessions) spread(other sessions, p Policy) spreadOf {
 	floor := s.step / math.Sqrt(12)
 	own := spreadOf{sd: max(stats.StdDev(s.logs), floor), df: float64(s.n() - 1)}

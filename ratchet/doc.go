@@ -1,8 +1,7 @@
-// Package ratchet judges: evidence and a policy in, a verdict with its reasons
-// out. It also says what a baseline is and when it may move.
+// Package ratchet turns evidence and a policy into a verdict with its reasons. It also defines baselines and
+// when they may move.
 //
-// Everything here is a pure function of its arguments. The same record judged
-// again, years later, gives the same verdict; what the policy was and what the evidence
-// showed travels with it. The package must not know how rounds are measured, where a
-// ledger lies or how a report looks.
+// Everything here is a pure function of its arguments: judging the same record again, even years later, gives
+// the same verdict. A verdict contains its policy and its evidence. The package must not know how rounds are
+// measured, where a ledger is stored or how a report looks.
 package ratchet

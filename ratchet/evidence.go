@@ -8,53 +8,53 @@ import (
 	"github.com/goatnote-inc/pawl/stats"
 )
 
-// Evidence is what is known of one case on two sides.
+// Evidence is what is known about one case on two sides.
 type Evidence struct {
-	Case   measure.CaseKey // of the candidate
+	Case   measure.CaseKey // key of the candidate
 	Unit   string
 	Better measure.Better
 	Timer  measure.Timer // part of the testbed
 	Gate   bool
-	// Quarantine says why the case is not gated although it would be: who looks after it and
-	// until when. Such a case moves no baseline either.
+	// Quarantine is set for a case that would be gated but currently is not. It names the owner, the end date
+	// and the reason. Such a case does not move a baseline either.
 	Quarantine string
 
 	Base, Candidate []Round
-	// Paired says that rounds of one index were measured together, so that what
-	// the machine did to one it did to the other.
+	// Paired reports that rounds with the same index were measured together, so that the machine affected both
+	// sides alike.
 	Paired bool
-	// Stored says that the base is what a ledger keeps of earlier sessions.
+	// Stored reports that the base comes from earlier sessions in a ledger.
 	Stored bool
-	// Unlike says why too few stored sessions can be compared; empty if there are enough.
+	// Unlike is the reason why too few stored sessions can be compared; empty if there are enough.
 	Unlike string
-	// Reference names the implementation by which rounds of different sessions were
-	// corrected for the machine; empty where they were not.
+	// Reference is the implementation used to correct rounds of different sessions for changes of the machine;
+	// empty if they were not corrected.
 	Reference string
 
 	HasBase, HasCandidate     bool
-	BaseError, CandidateError string // why a side has no samples, or is wrong
-	Identical                 bool   // nothing differs that a build or a kernel reads, and nothing was measured
-	NoSamples                 bool   // a side is only a summary: nothing can be decided
-	// Redefined says what the case is measured with that is not the base's: the suite,
-	// the harness, a tolerance. Whoever changes those needs a person's word.
+	BaseError, CandidateError string // why a side has no samples or wrong results
+	Identical                 bool   // no input of a build or a kernel differs, and nothing was measured
+	NoSamples                 bool   // a side has only a summary: nothing can be decided
+	// Redefined lists the parts of the case's definition that differ from the base's: the suite, the harness, a
+	// tolerance. Such a change must be accepted by a person.
 	Redefined   string
-	Accepted    bool // a person has given it
-	SecondClock bool // the samples are not the only clock
+	Accepted    bool // a person accepted it
+	SecondClock bool // the candidate was also timed by an outside clock
 }
 
-// Round is one side of a round of a case: its samples and what is read off them.
+// Round is one side of a round of a case: its samples and values derived from them.
 type Round struct {
 	Index   int
 	Session string // the measuring session it belongs to
 	Sorted  stats.Sorted
 	Median  float64
-	Turns   []float64 // medians of its turns, in order; empty where the sides took none
+	Turns   []float64 // medians of its turns, in order; empty if the sides took no turns
 	Quantum float64
-	// Cycles is the median of time times clock; 0 where clocks were not sampled.
+	// Cycles is the median of time multiplied by clock; 0 if clocks were not sampled.
 	Cycles float64
 }
 
-// NewRound reads a round of a record.
+// NewRound converts a round of a run record.
 func NewRound(r measure.CaseRound, session string) Round {
 	s := stats.Sort(r.Samples)
 	round := Round{Index: r.Round, Session: session, Sorted: s, Median: s.Median(), Quantum: r.Quantum}
@@ -73,10 +73,10 @@ func NewRound(r measure.CaseRound, session string) Round {
 	return round
 }
 
-// usable tells whether a ratio can be made of the round.
+// usable reports whether the round can be used in a ratio.
 func (r Round) usable() bool { return r.Median > 0 && !math.IsInf(r.Median, 0) }
 
-// pairs gives the rounds that both sides have, in order.
+// pairs returns the rounds that both sides have, in order.
 func (e Evidence) pairs() (base, candidate []Round) {
 	if e.matched() {
 		return e.Base, e.Candidate
@@ -93,8 +93,8 @@ func (e Evidence) pairs() (base, candidate []Round) {
 	return base, candidate
 }
 
-// matched tells whether the sides have the same rounds in the same order, as they do
-// unless one failed. The judge asks at every look.
+// matched reports whether both sides have the same rounds in the same order, as they do unless one failed. It
+// is the fast path, because the judge calls pairs at every look.
 func (e Evidence) matched() bool {
 	if len(e.Base) != len(e.Candidate) {
 		return false
@@ -108,10 +108,10 @@ func (e Evidence) matched() bool {
 	return true
 }
 
-// LogRatios are the logarithms of candidate over base, one a round, above zero where the candidate is worse.
+// LogRatios returns the logarithms of candidate over base, one per round; positive if the candidate is worse.
 func (e Evidence) LogRatios() []float64 { return newPairs(Default(), e).ratios }
 
-// Rounds is how many rounds a side there are to judge by.
+// Rounds returns the number of rounds per side that can be judged.
 func (e Evidence) Rounds() int {
 	if !e.Paired {
 		return min(len(e.Base), len(e.Candidate))
@@ -120,7 +120,7 @@ func (e Evidence) Rounds() int {
 	return len(base)
 }
 
-// sign is -1 where more is better: then above zero is worse whatever the metric.
+// sign returns -1 if higher is better, so that positive means worse for every metric.
 func (e Evidence) sign() float64 {
 	if e.Better == measure.Higher {
 		return -1
@@ -128,7 +128,7 @@ func (e Evidence) sign() float64 {
 	return 1
 }
 
-// all puts the samples of all rounds together, for what is shown, not judged.
+// all merges the samples of all rounds. The result is for display, not for judging.
 func all(rounds []Round) stats.Sorted {
 	parts := make([]stats.Sorted, len(rounds))
 	for i, r := range rounds {
@@ -145,7 +145,7 @@ func medians(rounds []Round) []float64 {
 	return out
 }
 
-// quantum is the coarsest timer step of the rounds.
+// quantum returns the coarsest timer step of the rounds.
 func quantum(sides ...[]Round) float64 {
 	var q float64
 	for _, rounds := range sides {

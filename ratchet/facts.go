@@ -9,12 +9,12 @@ import (
 	"github.com/goatnote-inc/pawl/stats"
 )
 
-// judgement is what others are told of a case.
+// judgement returns the public result of a case.
 func (s *studied) judgement(p Policy) Judgement {
 	j := Judgement{
 		Name: s.Case.Name(), CaseKey: s.Case, Verdict: s.verdict, Ratchet: s.move, Gate: s.Gate, Quarantine: s.Quarantine, Cause: s.cause,
 	}
-	if s.Quarantine != "" { // nobody believes its numbers
+	if s.Quarantine != "" { // its numbers are not trusted
 		j.Ratchet = Holds
 	}
 	if s.why == redefined || s.why == tooGood {
@@ -63,16 +63,15 @@ func (s *studied) facts(p Policy) *Facts {
 	return f
 }
 
-// The least detectable change is stated for one comparison of these rates,
-// whatever the policy: so that numbers of different policies can be compared.
+// The minimum detectable change is stated for a single comparison at these error rates, whatever the
+// policy, so that numbers of different policies can be compared.
 const (
 	detectAlpha = 0.001
 	detectBeta  = 0.05
 )
 
-// detectable remembers the least detectable change of rounds that spread by one: it
-// is in proportion to the spread, depends on the number of rounds only, and takes longer
-// to find than the rest of a verdict.
+// detectable caches the minimum detectable change for a spread of one, by number of rounds. It is
+// proportional to the spread, and takes longer to compute than the rest of a verdict.
 var detectable sync.Map
 
 func leastDetectable(rounds int) float64 {
@@ -108,7 +107,7 @@ func newSide(rounds []Round, pooled stats.Sorted, quantum float64) Side {
 	return side
 }
 
-// thin keeps at most a few hundred evenly spread values: enough to see modes.
+// thin keeps at most a few hundred evenly spaced values, enough to find modes.
 func thin(s stats.Sorted) stats.Sorted {
 	const most = 400
 	if len(s) <= most {
@@ -121,7 +120,7 @@ func thin(s stats.Sorted) stats.Sorted {
 	return out
 }
 
-// number keeps what JSON cannot say out of a document.
+// number replaces NaN and infinities, which JSON cannot represent, by 0.
 func number(x float64) float64 {
 	if math.IsNaN(x) || math.IsInf(x, 0) {
 		return 0

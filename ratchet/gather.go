@@ -10,8 +10,8 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// Gather finds the evidence of every case of two sides. The sides may stand in
-// one record, measured together, or in several.
+// Gather returns the evidence for every case of two sides. The sides may be in one record, measured together,
+// or in several.
 func Gather(base, candidate []*measure.Run, baseSide, candidateSide string) []Evidence {
 	left, right := collect(base, baseSide), collect(candidate, candidateSide)
 	paired := together(base, candidate) || interleaved(base, candidate)
@@ -27,15 +27,15 @@ func Gather(base, candidate []*measure.Run, baseSide, candidateSide string) []Ev
 	return list
 }
 
-// together tells whether both sides were measured in the same runs, where rounds
-// of one index belong to each other.
+// together reports whether both sides were measured in the same run, so that rounds with the same index
+// belong together.
 func together(base, candidate []*measure.Run) bool {
 	return len(base) == 1 && len(candidate) == 1 && base[0] == candidate[0]
 }
 
-// interleaved tells whether single rounds, each a file of its own, were taken in
-// turn: the two sides' first, then their second, and so on. Only then did both see the
-// same machine. Files that do not say when they were made are not taken to be.
+// interleaved reports whether single rounds, each in its own file, were taken in turn: first one of each
+// side, then the second of each, and so on. Only then did both sides see the same machine. Files without a
+// creation time do not count as interleaved.
 func interleaved(base, candidate []*measure.Run) bool {
 	if len(base) != len(candidate) || len(base) < 2 {
 		return false
@@ -58,7 +58,7 @@ func interleaved(base, candidate []*measure.Run) bool {
 	return true
 }
 
-// sides are the cases of one side by name, in the order of the records.
+// sides holds the cases of one side by name, in the order of the records.
 type sides struct {
 	names []string
 	cases map[string]*sided
@@ -66,7 +66,7 @@ type sides struct {
 
 // sided is a case with the rounds that count.
 type sided struct {
-	measure.Case // with the rounds as they were recorded
+	measure.Case // with its rounds as recorded
 	run          *measure.Run
 	rounds       []Round
 	err          string
@@ -97,7 +97,7 @@ func collect(runs []*measure.Run, side string) sides {
 					s.err = r.Error
 				case !dropped[r.Round] && len(r.Samples) > 0:
 					round := NewRound(r, session)
-					if len(runs) > 1 { // each record a round: the number says which
+					if len(runs) > 1 { // each record is one round, numbered by its position
 						round.Index = i
 					}
 					s.rounds = append(s.rounds, round)
@@ -126,8 +126,8 @@ func evidence(base, candidate *sided, paired bool) Evidence {
 	return e
 }
 
-// doubt says why the numbers of a side cannot be believed; empty where they can.
-// The same harness ran the base: what both show is no lie of the change.
+// doubt returns why the numbers of a side cannot be trusted, or "" if they can. The base ran with the same
+// harness, so what both sides show is not caused by the change.
 func (s *sided) doubt(base *sided) string {
 	if s.Metric != "" || s.run.Source == measure.Imported {
 		return ""
@@ -140,13 +140,13 @@ func (s *sided) doubt(base *sided) string {
 		return cmp.Or(integrity.Asked(s.Rounds), integrity.Implausible(s.run.Device, s.Case))
 	}
 	clocks := ""
-	if s.Implementation == measure.Candidate { // whoever else is measured has nothing to gain
+	if s.Implementation == measure.Candidate { // other implementations have no reason to cheat
 		clocks = integrity.Clocks(s.Rounds, beside)
 	}
 	return cmp.Or(clocks, integrity.Implausible(s.run.Device, s.Case))
 }
 
-// redefined says what of the case's definition is not the base's.
+// redefined returns the parts of the case's definition that differ from the base's.
 func (s *sided) redefined() string {
 	d := s.run.Definition
 	if d == nil || len(d.Cases) > 0 && !slices.Contains(d.Cases, s.Name()) {
@@ -161,8 +161,7 @@ func (e *Evidence) describe(s *sided) {
 	e.NoSamples = e.NoSamples || s.NoSamples && len(s.rounds) == 0
 }
 
-// Mismatch lists in plain words why runs must not be compared; nil when nothing
-// speaks against it.
+// Mismatch describes why runs must not be compared, or returns nil if they may.
 func Mismatch(runs []*measure.Run) []string {
 	var list []string
 	for _, run := range runs[min(1, len(runs)):] {

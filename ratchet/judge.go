@@ -8,8 +8,7 @@ import (
 	"github.com/goatnote-inc/pawl/stats"
 )
 
-// Judge decides about every case of a comparison that is over: no more rounds will
-// come.
+// Judge decides every case of a finished comparison, to which no more rounds will be added.
 func Judge(p Policy, evidence []Evidence) Result {
 	if p.Rule == Classic {
 		return judgeClassic(p, evidence)
@@ -28,8 +27,7 @@ func Judge(p Policy, evidence []Evidence) Result {
 	return r
 }
 
-// Undecided says which cases need more rounds at a look that is not the last, by
-// their place in the evidence.
+// Undecided returns the indexes of the cases that need more rounds, at a look that is not the last.
 func Undecided(p Policy, evidence []Evidence) []int {
 	cases := study(p, evidence)
 	tested, failed := 0, false
@@ -41,7 +39,7 @@ func Undecided(p Policy, evidence []Evidence) []int {
 	var open, kept []int
 	for i, c := range cases {
 		switch {
-		case !c.tested() || !c.Paired: // stored sessions do not become more
+		case !c.tested() || !c.Paired: // stored sessions do not grow
 		case !c.decidedEarly(p, tested):
 			open = append(open, i)
 		case c.verdict == Maintained:
@@ -49,16 +47,16 @@ func Undecided(p Policy, evidence []Evidence) []int {
 		}
 		failed = failed || c.Gate && c.verdict.Severity() == No
 	}
-	// Where all cases together look slower, and no single one fails the change, those
-	// that are decided help to find out.
+	// If the cases together look slower and no single one fails the change, more rounds of the decided
+	// cases help to find out.
 	if !failed && suiteSuspicious(p, evidence) {
 		open = slices.Sorted(slices.Values(append(open, kept...)))
 	}
 	return open
 }
 
-// MoreRounds names the cases that need more rounds for any of several questions. A
-// metric is computed from the time of its case, so the case is what is named.
+// MoreRounds returns the names of the cases that need more rounds in any of several comparisons. A metric is
+// computed from the time of its case, so the name is that of the case.
 func MoreRounds(p Policy, questions ...[]Evidence) []string {
 	var names []string
 	for _, list := range questions {
@@ -73,12 +71,12 @@ func MoreRounds(p Policy, questions ...[]Evidence) []string {
 	return names
 }
 
-// studied is a case on its way to a verdict.
+// studied is a case on the way to its verdict.
 type studied struct {
 	Evidence
 	looks
 	limits  limits
-	delta   float64 // Cliff's, turned so that above zero is worse
+	delta   float64 // Cliff's delta, with the sign turned so that positive is worse
 	holm    float64
 	verdict Verdict
 	move    Move
@@ -86,7 +84,7 @@ type studied struct {
 	why     reason
 }
 
-// reason says why there is no better answer.
+// reason is why a verdict is not better.
 type reason string
 
 const (
@@ -97,8 +95,8 @@ const (
 	baseFailed     reason = "base failed"
 	candidateFails reason = "candidate failed"
 	onlySummary    reason = "summary"
-	manyCases      reason = "many cases" // it would do alone, not among so many
-	otherClock     reason = "clock"      // the difference is the clock's, and sessions differ in that
+	manyCases      reason = "many cases" // enough for one case, but not among many
+	otherClock     reason = "clock"      // caused by the clock, which differs between sessions
 	tooNoisy       reason = "noise"
 	redefined      reason = "definition changed"
 	tooGood        reason = "too good"
@@ -117,7 +115,7 @@ func study(p Policy, evidence []Evidence) []*studied {
 	return list
 }
 
-// settle gives the verdicts that need no statistics.
+// settle sets the verdicts that need no statistics.
 func (s *studied) settle() {
 	set := func(v Verdict, why reason) { s.verdict, s.why = v, why }
 	switch {
@@ -138,12 +136,13 @@ func (s *studied) settle() {
 	}
 }
 
-// tested tells whether the case has numbers to compare.
+// tested reports whether the case has numbers to compare.
 func (s *studied) tested() bool {
 	return s.HasBase && s.HasCandidate && !s.Identical && s.CandidateError == "" && s.BaseError == "" && !s.NoSamples && s.Unlike == ""
 }
 
-// worse and better tell whether the size of the difference alone would be enough.
+// worse reports whether the size of the difference is enough for a regression. gained and better do the same
+// for a move of the baseline and an improvement.
 func (s *studied) worse() bool  { return s.mean >= s.limits.slower }
 func (s *studied) gained() bool { return s.mean <= -s.limits.moves }
 
@@ -151,8 +150,7 @@ func (s *studied) better(p Policy) bool {
 	return s.mean <= -s.limits.faster && math.Abs(s.cliff()) >= p.Delta
 }
 
-// cliff is computed only where it is asked for: it is the one thing here that
-// looks at every sample.
+// cliff is computed only on demand: it is the only value here that reads every sample.
 func (s *studied) cliff() float64 {
 	if s.delta == 0 {
 		s.delta = s.sign() * all(s.Candidate).Cliff(all(s.Base))
@@ -160,9 +158,8 @@ func (s *studied) cliff() float64 {
 	return s.delta
 }
 
-// decidedEarly tells whether a look that is not the last settles the case. Among
-// many cases an early claim needs as much certainty as the last look will ask of the
-// most certain one.
+// decidedEarly reports whether a look that is not the last settles the case. Among many cases, an early claim
+// needs the certainty that the last look will require of the most certain one.
 func (s *studied) decidedEarly(p Policy, cases int) bool {
 	if s.rounds < p.MinRounds {
 		return false
@@ -174,15 +171,15 @@ func (s *studied) decidedEarly(p Policy, cases int) bool {
 	case s.faster <= level && s.better(p):
 		s.verdict = Improvement
 	case s.kept <= p.Beta && (!s.gained() || s.faster <= level):
-		s.verdict = Maintained // a gain that may yet be confirmed is worth more rounds
+		s.verdict = Maintained // a gain that may still be confirmed is worth more rounds
 	default:
 		return false
 	}
 	return true
 }
 
-// family adjusts the claims of all cases for there being many: one case in a
-// thousand is wrong, so of a thousand cases one would be.
+// family adjusts the claims for the number of cases: at an error rate of one in a thousand, a run of a
+// thousand cases would have one false claim.
 func family(cases []*studied) {
 	var tested []*studied
 	var ps []float64
@@ -196,7 +193,7 @@ func family(cases []*studied) {
 	}
 }
 
-// decideFinally gives the verdict when no more rounds will come.
+// decideFinally sets the verdict when no more rounds will be added.
 func (s *studied) decideFinally(p Policy) {
 	if s.verdict != "" {
 		return
@@ -226,8 +223,8 @@ func (s *studied) decideFinally(p Policy) {
 	}
 }
 
-// withhold keeps back a good answer that needs a person's word first: a change that is
-// measured with what it brought itself, or that is too good to be true.
+// withhold makes a good verdict inconclusive if a person must accept it first: the change is measured with
+// its own definitions, or the gain is too good to be true.
 func (s *studied) withhold() {
 	if !s.tested() || s.verdict.Severity() != Yes {
 		return
@@ -240,15 +237,15 @@ func (s *studied) withhold() {
 	case s.Redefined == "":
 		return
 	}
-	s.move = Holds // what was measured with other definitions is no baseline yet
+	s.move = Holds // a result with changed definitions is not a baseline yet
 }
 
-// clockCause is the cause of a slowdown that cycles do not show.
+// clockCause is the cause of a slowdown that disappears when counted in cycles.
 const clockCause = "clock or power"
 
-// blameClock looks whether a slowdown vanishes when it is counted in cycles. Side
-// by side that is still the code's doing: it drew the power, or ran where the clock is
-// lower. Sessions apart differ in clocks by themselves.
+// blameClock checks whether a slowdown disappears when counted in cycles. If the sides were paired, the
+// code is still the cause: it drew the power, or ran where the clock is lower. Separate sessions differ in
+// clocks anyway.
 func (s *studied) blameClock() {
 	cycles, ok := s.inCycles()
 	if !ok || cycles >= s.mean/3 || cycles >= s.limits.slower {
@@ -260,7 +257,7 @@ func (s *studied) blameClock() {
 	}
 }
 
-// inCycles is the difference counted in clock cycles.
+// inCycles returns the difference in clock cycles.
 func (s *studied) inCycles() (float64, bool) {
 	sum := func(rounds []Round) (float64, bool) {
 		var logs []float64

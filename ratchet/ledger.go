@@ -11,103 +11,102 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// SchemaLedger names the format of a ledger's lines.
+// SchemaLedger is the format of a ledger's lines.
 const SchemaLedger = "pawl.ledger/v1"
 
-// Entry is one line of a ledger: something that happened to the baseline of one
-// case on one testbed. It is written once and never changed.
+// Entry is one line of a ledger: an event for the baseline of one case on one testbed. It is written once and
+// never changed.
 type Entry struct {
 	Schema string    `json:"schema"`
-	Seq    int       `json:"seq"` // its line: 1, 2, 3, ...
+	Seq    int       `json:"seq"` // line number: 1, 2, 3, ...
 	Kind   Kind      `json:"kind"`
 	Time   time.Time `json:"time"`
 
 	Case    string  `json:"case"` // without implementation: "matmul/N512@cold"
 	Testbed Testbed `json:"testbed"`
-	Commit  string  `json:"commit,omitempty"` // what the baseline is from now on; of a reset none
+	Commit  string  `json:"commit,omitempty"` // the baseline from now on; empty for a reset
 
-	// Session is the evidence: what was measured of the commit. Trigger is the run
-	// that showed a gain first; its samples are not those of the session, because the
-	// best of many noisy runs is the luckiest.
+	// Session is the evidence: the measurements of the commit. Trigger is the run that first showed a gain. Its
+	// samples are not those of the session, because the best of many noisy runs is the luckiest.
 	Session *Session `json:"session,omitempty"`
 	Trigger *RunRef  `json:"trigger,omitempty"`
-	Gain    float64  `json:"gain,omitempty"` // as the session's own run shows it: 0.07 is 7 % faster
+	Gain    float64  `json:"gain,omitempty"` // measured in the session's own run: 0.07 is 7 % faster
 
-	Run    *RunRef `json:"run,omitempty"`  // whose session is set aside
-	From   string  `json:"from,omitempty"` // key of the testbed a commit was carried over from
+	Run    *RunRef `json:"run,omitempty"`  // run whose session is set aside
+	From   string  `json:"from,omitempty"` // key of the testbed that the commit was carried over from
 	Reason string  `json:"reason,omitempty"`
-	Actor  string  `json:"actor,omitempty"` // who accepted, reset or set aside
+	Actor  string  `json:"actor,omitempty"` // person who accepted, reset or set aside
 
-	Prev string `json:"prev"`           // hash of the line before; of the first none
-	Hash string `json:"hash,omitempty"` // SHA-256 over the line up to here; always the last member
+	Prev string `json:"prev"`           // hash of the previous line; empty for the first
+	Hash string `json:"hash,omitempty"` // SHA-256 of the line up to here; always the last member
 }
 
-// Kind tells what happened.
+// Kind is the kind of event that an entry records.
 type Kind string
 
 // The kinds of entries.
 const (
-	KindMeasured Kind = "measured"  // another session of the baseline; the first of a case makes it
-	KindMoved    Kind = "moved"     // a confirmed gain: the baseline is another commit
-	KindAccepted Kind = "accepted"  // someone took another commit, faster or not, and said why
-	KindReset    Kind = "reset"     // someone let the baseline be forgotten, and said why
-	KindCarried  Kind = "carried"   // on a new testbed, the commit that was best on another
-	KindMigrated Kind = "migrated"  // from a baseline.json
-	KindSetAside Kind = "set_aside" // a session no longer counts, for a reason; the commit stays
+	KindMeasured Kind = "measured"  // another session of the baseline; the first of a case creates it
+	KindMoved    Kind = "moved"     // a confirmed gain: the baseline moved to another commit
+	KindAccepted Kind = "accepted"  // a person chose another commit, faster or not, and gave a reason
+	KindReset    Kind = "reset"     // a person removed the baseline, and gave a reason
+	KindCarried  Kind = "carried"   // on a new testbed: the best commit of another testbed
+	KindMigrated Kind = "migrated"  // imported from a baseline.json
+	KindSetAside Kind = "set_aside" // a session no longer counts, for a stated reason; the commit stays
 )
 
-// Session is what one measuring session says of one side of a case: a number a
-// round. Compared with a stored baseline, the session is the unit.
+// Session holds the result of one measuring session for one side of a case: one number per round. In a
+// comparison with a stored baseline, the session is the unit.
 type Session struct {
 	Run        RunRef         `json:"run"`
 	Unit       string         `json:"unit"`
 	Better     measure.Better `json:"better,omitempty"`  // empty means lower
-	Quantum    float64        `json:"quantum,omitempty"` // the timer's step
-	Rounds     []float64      `json:"rounds"`            // the median of each round that counts
+	Quantum    float64        `json:"quantum,omitempty"` // timer resolution
+	Rounds     []float64      `json:"rounds"`            // median of each round that counts
 	References []Reference    `json:"references,omitempty"`
 
-	// Recipe, Definition and Method are those of the run's record: how the commit was built and
-	// started, what was asked, and how it was timed. All three are empty in entries of an older pawl.
+	// Recipe, Definition and Method are copied from the run record: how the commit was built and started, what
+	// was measured, and how it was timed. All three are empty in entries of older versions of pawl.
 	Recipe     string `json:"recipe,omitempty"`
 	Definition string `json:"definition,omitempty"`
 	Method     string `json:"method,omitempty"`
 }
 
-// Reference is another implementation measured in the same session. Its code is
-// the same in every session, so that a change in it is a change of the machine.
+// Reference is another implementation measured in the same session. Its code is the same in every session,
+// so a change of its time is a change of the machine.
 type Reference struct {
 	Name   string    `json:"name"`
-	Digest string    `json:"digest,omitempty"` // of what was built and run
+	Digest string    `json:"digest,omitempty"` // digest of what was built and run
 	Rounds []float64 `json:"rounds"`
 }
 
-// RunRef names a run: by its ID, and by the digest of its record where there is one.
+// RunRef identifies a run by its ID and, if available, by the digest of its record.
 type RunRef struct {
 	ID     string `json:"id,omitempty"`
 	Digest string `json:"digest,omitempty"`
 }
 
-// Same tells whether two names mean one run.
+// Same reports whether both references identify the same run.
 func (r RunRef) Same(o RunRef) bool {
 	return r.ID != "" && r.ID == o.ID || r.Digest != "" && r.Digest == o.Digest
 }
 
 func (r RunRef) String() string { return cmp.Or(r.ID, r.Digest, "a run without a name") }
 
-// Testbed is what makes stored numbers comparable: that of a run, and the timer of
-// the case. The key names both; it is stored, so that a reader who does not know a
-// newer field does not take two testbeds for one.
+// Testbed is the set of conditions that make stored numbers comparable: the testbed of a run and the timer
+// of the case. Key identifies both. It is stored, so that a reader that lacks a newer field does not
+// confuse two testbeds.
 type Testbed struct {
 	Key string `json:"key"`
 	measure.Testbed
 	Timer measure.Timer `json:"timer,omitempty"`
 }
 
-// NewTestbed is the testbed of a case.
+// NewTestbed returns the testbed of a case, with its key.
 func NewTestbed(t measure.Testbed, timer measure.Timer) Testbed {
 	bed := Testbed{Testbed: t, Timer: timer}
 	text, err := json.Marshal(bed)
-	if err != nil { // a power cap that is no number: spell it all the same
+	if err != nil { // a power cap of NaN or infinity: format it anyway
 		text = fmt.Appendf(nil, "%+v", bed)
 	}
 	sum := sha256.Sum256(text)
@@ -115,8 +114,8 @@ func NewTestbed(t measure.Testbed, timer measure.Timer) Testbed {
 	return bed
 }
 
-// SessionOf is what a run says of one side of a case, with the references that
-// were measured beside it, and the testbed it is to be compared on.
+// SessionOf returns the session of one side of a case in a run, with the references measured alongside it,
+// and the testbed to compare it on.
 func SessionOf(run *measure.Run, name, implementation string) (Session, Testbed, error) {
 	runs := []*measure.Run{run}
 	own := collect(runs, implementation).cases[name]

@@ -10,31 +10,30 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// A line is JSON whose last member is its hash, over all bytes of the line before
-// that member. The hash of the line before is among them, so that a line stands for all
-// that came before it:
+// A line is JSON whose last member is its hash, over all bytes of the line before that member. These
+// include the hash of the previous line, so that each line also covers all lines before it:
 //
 //	{"schema":"pawl.ledger/v1","seq":2,...,"prev":"4f0c...","hash":"b1d2..."}
 //	<------------- sha256 of this ---------------------->
 //
-// Bytes are hashed as they stand: nobody needs to know how a number is spelled to
-// check a ledger, sed and sha256sum are enough.
+// The bytes are hashed verbatim, so that sed and sha256sum are enough to check a ledger, without parsing
+// it.
 var (
 	hashBegin = []byte(`,"hash":"`)
 	hashEnd   = []byte(`"}`)
 )
 
-// hashTail is how long the last member is, with the brace behind it.
+// hashTail is the length of the last member, including the closing brace.
 var hashTail = len(hashBegin) + 2*sha256.Size + len(hashEnd)
 
-// Head is the end of a ledger: what the next line is chained to. The zero value
-// is that of an empty one.
+// Head is the end of a ledger, to which the next line is chained. The zero value is the head of an empty
+// ledger.
 type Head struct {
 	Seq  int
 	Hash string
 }
 
-// Seal numbers entries, chains them to the head and gives their lines.
+// Seal numbers the entries, chains them to the head and returns their lines.
 func (h Head) Seal(entries []Entry) (lines []byte, sealed []Entry, err error) {
 	for _, e := range entries {
 		h.Seq++
@@ -46,7 +45,7 @@ func (h Head) Seal(entries []Entry) (lines []byte, sealed []Entry, err error) {
 		if err != nil {
 			return nil, nil, fmt.Errorf("%s of %s cannot be recorded: %w", e.Kind, e.Case, err)
 		}
-		line = line[:len(line)-1] // the brace
+		line = line[:len(line)-1] // without the brace
 		e.Hash = hashOf(line)
 		line = fmt.Appendf(line, "%s%s%s\n", hashBegin, e.Hash, hashEnd)
 		if len(line) > MaxLine {
@@ -58,7 +57,7 @@ func (h Head) Seal(entries []Entry) (lines []byte, sealed []Entry, err error) {
 	return lines, sealed, nil
 }
 
-// LineError is what is wrong with a line of a ledger.
+// LineError is an error in a line of a ledger.
 type LineError struct {
 	Line int
 	Err  error
@@ -67,13 +66,12 @@ type LineError struct {
 func (e *LineError) Error() string { return fmt.Sprintf("line %d: %v", e.Line, e.Err) }
 func (e *LineError) Unwrap() error { return e.Err }
 
-// maxLineErrors is how many faults of a ledger are told; who changed all lines did
-// it once.
+// maxLineErrors is the maximum number of errors reported for a ledger. If every line was changed, more
+// would add nothing.
 const maxLineErrors = 20
 
-// Inspect reads a ledger and tells everything that is wrong with it: lines that are
-// no entries, hashes that are not those of their lines, links that lead elsewhere. A last
-// line without its newline counts as a line.
+// Inspect reads a ledger and returns everything that is wrong with it: lines that are not entries, hashes
+// that do not match their lines, and broken links. A last line without its newline counts as a line.
 func Inspect(data []byte) ([]Entry, []*LineError) {
 	var (
 		entries []Entry
@@ -94,7 +92,7 @@ func Inspect(data []byte) ([]Entry, []*LineError) {
 				break
 			}
 		}
-		head = Head{head.Seq + 1, unread} // what follows a line that cannot be read is not its fault
+		head = Head{head.Seq + 1, unread} // do not blame the next line for an unreadable one
 		if e.Hash != "" {
 			head = Head{e.Seq, e.Hash}
 		}
@@ -102,17 +100,17 @@ func Inspect(data []byte) ([]Entry, []*LineError) {
 	return entries, faults
 }
 
-// Whole tells whether text without a newline is at least a whole line. What a writer
-// leaves that was stopped on the way is shorter: nothing stands behind a line's hash.
+// Whole reports whether text without a newline is at least a complete line. An interrupted write leaves
+// less, because the hash is the last part of a line.
 func Whole(text []byte) bool {
 	at := bytes.Index(text, hashBegin)
 	return at >= 0 && len(text) >= at+hashTail
 }
 
-// unread stands for the hash of a line that has none.
+// unread replaces the hash of a line that has none.
 const unread = "unread"
 
-// readLine reads a line that follows the head. The entry comes with what could be read of it also when something is wrong.
+// readLine reads a line that follows the head. On error, the entry contains whatever could be read.
 func readLine(line []byte, head Head) (Entry, error) {
 	var e Entry
 	if len(line) > MaxLine {

@@ -11,11 +11,10 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// What a ledger may hold. A line is written by pawl and read by everyone, so the
-// limits are far above what pawl writes and far below what hurts a reader.
+// Limits of a ledger. They are far above what pawl writes, and low enough to protect readers.
 const (
-	MaxLine    = 256 << 10 // bytes of a line
-	MaxLedger  = 64 << 20  // bytes of a ledger
+	MaxLine    = 256 << 10 // bytes per line
+	MaxLedger  = 64 << 20  // bytes per ledger
 	MaxEntries = 200_000
 
 	maxText       = 4 << 10
@@ -23,7 +22,7 @@ const (
 	maxReferences = 8
 )
 
-// Check says what is wrong with an entry, whatever stands before it in the ledger.
+// Check returns an error if the entry is invalid by itself, regardless of the entries before it.
 func (e Entry) Check() error {
 	var errs []error
 	note := func(bad bool, format string, args ...any) {
@@ -55,7 +54,7 @@ func (e Entry) Check() error {
 	return errors.Join(append(errs, e.checkKind())...)
 }
 
-// checkKind says what an entry of its kind lacks.
+// checkKind returns an error if the entry lacks something that its kind requires.
 func (e Entry) checkKind() error {
 	type need struct{ commit, session, trigger, audit, from, run bool }
 	var n need
@@ -135,7 +134,7 @@ func (s *Session) check() error {
 			return fmt.Errorf("%d rounds: want 1 to %d", len(rounds), maxRounds)
 		}
 		for _, v := range rounds {
-			if !(v > 0) || math.IsInf(v, 0) { // also not a number
+			if !(v > 0) || math.IsInf(v, 0) { // also true for NaN
 				return fmt.Errorf("a round of %v %s: want a number above 0", v, s.Unit)
 			}
 		}
@@ -143,14 +142,14 @@ func (s *Session) check() error {
 	return nil
 }
 
-// printable keeps terminals, commit messages and log lines whole: text comes from
-// suites, command lines and files of strangers.
+// printable reports whether s is safe for terminals, commit messages and log lines. Text comes from suites,
+// command lines and untrusted files.
 func printable(s string) bool {
 	return len(s) <= maxText && utf8.ValidString(s) && !strings.ContainsFunc(s, unicode.IsControl)
 }
 
-// isCommit tells whether it is the hash of a commit; a short one where that is
-// all an old file has.
+// isCommit reports whether s is the hash of a commit. If short is set, an abbreviated hash is accepted,
+// because an old file may have only that.
 func isCommit(s string, short bool) bool {
 	if strings.Trim(s, "0123456789abcdef") != "" {
 		return false

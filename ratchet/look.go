@@ -8,22 +8,21 @@ import (
 	"github.com/goatnote-inc/pawl/stats"
 )
 
-// looks is what the looks at a case so far have shown. Someone who looks four times
-// and stops when a test says so has four chances to be wrong; every look may therefore
-// spend only its share of the error.
+// looks holds the results of all looks at a case so far. Looking four times and stopping as soon as a test is
+// significant gives four chances of an error, so every look may spend only its share of the error rate.
 type looks struct {
 	difference          // at the last look
-	rounds      int     // a side
-	claimRounds int     // a claim needs so many, unless the difference is obvious
+	rounds      int     // per side
+	claimRounds int     // rounds that a claim needs, unless the difference is obvious
 	slower      float64 // P against "not worse at all", adjusted, of all looks
 	faster      float64 // P against "not better at all", adjusted, of all looks
 	kept        float64 // P against "worse by the limit or more", adjusted, of the last look
 }
 
-// look repeats the looks that were made on the way to the rounds that there are.
+// look repeats all looks up to the current number of rounds.
 func (e Evidence) look(p Policy, l limits) looks {
 	out := looks{rounds: e.Rounds(), slower: 1, faster: 1, kept: 1}
-	if !e.Paired { // one look, after everything
+	if !e.Paired { // a single look, at the end
 		out.difference = e.apartDifference(p)
 		machine := math.Log1p(p.Apart)
 		out.slower = p.claimApart(e, out.above(0), out.above(machine))
@@ -34,7 +33,7 @@ func (e Evidence) look(p Policy, l limits) looks {
 	out.claimRounds = p.claimRounds()
 	all := newPairs(p, e)
 	last := p.lookAt(out.rounds)
-	var slower, faster []float64 // P of each look
+	var slower, faster []float64 // p-value of each look
 	for k := range last + 1 {
 		n := p.Looks[k]
 		if k == last {
@@ -54,7 +53,7 @@ func (e Evidence) look(p Policy, l limits) looks {
 	return out
 }
 
-// limits are those of one case, as logarithms.
+// limits holds the limits of one case, as logarithms.
 type limits struct{ slower, faster, moves float64 }
 
 func (p Policy) limits(name string) limits {

@@ -8,52 +8,50 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// Policy is how evidence becomes a verdict. The zero value is not usable; start
-// from Default.
+// Policy defines how evidence becomes a verdict. The zero value is not usable; start from Default.
 type Policy struct {
 	Rule Rule `json:"rule"`
-	// Edition says how rounds are weighed. It changes when the same rounds can get another answer, so
-	// that a record is judged as it was when it was made.
+	// Edition is the version of the method. It increases when the same rounds could get a different verdict, so
+	// that a record is judged by the rules of its time.
 	Edition int `json:"edition"`
 
 	Slower float64 `json:"slower"` // a regression is at least this much slower: 0.03
 	Faster float64 `json:"faster"` // a claimed improvement is at least this much faster: 0.10
 	Moves  float64 `json:"moves"`  // a baseline moves on a confirmed gain of at least this: 0.05
 	Suite  float64 `json:"suite"`  // the geometric mean over all cases may be slower by at most this: 0.01
-	Delta  float64 `json:"delta"`  // the least Cliff's delta of a claimed improvement: 0.3
+	Delta  float64 `json:"delta"`  // minimum Cliff's delta of a claimed improvement: 0.3
 
 	Alpha  float64 `json:"alpha"`  // chance of a false regression, per case, over all looks
 	Beta   float64 `json:"beta"`   // chance of a false "maintained" at exactly Slower, over all looks
 	Family float64 `json:"family"` // chance of any false regression among the cases of a run (Holm)
 
-	// Undecided is the share of gated cases, rounded, that may stay without an answer in a run that passes.
+	// Undecided is the share of gated cases, rounded, that may stay undecided in a run that passes.
 	Undecided float64 `json:"undecided,omitempty"`
 
-	Looks       []int     `json:"looks"`        // rounds a side at which the verdict is looked at
+	Looks       []int     `json:"looks"`        // rounds per side at which a verdict is attempted
 	AlphaShares []float64 `json:"alpha_shares"` // how Alpha is spent over the looks
 	BetaShares  []float64 `json:"beta_shares"`
 
-	MinRounds int `json:"min_rounds"` // with fewer rounds a side nothing is decided
-	// With fewer than FewRounds, rounds are taken to spread by at least FewSpread: four
-	// equal numbers can be luck, and a spread estimated from them cannot tell.
+	MinRounds int `json:"min_rounds"` // minimum rounds per side for any decision
+	// With fewer than FewRounds rounds, the spread is assumed to be at least FewSpread: four equal numbers can be
+	// luck, and a spread estimated from them cannot rule that out.
 	FewRounds int     `json:"few_rounds"`
 	FewSpread float64 `json:"few_spread"`
-	// Apart is by how much two measuring sessions of the same code are taken to differ
-	// where the sides were not measured together.
+	// Apart is the difference assumed between two measuring sessions of the same code, if the sides were not
+	// measured together.
 	Apart float64 `json:"apart"`
-	// MinSessions is how many stored measuring sessions a stored baseline needs.
+	// MinSessions is the minimum number of stored measuring sessions of a stored baseline.
 	MinSessions int `json:"min_sessions"`
-	// Dependence is how much rounds of the testbed resemble their neighbors, where that is known.
+	// Dependence is how much rounds of the testbed depend on their neighbors, if known.
 	Dependence Dependence `json:"dependence,omitempty"`
 	// Strict makes drift (the merge base is worse than the baseline) fail a change.
 	Strict bool `json:"strict,omitempty"`
 
-	// Cases are other limits for some cases; the last that matches a name counts.
+	// Cases holds different limits for some cases. For each limit, the last matching entry that sets it wins.
 	Cases []CaseLimits `json:"cases,omitempty"`
 }
 
-// CaseLimits are limits of the cases whose names a pattern matches. What is zero
-// stays as it is.
+// CaseLimits holds the limits for cases that match a pattern. Zero fields keep the general limit.
 type CaseLimits struct {
 	Match  string  `json:"match"` // a glob over names or benchmarks
 	Slower float64 `json:"slower,omitempty"`
@@ -66,9 +64,9 @@ type Rule string
 
 // The rules.
 const (
-	// Paired compares round by round and controls both errors. The default.
+	// Paired compares round by round and controls both error rates. It is the default.
 	Paired Rule = "paired"
-	// Classic is the table pawl's first user wrote down: intervals of pooled samples.
+	// Classic is the decision table of pawl's first user, based on intervals of pooled samples.
 	Classic Rule = "classic"
 )
 
@@ -76,16 +74,15 @@ const (
 const (
 	// firstEdition compares medians of rounds by Student's t, in up to 32 rounds.
 	firstEdition = 1
-	// secondEdition compares turns that follow each other, by a trimmed mean where rounds are wild, in
-	// up to 64 rounds.
+	// secondEdition compares adjacent turns, by a trimmed mean if there are wild rounds, in up to 64 rounds.
 	secondEdition = 2
 )
 
-// Default is the policy a user gets without writing one.
+// Default returns the default policy.
 func Default() Policy { return OfEdition(secondEdition) }
 
-// OfEdition is the policy that an edition of pawl had by default. Records from before editions were
-// counted have none, which is the first.
+// OfEdition returns the default policy of an edition. Records from before editions existed have 0, which
+// means the first.
 func OfEdition(edition int) Policy {
 	p := secondDefault()
 	if edition < secondEdition {
@@ -97,8 +94,8 @@ func OfEdition(edition int) Policy {
 	return p
 }
 
-// secondDefault has many looks: a look more costs little of the error budget, and saves the rounds to the
-// next one. Few cases need the last two, and would have no answer without them.
+// secondDefault has many looks: an additional look costs little of the error rate and saves the rounds up
+// to the next one. Few cases need the last two looks, but would be undecided without them.
 func secondDefault() Policy {
 	return Policy{
 		Rule: Paired, Edition: secondEdition,
@@ -113,7 +110,7 @@ func secondDefault() Policy {
 	}
 }
 
-// Check says what is wrong with a policy.
+// Check returns an error if the policy is invalid.
 func (p Policy) Check() error {
 	var errs []error
 	note := func(bad bool, format string, args ...any) {
@@ -149,8 +146,8 @@ func total(x []float64) float64 {
 	return s
 }
 
-// lookAt says at which look so many rounds stand: the first that asks for as many.
-// A round may have been dropped, or a run cut short, so it need not be an exact one.
+// lookAt returns the look for a number of rounds: the first one that needs at least as many. The number
+// need not match exactly, because a round may have been dropped or a run cut short.
 func (p Policy) lookAt(rounds int) int {
 	for k, n := range p.Looks {
 		if n >= rounds {
@@ -160,7 +157,7 @@ func (p Policy) lookAt(rounds int) int {
 	return len(p.Looks) - 1
 }
 
-// For is the policy for judging a record as its own edition does, with what was known of its testbed.
+// For returns the policy for judging a record by its own edition, with what was known about its testbed.
 func (p Policy) For(plan measure.Plan) Policy {
 	then := OfEdition(plan.Edition)
 	p.Edition, p.Dependence = then.Edition, plan.Dependence
@@ -171,7 +168,7 @@ func (p Policy) For(plan measure.Plan) Policy {
 	return p.WithLooks(plan.Growth)
 }
 
-// WithLooks is the policy for another plan of rounds. One look spends everything.
+// WithLooks returns the policy for another plan of rounds. A single look spends the whole error rate.
 func (p Policy) WithLooks(looks []int) Policy {
 	if slices.Equal(looks, p.Looks) || len(looks) == 0 {
 		return p
@@ -182,7 +179,7 @@ func (p Policy) WithLooks(looks []int) Policy {
 	return p
 }
 
-// evenShares grow with the look: later looks have more rounds behind them.
+// evenShares returns shares that grow with the look: later looks have more rounds.
 func evenShares(n int) []float64 {
 	shares := make([]float64, n)
 	total := float64(n*(n+1)) / 2

@@ -10,8 +10,8 @@ import (
 	"github.com/goatnote-inc/pawl/stats"
 )
 
-// sentence is the verdict for a person who is tired and was woken by it: what,
-// how much, how sure, and what to do.
+// sentence explains the verdict for a tired reader: what changed, by how much, how certain it is, and what
+// to do.
 func (s *studied) sentence(f *Facts) string {
 	switch s.verdict {
 	case Identical:
@@ -24,7 +24,7 @@ func (s *studied) sentence(f *Facts) string {
 		return "Broken: the candidate failed: " + firstLine(s.CandidateError)
 	case Regression:
 		text := fmt.Sprintf("%s in %s.", amount(*f), s.roundsWords())
-		if s.Paired { // apart, the machine may have changed in a way that no number here knows
+		if s.Paired { // if not paired, the machine may have changed in ways these numbers cannot show
 			text += fmt.Sprintf(" Equal code looks like this less than once in %s times.", odds(max(s.slower, s.holm)))
 		}
 		if s.cause != "" {
@@ -89,13 +89,13 @@ func (s *studied) noAnswer(f *Facts) string {
 	return text
 }
 
-// step is the timer's, as a share of the time.
+// step returns the timer's step relative to the time.
 func (s *studied) step() float64 {
 	base, candidate := s.pairs()
 	return quantum(base, candidate) / stats.Median(medians(base))
 }
 
-// suspicious says what a gain needs that is too good to be true.
+// suspicious says what is required to accept a gain that is too good to be true.
 func (s *studied) suspicious(f *Facts) string {
 	text := fmt.Sprintf("No answer: %s, which is more than %d times. Gains like that are mistakes more often than not.", amount(*f), integrity.TooGood)
 	if !s.SecondClock {
@@ -104,8 +104,8 @@ func (s *studied) suspicious(f *Facts) string {
 	return text + " A person who has looked at the kernel accepts it with pawl run --accept REASON."
 }
 
-// roundsNeeded is how many rounds would tell the limit from nothing; 0 if more
-// than anyone would wait for.
+// roundsNeeded returns the number of rounds that would distinguish the limit from no change, or 0 if it is
+// impractically large.
 func (s *studied) roundsNeeded() int {
 	for n := 2 * max(s.n, 4); n <= 512; n *= 2 {
 		if s.spread*leastDetectable(n) <= s.limits.slower {
@@ -126,7 +126,7 @@ func (s *studied) roundsWords() string {
 	}
 }
 
-// amount says how much in the words of the metric: "4.2 % slower (3.6 to 4.8 %)".
+// amount formats a change in the terms of its metric: "4.2 % slower (3.6 to 4.8 %)".
 func amount(f Facts) string {
 	if f.Unit == "ns" && f.Change < 0 {
 		text := fmt.Sprintf("%.2f times as fast", 1/(1+f.Change))
@@ -151,7 +151,7 @@ func amount(f Facts) string {
 	return text
 }
 
-// change is a difference that may be none: "+0.2 % (-0.4 to +0.8 %)".
+// change formats a difference that may be none: "+0.2 % (-0.4 to +0.8 %)".
 func change(f Facts) string {
 	what := "the time changed by"
 	if f.Unit != "ns" {
@@ -175,7 +175,7 @@ func worseWord(e Evidence) string {
 	}
 }
 
-// odds turns a P into a number that people can picture.
+// odds formats a p-value as a round number of times.
 func odds(p float64) string {
 	for _, o := range []struct {
 		at   float64
@@ -195,7 +195,7 @@ func plural(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// firstLine keeps a hostile or endless message from taking over the page.
+// firstLine shortens a message, so that a hostile or endless one cannot fill the page.
 func firstLine(s string) string {
 	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")
 	if r := []rune(s); len(r) > 200 {
@@ -209,7 +209,7 @@ func (j *SuiteJudgement) sentence() string {
 	if j.Interval != nil {
 		text += fmt.Sprintf(" (%+.1f to %+.1f %%)", 100*j.Interval.Low, 100*j.Interval.High)
 	}
-	if j.Verdict == Regression && j.Change < 0.03 { // otherwise single cases say it
+	if j.Verdict == Regression && j.Change < 0.03 { // otherwise the single cases show it
 		text += ", a little slower nearly everywhere"
 	}
 	return text + "."

@@ -2,10 +2,10 @@ package ratchet
 
 import "slices"
 
-// Doubtful returns the entries whose session still counts and may hold times of another build than
-// the commit's own: an older pawl wrote them, without a recipe, and built a base and a baseline by
-// the recipe of the change. Entries that made a commit the baseline are not among them, except
-// carried ones, since their session is of the candidate, which every pawl built by its own recipe.
+// Doubtful returns the entries whose session still counts but may hold times of a build other than the
+// commit's own. They were written without a recipe by an older version of pawl, which built a base and a
+// baseline by the recipe of the change. Entries that made a commit the baseline are not included, except
+// carried ones: their session is of the candidate, which every version of pawl built by its own recipe.
 func (b Baselines) Doubtful(entries []Entry) []Entry {
 	var list []Entry
 	for _, e := range entries {
@@ -20,8 +20,8 @@ func (b Baselines) Doubtful(entries []Entry) []Entry {
 	return list
 }
 
-// SetAside returns an entry by which the session of e no longer counts. It needs a time, a reason
-// and an actor.
+// SetAside returns an entry that stops the session of e from counting. The caller must set the time, reason
+// and actor.
 func (e Entry) SetAside() Entry {
 	return Entry{Kind: KindSetAside, Case: e.Case, Testbed: e.Testbed, Commit: e.Commit, Run: &e.Session.Run}
 }

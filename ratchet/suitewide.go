@@ -9,21 +9,19 @@ import (
 	"github.com/goatnote-inc/pawl/stats"
 )
 
-// SuiteJudgement is the verdict on the geometric mean over the cases that both
-// sides have: two percent everywhere is under every case's limit and must not pass
-// unseen.
+// SuiteJudgement is the verdict on the geometric mean over the cases that both sides have. A slowdown of
+// two percent everywhere is below every case's limit, but must not pass unnoticed.
 type SuiteJudgement struct {
 	Verdict  Verdict `json:"verdict"`
 	Sentence string  `json:"sentence"`
 	Cases    int     `json:"cases"`
-	Rounds   float64 `json:"rounds"` // as many as all cases together are worth
-	Change   float64 `json:"change"` // above 0 is worse
+	Rounds   float64 `json:"rounds"` // effective number of rounds of all cases together
+	Change   float64 `json:"change"` // positive is worse
 	Interval *Range  `json:"interval,omitempty"`
 	Slower   float64 `json:"p_slower"`
 }
 
-// judgeSuite gives nil where there is no more than one case: that one's verdict
-// says all.
+// judgeSuite returns nil if there are fewer than two cases: the verdict of a single case says it all.
 func judgeSuite(p Policy, evidence []Evidence) *SuiteJudgement {
 	d, cases := suiteDifference(p, evidence)
 	if cases < 2 || !d.known() {
@@ -48,8 +46,7 @@ func judgeSuite(p Policy, evidence []Evidence) *SuiteJudgement {
 	return j
 }
 
-// suiteSuspicious tells whether the cases together look slower than they may be,
-// and nobody can be sure yet.
+// suiteSuspicious reports whether the cases together look slower than allowed, without being certain yet.
 func suiteSuspicious(p Policy, evidence []Evidence) bool {
 	d, cases := suiteDifference(p, evidence)
 	return cases >= 2 && d.known() && d.mean >= math.Log1p(p.Suite) && suiteP(p, d) > p.Alpha
@@ -59,15 +56,15 @@ func suiteP(p Policy, d difference) float64 {
 	return stats.SpendingP([]float64{p.claim(d, math.Log1p(p.Suite), d.above(0))}, p.claimShares()[p.lookAt(d.n):])
 }
 
-// leastError is for rounds that are equal to the last bit, as a coarse timer's can
-// be: even then nobody knows the mean better than this.
+// leastError is the minimum error of a mean. It applies to rounds that are exactly equal, as with a coarse
+// timer.
 const leastError = 1e-6
 
-// suiteDifference is the mean over the cases of their own differences. Cases that
-// were decided early have fewer rounds, and all cases of a round share what the machine
-// did in it: so the error is taken from what each round adds to the mean, as a
-// cluster, and the degrees of freedom from how evenly the rounds weigh. With the same
-// rounds for all cases this is the paired t of the rounds' mean differences.
+// suiteDifference returns the mean of the differences of all cases. Cases decided early have fewer rounds,
+// and all cases of a round share what the machine did in it. So each round is treated as a cluster: the
+// error comes from its contribution to the mean, and the degrees of freedom from how evenly the rounds are
+// weighted. If all cases have the same rounds, this is the paired t test on the mean differences of the
+// rounds.
 func suiteDifference(p Policy, evidence []Evidence) (difference, int) {
 	type point struct {
 		round int
@@ -76,7 +73,7 @@ func suiteDifference(p Policy, evidence []Evidence) (difference, int) {
 	var cases [][]point
 	rounds := 0
 	for _, e := range evidence {
-		// Computed metrics say the same once more.
+		// Derived metrics would count the same time twice.
 		if !e.Gate || !e.Paired || e.Identical || e.CandidateError != "" || e.BaseError != "" || derived(e.Case) {
 			continue
 		}
@@ -108,11 +105,11 @@ func suiteDifference(p Policy, evidence []Evidence) (difference, int) {
 		}
 	}
 	var squares, variance float64
-	for _, r := range slices.Sorted(maps.Keys(weight)) { // in order: sums are the same every time
+	for _, r := range slices.Sorted(maps.Keys(weight)) { // sorted, so that sums are reproducible
 		squares += weight[r] * weight[r]
 		variance += residual[r] * residual[r]
 	}
-	effective := 1 / squares // rounds, if all weighed the same
+	effective := 1 / squares // number of rounds if all were weighted equally
 	se := max(math.Sqrt(variance*effective/(effective-1)), leastError)
 	if rounds < p.FewRounds {
 		se = max(se, p.FewSpread/math.Sqrt(effective))

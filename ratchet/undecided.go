@@ -6,8 +6,9 @@ import (
 	"github.com/goatnote-inc/pawl/stats"
 )
 
-// excuse lets a run pass with a few cases that have no answer. Of a thousand cases some are always left
-// over, and a gate that fails by that would fail every time. All of them must be excusable, and few enough.
+// excuse lets a run pass with a few undecided cases. Of a thousand cases some always stay undecided, and a
+// gate that failed because of them would always fail. There must be few of them, and each must be
+// excusable.
 func (r *Result) excuse(cases []*studied) {
 	gated := 0
 	var names []string
@@ -29,16 +30,16 @@ func (r *Result) excuse(cases []*studied) {
 	}
 }
 
-// excusable reports whether a case without an answer may stay so. One that looks slower may not, and neither
-// may one that is noisier than its base: a change could hide in its own noise.
+// excusable reports whether a case may stay undecided. A case that looks slower may not, nor may one that
+// is noisier than its base: a change could hide in its own noise.
 func (s *studied) excusable() bool {
 	return s.Paired && (s.why == tooNoisy || s.why == manyCases) && s.mean < s.limits.slower && !s.noisier()
 }
 
-// muchNoisier is by how much the candidate's rounds may spread more than the base's.
+// muchNoisier is the ratio to the base's spread above which the candidate counts as noisier.
 const muchNoisier = 2
 
-// noisier reports whether the candidate's side is noisier than the base's, in its rounds or in those that are wild.
+// noisier reports whether the candidate is noisier than the base, in its rounds or in its wild rounds.
 func (s *studied) noisier() bool {
 	spread := func(rounds []Round) float64 {
 		logs := make([]float64, len(rounds))

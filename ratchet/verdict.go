@@ -1,6 +1,6 @@
 package ratchet
 
-// Verdict is the answer for a case.
+// Verdict is the result for a case or a whole comparison.
 type Verdict string
 
 // The verdicts.
@@ -10,13 +10,12 @@ const (
 	Maintained   Verdict = "maintained"
 	Inconclusive Verdict = "inconclusive"
 	New          Verdict = "new"       // the base does not have the case
-	Missing      Verdict = "missing"   // the candidate does not have it any more
+	Missing      Verdict = "missing"   // the candidate no longer has the case
 	Broken       Verdict = "broken"    // wrong result, build or harness failure
-	Identical    Verdict = "identical" // nothing differs that a build or a kernel reads
+	Identical    Verdict = "identical" // no input of a build or a kernel differs
 )
 
-// Severity orders verdicts for whoever must decide about a change: no before
-// no answer before yes.
+// Severity orders verdicts by their effect on a change: No outranks NoAnswer, which outranks Yes.
 type Severity int
 
 // The severities, best first.
@@ -26,8 +25,8 @@ const (
 	No
 )
 
-// Severity of a verdict on a case that may fail a change. A case that is only
-// watched is never worse than Yes.
+// Severity returns the severity of a verdict on a gated case. A case that is not gated never counts as
+// worse than Yes.
 func (v Verdict) Severity() Severity {
 	switch v {
 	case Regression, Broken, Missing:
@@ -41,12 +40,11 @@ func (v Verdict) Severity() Severity {
 	}
 }
 
-// Move says what a case means for its baseline. It is one thing, the verdict
-// another: a confirmed gain of 7 % is "maintained" for the claim of 10 % and still
-// moves the baseline.
+// Move says whether a case moves its baseline. It is independent of the verdict: a confirmed gain of 7 % is
+// "maintained" under a claim of 10 % and still moves the baseline.
 type Move string
 
-// The two answers.
+// The values of Move.
 const (
 	Moves Move = "moves"
 	Holds Move = "holds"

@@ -5,15 +5,15 @@ import (
 	"math"
 )
 
-// What is worth telling without failing a change.
+// Thresholds for changes that are reported without failing a change.
 const (
 	tailRose   = 0.10 // P95 or P99 worse by this much more than the median
-	spreadRose = 1.5  // times as much spread as before
-	spreadSeen = 0.03 // below this nobody cares
+	spreadRose = 1.5  // ratio of the spread to the base's
+	spreadSeen = 0.03 // smallest spread worth reporting
 )
 
-// watch tells what changed beside the median. Tails and shapes are too noisy to
-// gate by, and often the first thing a person asks about.
+// watch describes changes other than the median. Tails and shapes are too noisy to gate on, but readers
+// often ask about them first.
 func watch(f Facts) []string {
 	var list []string
 	worse := func(now, base float64) float64 {

@@ -1,6 +1,5 @@
-// Package sdk holds the files that users put beside their harness, so that the pawl
-// command can write them where they are missing. It must not know anything of Go:
-// what the files do is said in themselves.
+// Package sdk embeds the files that users put next to their harness, so that the pawl command can write
+// them. The files are independent of Go and document themselves.
 package sdk
 
 import (
@@ -24,9 +23,9 @@ var Oracle []byte
 //go:embed python/pawl_harness.py
 var Python []byte
 
-// Newer returns the version of the file here if a harness was made with another one and names it as
-// it does in the protocol, "pawl.h 1.0.0". It also returns the command that writes the file. Both are
-// empty if the versions agree, or if the harness was made with something else.
+// Newer returns the version of the embedded file, and the command that writes it, if the harness uses
+// another version. says is the name and version that the harness reports in the protocol, "pawl.h 1.0.0".
+// Both results are empty if the versions are equal, or if the harness uses something else.
 func Newer(says string) (now, command string) {
 	name, was, _ := strings.Cut(says, " ")
 	var file []byte

@@ -1,8 +1,8 @@
 package stats
 
-// Autocorrelation is how much a series resembles itself lag steps later, from -1
-// to 1. It divides by the length at every lag, as is usual: the sequence is then one that
-// a process can have. A constant series resembles nothing: 0.
+// Autocorrelation returns the correlation of a series with itself lag steps later, from -1 to 1.
+// It divides by the full length at every lag, as is usual, so that the result is a valid
+// autocorrelation sequence. For a constant series it returns 0.
 func Autocorrelation(x []float64, lag int) float64 {
 	lag = max(lag, -lag)
 	if lag >= len(x) {
@@ -15,15 +15,15 @@ func Autocorrelation(x []float64, lag int) float64 {
 	return 0
 }
 
-// longestLag bounds the work on long series.
+// longestLag limits the work on long series.
 const longestLag = 2000
 
-// EffectiveSize is how many independent values tell as much about the mean as the
-// series does. It adds autocorrelations in pairs of neighbouring lags until a pair is no
-// longer positive (Geyer's initial positive sequence): for a reversible process every such
-// pair is positive, so the first that is not is noise. Fitting one autoregressive
-// coefficient would be simpler and is wrong for what clocks do, which is to jump between
-// two speeds. At least 1, at most the length: what alternates is not counted as more.
+// EffectiveSize returns the number of independent values that would estimate the mean as well as the
+// series does. It adds autocorrelations in pairs of neighboring lags until a pair is no longer
+// positive (Geyer's initial positive sequence). For a reversible process every such pair is positive,
+// so the first one that is not must be noise. Fitting a single autoregressive coefficient would be
+// simpler but wrong for clocks, which jump between two speeds. The result is at least 1 and at most
+// the length: an alternating series does not count as more.
 func EffectiveSize(x []float64) float64 {
 	n := float64(len(x))
 	c := centred(x)
@@ -31,7 +31,7 @@ func EffectiveSize(x []float64) float64 {
 	if !(whole > 0) {
 		return n
 	}
-	time := -1.0 // how many values tell as much as one independent
+	time := -1.0 // number of values worth one independent value
 	for lag := 0; lag+1 < min(len(x), longestLag); lag += 2 {
 		pair := (c.product(lag) + c.product(lag+1)) / whole
 		if pair <= 0 {
@@ -42,7 +42,7 @@ func EffectiveSize(x []float64) float64 {
 	return n / min(max(time, 1), n)
 }
 
-// series is values in the order in which they were taken, less their mean.
+// series holds values in the order they were taken, minus their mean.
 type series []float64
 
 func centred(x []float64) series {
@@ -54,7 +54,7 @@ func centred(x []float64) series {
 	return c
 }
 
-// product is the sum of the products of values that are lag apart.
+// product returns the sum of the products of values that are lag apart.
 func (s series) product(lag int) float64 {
 	var sum float64
 	for i, v := range s[lag:] {

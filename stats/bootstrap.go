@@ -5,13 +5,12 @@ import (
 	"math/rand/v2"
 )
 
-// Bootstrap is the percentile bootstrap: how far a statistic moves when the data
-// are drawn again from themselves. What is left zero takes its default. The same
-// fields and the same data give the same interval.
+// Bootstrap computes percentile bootstrap intervals: how far a statistic moves when the data are
+// resampled. Zero fields take their defaults. The same fields and data give the same interval.
 type Bootstrap struct {
-	Resamples int     // 10,000
-	Level     float64 // 0.95
-	Seed      uint64  // 42
+	Resamples int     // default 10,000
+	Level     float64 // confidence level; default 0.95
+	Seed      uint64  // default 42
 }
 
 func (b Bootstrap) withDefaults() Bootstrap {
@@ -29,7 +28,7 @@ func (b Bootstrap) withDefaults() Bootstrap {
 
 func (b Bootstrap) rng() *rand.Rand { return rand.New(rand.NewPCG(b.Seed, 0)) }
 
-// interval draws the statistic many times and takes what lies between the tails.
+// interval draws the statistic Resamples times and returns the range between the tails.
 func (b Bootstrap) interval(draw func(*rand.Rand) float64) Interval {
 	if !(b.Level > 0 && b.Level < 1) {
 		return Interval{math.NaN(), math.NaN()}
@@ -44,8 +43,8 @@ func (b Bootstrap) interval(draw func(*rand.Rand) float64) Interval {
 	return Interval{ends[0], ends[1]}
 }
 
-// Median is the interval of the median of independent samples. MedianInterval is
-// its limit, and faster; this one is for those who want to see it drawn.
+// Median returns the bootstrap interval of the median of independent samples. MedianInterval is its
+// limit for infinitely many resamples, and is faster; use Median to check it by resampling.
 func (b Bootstrap) Median(x []float64) Interval {
 	s := Sort(x)
 	if !s.usable() {
@@ -55,8 +54,8 @@ func (b Bootstrap) Median(x []float64) Interval {
 	return b.withDefaults().interval(func(rng *rand.Rand) float64 { return resampledMedian(s, counts, rng) })
 }
 
-// resampledMedian is the median of as many draws from s as s has values. It
-// counts how often each rank is drawn, which spares the sort.
+// resampledMedian returns the median of len(s) draws from s. It counts how often each rank is drawn,
+// which avoids a sort.
 func resampledMedian(s Sorted, counts []int, rng *rand.Rand) float64 {
 	n := len(s)
 	clear(counts)
@@ -79,9 +78,9 @@ func resampledMedian(s Sorted, counts []int, rng *rand.Rand) float64 {
 	return math.NaN()
 }
 
-// Rounds is the interval of any statistic of a side. Rounds are drawn first, and
-// then samples inside each drawn round: luck that a whole round shares counts once,
-// not once a sample. The statistic must neither keep nor change what it is given.
+// Rounds returns the bootstrap interval of any statistic of one side. It draws rounds first, then
+// samples within each drawn round, so that a deviation shared by a whole round counts once and not
+// once per sample. The statistic must neither retain nor modify its argument.
 func (b Bootstrap) Rounds(rounds [][]float64, statistic func(rounds [][]float64) float64) Interval {
 	if !allUsable(rounds) {
 		return Interval{math.NaN(), math.NaN()}
@@ -98,7 +97,7 @@ func (b Bootstrap) Rounds(rounds [][]float64, statistic func(rounds [][]float64)
 	})
 }
 
-// allUsable tells whether there are rounds, each with samples.
+// allUsable reports whether there is at least one round and every round has samples.
 func allUsable(rounds [][]float64) bool {
 	for _, r := range rounds {
 		if len(r) == 0 {
@@ -108,7 +107,7 @@ func allUsable(rounds [][]float64) bool {
 	return len(rounds) > 0
 }
 
-// redraw fills space with as many draws from x as x has values.
+// redraw fills space with len(x) draws from x.
 func redraw(space, x []float64, rng *rand.Rand) []float64 {
 	space = space[:len(x)]
 	for i := range space {

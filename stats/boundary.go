@@ -2,17 +2,17 @@ package stats
 
 import "math"
 
-// Boundaries are the z-values that a normal test statistic must exceed at each
-// look, so that the chance to cross for the first time there is alpha times the look's
-// share. Looks at growing data resemble each other, and this makes use of it, where
-// SpendingP does not. A look without a share has an infinite one. Nil if the looks do
-// not increase or the shares do not fit.
+// Boundaries returns the z-values that a normal test statistic must exceed at each look, so that the
+// chance of crossing there for the first time is alpha times the look's share. Unlike SpendingP, it
+// takes into account that looks at growing data are correlated. A look without a share has an
+// infinite boundary. Boundaries returns nil if the looks do not increase or if the numbers of looks
+// and shares differ.
 //
-// It assumes normal increments of known variance, and looks that grow by a percent or
-// more. With few rounds the variance is not known and t has long tails; pawl decides by
-// SpendingP, which needs neither, and uses this to say what that costs: with an alpha of
-// 0.001 spent as 5, 20, 30 and 45 % on looks at 4, 8, 16 and 32 rounds it makes 0.0009
-// false alarms. With 0.05 it would make 0.039.
+// It assumes normal increments of known variance, and looks that grow by a percent or more. With few
+// rounds the variance is unknown and t has long tails, so pawl decides by SpendingP, which needs
+// neither assumption. Boundaries shows the cost of that choice: with an alpha of 0.001 spent as 5, 20,
+// 30 and 45 % on looks at 4, 8, 16 and 32 rounds, SpendingP has a false alarm rate of 0.0009. With an
+// alpha of 0.05 it would be 0.039.
 func Boundaries(alpha float64, looks []int, shares []float64) []float64 {
 	if !increasing(looks) || len(shares) != len(looks) {
 		return nil
@@ -26,8 +26,9 @@ func Boundaries(alpha float64, looks []int, shares []float64) []float64 {
 	return bounds
 }
 
-// Crossing is the chance that a normal test statistic without a true shift exceeds
-// its boundary at one of the looks. NaN if looks and boundaries do not fit.
+// Crossing returns the chance that a normal test statistic without a true shift exceeds its boundary
+// at one of the looks. It returns NaN if the looks do not increase or if the numbers of looks and
+// bounds differ.
 func Crossing(looks []int, bounds []float64) float64 {
 	if !increasing(looks) || len(bounds) != len(looks) {
 		return math.NaN()
@@ -42,26 +43,24 @@ func Crossing(looks []int, bounds []float64) float64 {
 }
 
 const (
-	reach     = 8.0 // standard errors
-	gridSteps = 400 // even, for Simpson's rule
+	reach     = 8.0 // half-width of the integration grid, in standard errors
+	gridSteps = 400 // must be even, for Simpson's rule
 )
 
-// path is the density of the test statistic over its past looks, where it never
-// crossed: Armitage, McPherson and Rowe's recursion. Mass already holds the weights of
-// the integration.
+// path is the density of the test statistic after its past looks, given that it never crossed,
+// computed by the recursion of Armitage, McPherson and Rowe. Mass includes the integration weights.
 type path struct {
-	n    float64 // the data of the last look; 0 before the first
+	n    float64 // data size at the last look; 0 before the first
 	z    []float64
 	mass []float64
 }
 
-// boundary is the z that is exceeded at n with the chance given, without having
-// crossed before.
+// boundary returns the z that is exceeded at n with the given chance, without an earlier crossing.
 func (p *path) boundary(n, chance float64) float64 {
 	if !(chance > 0) {
 		return math.Inf(1)
 	}
-	lo, hi := -reach, 38.0 // where the normal tail is the smallest number there is
+	lo, hi := -reach, 38.0 // at 38 the normal tail reaches the smallest float64
 	for range 60 {
 		if mid := (lo + hi) / 2; p.crossing(n, mid) > chance {
 			lo = mid
@@ -72,7 +71,7 @@ func (p *path) boundary(n, chance float64) float64 {
 	return hi
 }
 
-// crossing is the chance to exceed z at n, without having crossed before.
+// crossing returns the chance of exceeding z at n without an earlier crossing.
 func (p *path) crossing(n, z float64) float64 {
 	if p.n == 0 {
 		return NormalCDF(-z)

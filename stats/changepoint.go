@@ -6,16 +6,16 @@ import (
 	"slices"
 )
 
-// ChangePoint is a place in a series from which on its level is another.
+// ChangePoint is a position in a series at which its level changes.
 type ChangePoint struct {
-	Index  int     // of the first value of the new level
-	Before float64 // mean since the change point before, or the start
-	After  float64 // mean up to the next one, or the end
-	P      float64 // of Student's t test between the two
+	Index  int     // index of the first value at the new level
+	Before float64 // mean from the previous change point, or the start
+	After  float64 // mean up to the next change point, or the end
+	P      float64 // p-value of Student's t test between the two
 }
 
-// Magnitude is the change as a share of the level before or after, whichever makes
-// it larger. Levels of zero have no share: 0.
+// Magnitude returns the size of the change relative to the level before or after, whichever makes it
+// larger. A level of zero is ignored; if both are zero, Magnitude returns 0.
 func (c ChangePoint) Magnitude() float64 {
 	var m float64
 	if c.Before != 0 {
@@ -27,27 +27,26 @@ func (c ChangePoint) Magnitude() float64 {
 	return m
 }
 
-// ChangeFinder finds change points in the way of Apache Otava (Fleming and others,
-// "Hunter", 2023): E-divisive in overlapping windows, with a t test in place of random
-// permutations, finds candidates generously; then the weakest are taken back, one after
-// the other, until all that are left are significant and large enough. The same series
-// gives the same points. What is left zero takes its default.
+// ChangeFinder finds change points by the method of Apache Otava (Fleming and others, "Hunter", 2023).
+// E-divisive in overlapping windows, with a t test instead of random permutations, finds candidates
+// generously. Then the weakest are removed, one by one, until all that remain are significant and
+// large enough. The same series gives the same points. Zero fields take their defaults.
 //
-// It assumes a series that stays at a level between changes, with independent, roughly
-// normal noise. A slow drift comes out as steps; a value that is no number hides what its
-// window holds. Of series of 100 normal values without a change about one in twenty gets
-// a point, mostly a small one: who acts on points asks for a magnitude.
+// It assumes a series that stays at one level between changes, with independent, roughly normal noise.
+// A slow drift is reported as steps; a NaN hides the changes in its window. About one in twenty series
+// of 100 normal values without a change gets a point, mostly a small one. Callers that act on points
+// should set MinMagnitude.
 type ChangeFinder struct {
-	Window       int     // 50 values; at least 2
-	MaxP         float64 // 0.001
-	MinMagnitude float64 // 0: any size
-	// Quantum is the step in which values were read, 0 if unknown. Five values of 61 and one
-	// of 62 have no spread on either side, and a t test without it takes one step of the
-	// timer for certain. Otava does; a spread of the rounding mends it.
+	Window       int     // number of values per window; default 50, at least 2
+	MaxP         float64 // largest p-value of a change point; default 0.001
+	MinMagnitude float64 // smallest Magnitude of a change point; default 0: any size
+	// Quantum is the resolution of the values, 0 if unknown. Five values of 61 and one of 62 have no
+	// spread on either side, so without Quantum a t test is certain about a single step of the timer.
+	// Otava has this flaw; assuming at least the spread of rounding avoids it.
 	Quantum float64
-	// LikeOtava gives Otava's answers to the last point. When it takes a point back, it
-	// judges the next two anew and leaves the one before with the verdict of fewer values;
-	// here it is the neighbours on both sides, and every point that is left holds.
+	// LikeOtava reproduces Otava's results exactly. After removing a point, Otava rejudges the next
+	// two points and leaves the previous one with a verdict from fewer values. By default the neighbors
+	// on both sides are rejudged, so every remaining point holds.
 	LikeOtava bool
 }
 
@@ -62,9 +61,8 @@ func (f ChangeFinder) withDefaults() ChangeFinder {
 	return f
 }
 
-// generous is the P that makes a candidate, as Otava chooses it: candidates that
-// are close to each other weaken each other, and are judged once more when the wrong ones
-// are gone.
+// generous returns the largest p-value of a candidate, chosen as in Otava. Candidates close to each
+// other weaken each other; they are judged again once the wrong ones are removed.
 func (f ChangeFinder) generous() float64 {
 	switch {
 	case f.MaxP < 0.05:
@@ -88,8 +86,8 @@ func (f ChangeFinder) Find(series []float64) []ChangePoint {
 	return f.confirm(series, candidates)
 }
 
-// window finds the candidates of the window that begins at start, and where the
-// next one begins: half a window on, or at the last candidate if that is further.
+// window returns the candidates of the window at start, and the start of the next window: half a
+// window later, or at the last candidate if that is further.
 func (f ChangeFinder) window(series []float64, start int) (found []int, next int) {
 	found = f.divide(series[start:min(start+f.Window, len(series))])
 	next = start + f.Window/2
@@ -100,7 +98,7 @@ func (f ChangeFinder) window(series []float64, start int) (found []int, next int
 	return found, next
 }
 
-// segment is a stretch without a candidate, and the best place for one.
+// segment is a stretch without a candidate, together with its best split.
 type segment struct {
 	from, to int
 	at       int // 0 if there is none: a candidate always has values before it
@@ -115,8 +113,8 @@ func newSegment(window []float64, from, to int) segment {
 	return s
 }
 
-// divide splits a window where it falls apart most, then again, for as long as the
-// two sides differ.
+// divide splits a window at its strongest change, and repeats on the parts while the two sides of a
+// split differ. It returns the splits in order.
 func (f ChangeFinder) divide(window []float64) []int {
 	var found []int
 	segments := []segment{newSegment(window, 0, len(window))}
@@ -137,8 +135,8 @@ func (f ChangeFinder) divide(window []float64) []int {
 	}
 }
 
-// confirm takes back the weakest candidates until every one that is left holds.
-// With each that goes, its neighbours have more values to be judged by.
+// confirm removes the weakest candidates until every remaining one holds. After each removal, the
+// neighbors are judged again on more values.
 func (f ChangeFinder) confirm(series []float64, candidates []int) []ChangePoint {
 	slices.Sort(candidates)
 	candidates = slices.Compact(candidates)
@@ -179,7 +177,7 @@ func (f ChangeFinder) confirm(series []float64, candidates []int) []ChangePoint 
 	return points
 }
 
-// most is the first point for which the measure is largest.
+// most returns the index of the first point with the largest measure.
 func most(points []ChangePoint, measure func(ChangePoint) float64) int {
 	best := 0
 	for i, p := range points {
@@ -190,8 +188,8 @@ func most(points []ChangePoint, measure func(ChangePoint) float64) int {
 	return best
 }
 
-// compare is Student's t test between the values before and from at on. As in
-// Otava the variances are those of the sides themselves, divided by n and not by n-1.
+// compare runs Student's t test between the values before at and those from at on. As in Otava, the
+// variance of each side is divided by n, not by n-1.
 func (f ChangeFinder) compare(series []float64, from, at, to int) ChangePoint {
 	n, m := float64(at-from), float64(to-at)
 	before, squares := moments(series[from:at])

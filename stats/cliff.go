@@ -2,12 +2,12 @@ package stats
 
 import "math"
 
-// Cliff is Cliff's delta: the share of pairs in which the value of x is larger
-// less the share in which that of y is, from -1 to 1. It asks for no distribution, and
-// ties count for neither. NaN if either is empty.
+// Cliff returns Cliff's delta: the share of pairs in which the value of x is larger, minus the share in
+// which the value of y is larger, from -1 to 1. It assumes no distribution, and ties count for neither
+// side. It returns NaN if either set is empty or contains NaN.
 func Cliff(x, y []float64) float64 { return Sort(x).Cliff(Sort(y)) }
 
-// Cliff is that of the package, without its sorts.
+// Cliff is like the function Cliff, for values that are already sorted.
 func (s Sorted) Cliff(other Sorted) float64 {
 	if !s.usable() || !other.usable() {
 		return math.NaN()
@@ -16,10 +16,10 @@ func (s Sorted) Cliff(other Sorted) float64 {
 	return (2*d.greater + d.equal - d.pairs) / d.pairs
 }
 
-// Effect says in a word how large a Cliff's delta is.
+// Effect names the size of a Cliff's delta.
 type Effect string
 
-// The words of Romano and others (2006).
+// Effect sizes, with the thresholds of Romano and others (2006).
 const (
 	Negligible Effect = "negligible" // below 0.147
 	Small      Effect = "small"      // below 0.33
@@ -27,7 +27,7 @@ const (
 	Large      Effect = "large"
 )
 
-// EffectOf is the word for a delta of either sign; empty for NaN.
+// EffectOf returns the effect size of a delta of either sign, or "" for NaN.
 func EffectOf(delta float64) Effect {
 	switch size := math.Abs(delta); {
 	case math.IsNaN(size):

@@ -1,12 +1,12 @@
 package stats
 
-// dominance counts, over all pairs of a value of one set and a value of the other,
-// which is larger. Cliff's delta and the Mann-Whitney test are two ways to read it.
+// dominance counts, over all pairs of one value from each set, which value is larger. Cliff's delta
+// and the Mann-Whitney test both derive from it.
 type dominance struct {
 	pairs   float64
 	greater float64 // pairs in which the first set's value is larger
 	equal   float64
-	ties    float64 // sum of t^3 - t over groups of t equal values of both sets together
+	ties    float64 // sum of t^3 - t over groups of t equal values in the combined sets
 }
 
 func newDominance(x, y Sorted) dominance {
@@ -30,7 +30,7 @@ func newDominance(x, y Sorted) dominance {
 	return d
 }
 
-// leading is how many values at the front are v, which is the smallest left.
+// leading returns how many values at the front of s equal v, the smallest value left.
 func leading(s Sorted, v float64) int {
 	n := 0
 	for n < len(s) && !(s[n] > v) { // and not "== v": what is not a number must not stop the walk

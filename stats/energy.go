@@ -2,15 +2,15 @@ package stats
 
 import "math"
 
-// QValues measures, for every place in a series, how different the values before it
-// are from those at it and after: the energy distance of E-divisive (Matteson and James,
-// 2014), weighted by the lengths of both sides. It is large where the level changes. The
-// first place, with nothing before it, has 0. The time grows with the square of the length.
+// QValues returns, for every position in a series, how much the values before it differ from those at
+// and after it. The measure is the energy distance of E-divisive (Matteson and James, 2014), weighted
+// by the lengths of both sides. It is large where the level changes. The first position, with nothing
+// before it, gets 0. The running time grows with the square of the length.
 func QValues(series []float64) []float64 {
 	n := len(series)
 	q := make([]float64, n)
 	within := distancesBefore(series)
-	var after float64 // distances among the values from tau on
+	var after float64 // sum of distances among the values from tau on
 	for tau := n - 1; tau > 0; tau-- {
 		for _, v := range series[tau+1:] {
 			after += math.Abs(v - series[tau])
@@ -20,13 +20,13 @@ func QValues(series []float64) []float64 {
 	return q
 }
 
-// bestSplit is the place that divides a series best from what follows it, up to the
-// end for which that is most, and its q. In doubt it is the first such place. A
-// series of fewer than two values has none: 0.
+// bestSplit returns the position that best separates the values before it from those that follow, up
+// to whichever end maximizes q, and that q. Of equal positions it returns the first. A series of fewer
+// than two values has no split: it returns 0.
 func bestSplit(series []float64) (at int, q float64) {
 	n := len(series)
 	within := distancesBefore(series)
-	toValue := make([]float64, n) // by place: distances from its value to those from tau to before it
+	toValue := make([]float64, n) // by position: sum of distances from its value to those from tau up to it
 	for tau := n - 1; tau > 0; tau-- {
 		best := math.Inf(-1)
 		var after float64
@@ -42,8 +42,7 @@ func bestSplit(series []float64) (at int, q float64) {
 	return at, q
 }
 
-// distancesBefore is, for every end, the sum of the distances between all pairs of
-// values before it.
+// distancesBefore returns, for every end, the sum of the distances between all pairs of values before it.
 func distancesBefore(series []float64) []float64 {
 	sums := make([]float64, len(series)+1)
 	for end := 1; end <= len(series); end++ {
@@ -55,9 +54,9 @@ func distancesBefore(series []float64) []float64 {
 	return sums
 }
 
-// energy compares n values with the m that follow: twice the mean distance between
-// the sides less the mean distance inside each, times n m / (n + m). It is given the sums
-// of distances inside the first side, inside the second, and inside both together.
+// energy compares n values with the m that follow: twice the mean distance between the sides, minus
+// the mean distance within each, times n m / (n + m). Its arguments are the sums of distances within
+// the first side, within the second, and within both together.
 func energy(n, m int, first, second, both float64) float64 {
 	a, b := float64(n), float64(m)
 	q := 2 / (a + b) * (both - first - second)

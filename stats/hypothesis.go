@@ -1,19 +1,18 @@
 package stats
 
-// Alternative is what a test sets against "no difference".
+// Alternative is the alternative hypothesis of a test.
 type Alternative int
 
-// The alternatives: the first values tend to be different, smaller or larger.
+// The values of the first set tend to be different from, smaller than, or larger than the second.
 const (
 	TwoSided Alternative = iota
 	Less
 	Greater
 )
 
-// Test is the outcome of a test. Where there is nothing to test, P is 1: no
-// values are no evidence.
+// Test is the result of a hypothesis test. Without data, P is 1.
 type Test struct {
 	Statistic float64
 	P         float64
-	Exact     bool // from the exact distribution, not from the normal one that it approaches
+	Exact     bool // P comes from the exact distribution, not from its normal approximation
 }

@@ -2,37 +2,35 @@ package stats
 
 import "slices"
 
-// Incremental finds change points in a series that grows. Its answer is that of a
-// ChangeFinder on the whole series. A window that is full never changes again, so a
-// new value costs about one window, however long the series is; only the last
-// judgement looks at all of it.
+// Incremental finds change points in a growing series. Its result equals that of a ChangeFinder on the
+// whole series. A full window never changes again, so a new value costs about one window, however long
+// the series is. Only the final step, in Points, reads the whole series.
 type Incremental struct {
 	finder     ChangeFinder
 	series     []float64
-	start      int   // of the first window that is not full
-	candidates []int // of the windows before it
+	start      int   // start of the first window that is not full
+	candidates []int // candidates of the windows before it
 }
 
-// NewIncremental starts with an empty series.
+// NewIncremental returns an Incremental with an empty series.
 func NewIncremental(finder ChangeFinder) *Incremental {
 	return &Incremental{finder: finder.withDefaults()}
 }
 
-// Progress is what has to be kept of an Incremental, beside the series, to go on
-// later as if it had never stopped.
+// Progress is the state of an Incremental, apart from its series. Save both to resume later.
 type Progress struct {
 	Start      int   `json:"start"`
 	Candidates []int `json:"candidates,omitempty"`
 }
 
-// Progress tells how far it is.
+// Progress returns a copy of the current state.
 func (n *Incremental) Progress() Progress {
 	return Progress{Start: n.start, Candidates: slices.Clone(n.candidates)}
 }
 
-// ResumeIncremental goes on with a series where another left off. The series begins
-// with the values that one had. It is refused, with false, where it cannot be what that
-// one left.
+// ResumeIncremental returns an Incremental that continues from p. The series must start with the
+// values of the Incremental that produced p, and may have more. It returns false if p cannot belong
+// to the series.
 func ResumeIncremental(finder ChangeFinder, series []float64, p Progress) (*Incremental, bool) {
 	n := NewIncremental(finder)
 	last := 0

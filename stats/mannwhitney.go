@@ -2,26 +2,25 @@ package stats
 
 import "math"
 
-// MannWhitney tests whether values of x tend to be larger or smaller than values
-// of y, as scipy's mannwhitneyu does. The statistic is U of x: the pairs in which
-// x is larger, ties counted half. If the smaller set has at most eight values and nothing is
-// tied, P is exact; otherwise it is the normal approximation with corrections for ties
-// and continuity.
+// MannWhitney tests whether the values of x tend to be larger or smaller than those of y, like scipy's
+// mannwhitneyu. The statistic is U of x: the number of pairs in which x is larger, with ties counted
+// half. If the smaller set has at most eight values and there are no ties, P is exact; otherwise it is
+// the normal approximation with corrections for ties and continuity.
 //
-// It assumes independent values. Samples of one process are not, which is why it
-// calls nearly everything significant, and why pawl never decides by it.
+// It assumes independent values. Samples of one process are not independent, so it calls nearly
+// everything significant. For that reason pawl never decides by it.
 func MannWhitney(x, y []float64, alternative Alternative) Test {
 	return Sort(x).MannWhitney(Sort(y), alternative)
 }
 
-// The exact distribution is for few values: more pairs than this would take long
-// and change nothing.
+// The exact distribution is used for few values only: with more pairs it would be slow, and the result
+// would not change.
 const (
 	exactSmaller = 8
 	exactPairs   = 1_000_000
 )
 
-// MannWhitney is that of the package, without its sorts.
+// MannWhitney is like the function MannWhitney, for values that are already sorted.
 func (s Sorted) MannWhitney(other Sorted, alternative Alternative) Test {
 	if !s.usable() || !other.usable() {
 		return Test{Statistic: math.NaN(), P: 1}
@@ -50,10 +49,9 @@ func (s Sorted) MannWhitney(other Sorted, alternative Alternative) Test {
 	return Test{Statistic: u, P: min(tails*NormalCDF(-z), 1)}
 }
 
-// exactUAtMost is the probability of a U of at most u for m and n values without
-// ties, if all orders are equally likely. How many orders give each U are the
-// coefficients of a Gaussian binomial, which grows by one factor after the other:
-// (1-q^(n+1))/(1-q), (1-q^(n+2))/(1-q^2), up to m.
+// exactUAtMost returns the probability of a U of at most u for m and n values without ties, if all
+// orders are equally likely. The number of orders for each U is a coefficient of a Gaussian binomial,
+// which is built one factor at a time: (1-q^(n+1))/(1-q), (1-q^(n+2))/(1-q^2), up to m.
 func exactUAtMost(m, n, u int) float64 {
 	orders := make([]float64, u+1)
 	orders[0] = 1

@@ -5,17 +5,17 @@ import (
 	"sort"
 )
 
-// MedianInterval is what the percentile bootstrap of the median comes to with
-// infinitely many resamples, without drawing any: exact, and the same every time. It is
-// widened by half a step of the timer (quantum, 0 if unknown) at each end, so it is never
-// narrower than the step. NaN of nothing, or for a level outside (0, 1).
+// MedianInterval returns the limit of the percentile bootstrap of the median for infinitely many
+// resamples. It is exact and deterministic. Each end is widened by half a step of the timer (quantum,
+// 0 if unknown), so the interval is never narrower than one step. It returns NaN for no values, for
+// values that contain NaN, and for a level outside (0, 1).
 //
-// It assumes independent samples. Those of one process are not; see EffectiveSize.
+// It assumes independent samples. Samples of one process are not independent; see EffectiveSize.
 func MedianInterval(x []float64, level, quantum float64) Interval {
 	return Sort(x).MedianInterval(level, quantum)
 }
 
-// MedianInterval is that of the package, without its sort.
+// MedianInterval is like the function MedianInterval, for values that are already sorted.
 func (s Sorted) MedianInterval(level, quantum float64) Interval {
 	if !s.usable() || !(level > 0 && level < 1) {
 		return Interval{math.NaN(), math.NaN()}
@@ -24,24 +24,23 @@ func (s Sorted) MedianInterval(level, quantum float64) Interval {
 	return Interval{s.medianQuantile(tail), s.medianQuantile(1 - tail)}.widened(quantum)
 }
 
-// medianQuantile is the value that the median of a resample stays at or below with
-// probability p. Ranks count from 1, and ties need no care: equal values simply
-// stand at several ranks.
+// medianQuantile returns the value that the median of a resample stays at or below with probability p.
+// Ranks count from 1. Ties need no special treatment: equal values occupy several ranks.
 func (s Sorted) medianQuantile(p float64) float64 {
 	n := len(s)
 	upper := lawRank(n, n/2+1, p)
 	if n%2 == 1 {
 		return s[upper-1]
 	}
-	// The median is the mean of the two middle values: it lies between them, and its
-	// quantile between theirs.
+	// The median is the mean of the two middle values. It lies between them, and its quantile lies
+	// between theirs.
 	lower := lawRank(n, n/2, p)
 	lo, hi := s[lower-1], s[upper-1]
 	pair := newMiddlePair(s, lower)
 	if lo == hi || pair.atMost(lo) >= p {
 		return lo
 	}
-	for { // until no number lies between: hi is then a mean of two values, to the last bit
+	for { // until no float64 lies between: hi is then exactly a mean of two values
 		mid := lo + (hi-lo)/2
 		if !(lo < mid && mid < hi) {
 			return hi
@@ -54,21 +53,20 @@ func (s Sorted) medianQuantile(p float64) float64 {
 	}
 }
 
-// middlePair is the law of the two middle values of a resample of an even number
-// of values.
+// middlePair is the distribution of the two middle values of a resample with an even number of values.
 //
-// The lower one has a rank of at most i and the upper one of more than j >= i exactly
-// if half of the resample falls on the ranks up to i and half on those beyond j:
-// binomial(n, n/2) (i/n)^(n/2) (1-j/n)^(n/2). That is a product of a number for i and
-// one for j, which a search asks for again and again: both are remembered.
+// The lower one has a rank of at most i and the upper one a rank above j >= i exactly if half of the
+// resample falls on the ranks up to i and half on those above j:
+// binomial(n, n/2) (i/n)^(n/2) (1-j/n)^(n/2). This is a product of one factor for i and one for j.
+// A search needs the same factors many times, so both are cached.
 type middlePair struct {
 	x     Sorted
 	half  float64
-	low   []float64 // by i: that the lower one has this very rank
-	high  []float64 // by j
-	scale float64   // moved from one factor to the other, so that neither overflows
-	k     int       // the last rank asked for,
-	below float64   // and the probability that the lower one has at most that
+	low   []float64 // by i: probability that the lower one has exactly this rank
+	high  []float64 // by j: probability that the upper one has a higher rank
+	scale float64   // log factor moved from low to high, so that neither overflows
+	k     int       // last rank requested
+	below float64   // probability that the lower one has rank k or less
 }
 
 func newMiddlePair(x Sorted, near int) *middlePair {
@@ -78,8 +76,8 @@ func newMiddlePair(x Sorted, near int) *middlePair {
 	return m
 }
 
-// atMost is the probability that the mean of the pair is v or less: that the
-// lower one is, without the cases where the upper one lifts the mean above v.
+// atMost returns the probability that the mean of the pair is v or less: the probability that the lower
+// one is, minus the cases where the upper one raises the mean above v.
 func (m *middlePair) atMost(v float64) float64 {
 	n := len(m.x)
 	k := sort.Search(n, func(i int) bool { return m.x[i] > v })
@@ -93,7 +91,7 @@ func (m *middlePair) atMost(v float64) float64 {
 		}
 		lifted := m.lowerAt(i) * m.upperAbove(j)
 		sum -= lifted
-		if lifted < 1e-17 { // and those to come are smaller
+		if lifted < 1e-17 { // the remaining ones are smaller still
 			break
 		}
 	}
@@ -118,14 +116,14 @@ func (m *middlePair) upperAbove(j int) float64 {
 	return m.high[j]
 }
 
-// lawOfRank is the probability that the r-th smallest of a resample of n values
-// has a rank of at most k: that at least r of n draws fall on the first k.
+// lawOfRank returns the probability that the r-th smallest of a resample of n values has a rank of at
+// most k. This happens if at least r of n draws fall on the first k ranks.
 func lawOfRank(n, r, k int) float64 {
 	return betaInc(float64(r), float64(n-r+1), float64(k)/float64(n))
 }
 
-// lawRank is the smallest rank that the r-th smallest of a resample stays at or
-// below with probability p.
+// lawRank returns the smallest rank that the r-th smallest of a resample stays at or below with
+// probability p.
 func lawRank(n, r int, p float64) int {
 	return min(1+sort.Search(n, func(i int) bool { return lawOfRank(n, r, i+1) >= p }), n)
 }

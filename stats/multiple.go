@@ -6,9 +6,8 @@ import (
 	"slices"
 )
 
-// Holm adjusts the p-values of several tests so that rejecting those below alpha
-// makes any false alarm at all with a chance of at most alpha, whatever the tests have to
-// do with each other. The order is kept. NaN counts as 1.
+// Holm adjusts the p-values of several tests. The chance of any false alarm among those below alpha is
+// then at most alpha, however the tests depend on each other. The order of ps is kept. NaN counts as 1.
 func Holm(ps []float64) []float64 {
 	adjusted := make([]float64, len(ps))
 	var largest float64
@@ -19,9 +18,9 @@ func Holm(ps []float64) []float64 {
 	return adjusted
 }
 
-// BenjaminiHochberg adjusts the p-values of several tests so that of those below
-// alpha at most a share alpha are false alarms, on average. It assumes tests that are
-// independent or positively related. The order is kept. NaN counts as 1.
+// BenjaminiHochberg adjusts the p-values of several tests. Of those below alpha, at most a share alpha
+// are false alarms on average. It assumes tests that are independent or positively dependent. The
+// order of ps is kept. NaN counts as 1.
 func BenjaminiHochberg(ps []float64) []float64 {
 	adjusted := make([]float64, len(ps))
 	smallest := 1.0
@@ -32,7 +31,7 @@ func BenjaminiHochberg(ps []float64) []float64 {
 	return adjusted
 }
 
-// ascending is the places of the p-values, the smallest first.
+// ascending returns the indexes of the p-values, smallest first.
 func ascending(ps []float64) []int {
 	places := make([]int, len(ps))
 	for i := range places {
@@ -42,7 +41,7 @@ func ascending(ps []float64) []int {
 	return places
 }
 
-// chance is a p-value; what is none is no evidence.
+// chance returns p clamped to [0, 1]; NaN counts as 1, no evidence.
 func chance(p float64) float64 {
 	if math.IsNaN(p) {
 		return 1

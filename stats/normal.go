@@ -2,12 +2,11 @@ package stats
 
 import "math"
 
-// NormalCDF is the probability that a standard normal variable is at most z.
-// Of the upper tail ask NormalCDF(-z): one minus a number close to one is not exact.
+// NormalCDF returns the probability that a standard normal variable is at most z. For the upper tail
+// use NormalCDF(-z): one minus a number close to one loses precision.
 func NormalCDF(z float64) float64 { return math.Erfc(-z/math.Sqrt2) / 2 }
 
-// NormalQuantile is the value that a standard normal variable stays below with
-// probability p.
+// NormalQuantile returns the value that a standard normal variable stays below with probability p.
 func NormalQuantile(p float64) float64 {
 	switch {
 	case math.IsNaN(p) || p < 0 || p > 1:
@@ -17,15 +16,15 @@ func NormalQuantile(p float64) float64 {
 	case p > 0.5:
 		return -NormalQuantile(1 - p)
 	}
-	// math.Erfinv takes one minus p and knows nothing of small p. From its answer,
-	// or from the tail's leading term, Newton's steps on the logarithm converge everywhere.
+	// math.Erfinv takes one minus p, which loses small p. From its result, or from the leading term of
+	// the tail, Newton's method on the logarithm converges everywhere.
 	z := -math.Sqrt(-2 * math.Log(p))
 	if p > 1e-8 {
 		z = math.Sqrt2 * math.Erfinv(2*p-1)
 	}
 	for range 20 {
 		below := NormalCDF(z)
-		if below == 0 { // smaller than any number: z is as close as numbers get
+		if below == 0 { // underflow: z is as close as float64 can get
 			break
 		}
 		step := math.Log(p/below) * below / normalDensity(z)

@@ -5,28 +5,27 @@ import (
 	"math"
 )
 
-// Paired is the evidence of rounds in which both sides were measured: one
-// difference a round, the logarithm of the candidate's median over the base's. A shift of
-// 0.03 is about three percent slower; ten percent slower and ten percent faster weigh
-// the same.
+// Paired is the evidence from rounds in which both sides were measured. Each round gives one
+// difference: the logarithm of the candidate's median over the base's. A shift of 0.03 is about three
+// percent slower. Twice as slow and twice as fast differ only in sign.
 //
-// It assumes that rounds are independent, and differences close to normal. With fewer
-// than two rounds nothing is known: P is 1 and bounds are infinite.
+// It assumes that rounds are independent and that differences are close to normal. With fewer than two
+// rounds nothing is known: P is 1 and bounds are infinite.
 type Paired struct {
 	N    int
-	Mean float64 // of the differences
-	Seen float64 // their standard deviation
-	SD   float64 // the one that is used: never less than the timer's step allows
-	// Hidden is the variance of the mean that the timer's step hides: the same in every round, so more
-	// rounds do not make it smaller.
+	Mean float64 // mean of the differences
+	Seen float64 // observed standard deviation of the differences
+	SD   float64 // standard deviation used by the tests: Seen plus what the timer's step hides
+	// Hidden is the part of the mean's variance that the timer's step hides. It is the same in every round,
+	// so more rounds do not reduce it.
 	Hidden float64
 }
 
-// finestStep is the smallest step of any timer, as a share of what it measures.
+// finestStep is the smallest step of any timer, relative to the measured time.
 const finestStep = 1e-9
 
-// NewPaired compares the medians of rounds, base and candidate in the same order.
-// Quantum is the timer's step in their unit, the larger of the two sides, 0 if unknown.
+// NewPaired compares the medians of rounds; base and candidate must be in the same order. Quantum is
+// the timer's step in their unit, the larger of the two sides, 0 if unknown.
 func NewPaired(base, candidate []float64, quantum float64) (Paired, error) {
 	if len(base) != len(candidate) {
 		return Paired{}, fmt.Errorf("comparing rounds in pairs: %d of the base, %d of the candidate; leave out rounds that lack a side", len(base), len(candidate))
@@ -36,7 +35,7 @@ func NewPaired(base, candidate []float64, quantum float64) (Paired, error) {
 	}
 	n := len(base)
 	logs, d := [2][]float64{make([]float64, n), make([]float64, n)}, make([]float64, n)
-	var rounding [2]float64 // by side: the variance that rounding alone makes
+	var rounding [2]float64 // by side: the variance from rounding alone
 	for i, b := range base {
 		c := candidate[i]
 		if !(b > 0 && c > 0) || math.IsInf(b, 0) || math.IsInf(c, 0) {
@@ -63,29 +62,28 @@ func NewPaired(base, candidate []float64, quantum float64) (Paired, error) {
 	return Paired{N: n, Mean: Mean(d), Seen: seen, SD: math.Sqrt(seen*seen + float64(n)*common), Hidden: common}, nil
 }
 
-// hidden is how much of the variance that rounding makes is common to all rounds,
-// given the spread of their readings. That part does not average out with more rounds.
+// hidden returns how much of the rounding variance is common to all rounds, given the spread of their
+// readings. That part does not average out with more rounds.
 //
-// A reading rounded to steps of q is off by up to q/2: a variance of q^2/12. Where rounds
-// vary by much more than a step, their errors differ, are part of what is seen, and average
-// out. Where they do not, every round is off by the same amount. Noise far below a step can
-// spread readings by q/2 at most, if it lies on the border of two steps: a variance of
-// q^2/4, three times that of rounding. Only what is beyond shows that errors differ.
+// A reading rounded to steps of q is off by up to q/2: a variance of q^2/12. Where rounds vary by much
+// more than a step, their errors differ, are part of the observed spread, and average out. Where they
+// do not, every round is off by the same amount. Noise far below a step can spread readings by q/2 at
+// most, if the value lies on the border of two steps: a variance of q^2/4, three times that of
+// rounding. Only spread beyond that shows that errors differ.
 //
-// One side can be quiet while the other is not, and both can vary together while their
-// difference is stuck; so it is asked of each side and of the difference. The test on
-// simulated timers holds its false alarm rate with this. Without, or with less of it (only
-// the difference, or a variance of q^2/12 in place of q^2/4), it makes up to a hundred
-// times as many false alarms as it says.
+// One side can be quiet while the other is not, and both can vary together while their difference is
+// stuck. So hidden is applied to each side and to the difference. With it, the test keeps its false
+// alarm rate on simulated timers. Without it, or with a weaker form (only the difference, or a variance
+// of q^2/12 instead of q^2/4), the rate is up to a hundred times the nominal one.
 func hidden(rounding, spread float64) float64 { return max(rounding-spread*spread/3, 0) }
 
-// DF is the number of degrees of freedom.
+// DF returns the number of degrees of freedom.
 func (p Paired) DF() float64 { return float64(p.N - 1) }
 
-// SE is the standard error of the mean.
+// SE returns the standard error of the mean.
 func (p Paired) SE() float64 { return p.SD / math.Sqrt(float64(p.N)) }
 
-// T is by how many standard errors the mean exceeds the shift.
+// T returns the number of standard errors by which the mean exceeds the shift.
 func (p Paired) T(shift float64) float64 {
 	if p.N < 2 {
 		return 0
@@ -93,14 +91,14 @@ func (p Paired) T(shift float64) float64 {
 	return (p.Mean - shift) / p.SE()
 }
 
-// Above is the one-sided P of a true mean above the shift: small if the candidate
-// is slower than that.
+// Above returns the one-sided p-value for a true mean above the shift. It is small if the candidate is
+// slower than that.
 func (p Paired) Above(shift float64) float64 { return p.tail(-p.T(shift)) }
 
-// Below is the one-sided P of a true mean below the shift.
+// Below returns the one-sided p-value for a true mean below the shift.
 func (p Paired) Below(shift float64) float64 { return p.tail(p.T(shift)) }
 
-// tail is never 0: that nothing can have been chance is more than a test can say.
+// tail is never 0: a test cannot rule out chance entirely.
 func (p Paired) tail(t float64) float64 {
 	if p.N < 2 {
 		return 1
@@ -108,19 +106,19 @@ func (p Paired) tail(t float64) float64 {
 	return max(TCDF(t, p.DF()), math.SmallestNonzeroFloat64)
 }
 
-// Lower is what the true mean exceeds, with one-sided confidence of the level.
+// Lower returns the one-sided lower confidence bound of the true mean.
 func (p Paired) Lower(level float64) float64 { return p.Mean - p.margin(level) }
 
-// Upper is what the true mean stays below, with one-sided confidence of the level.
+// Upper returns the one-sided upper confidence bound of the true mean.
 func (p Paired) Upper(level float64) float64 { return p.Mean + p.margin(level) }
 
-// Interval holds the true mean, with two-sided confidence of the level.
+// Interval returns the two-sided confidence interval of the true mean.
 func (p Paired) Interval(level float64) Interval {
 	half := p.margin((1 + level) / 2)
 	return Interval{p.Mean - half, p.Mean + half}
 }
 
-// margin is how far from the mean a one-sided bound lies.
+// margin returns the distance from the mean to a one-sided bound.
 func (p Paired) margin(level float64) float64 {
 	if p.N < 2 {
 		return math.Inf(1)

@@ -2,9 +2,8 @@ package stats
 
 import "math"
 
-// Power is the chance that a one-sided paired t test at false alarm rate alpha
-// finds a true shift, with n differences of standard deviation sd. NaN for fewer than
-// two pairs.
+// Power returns the chance that a one-sided paired t test with false alarm rate alpha detects a true
+// shift, given n differences of standard deviation sd. It returns NaN for fewer than two pairs.
 func Power(shift, sd float64, n int, alpha float64) float64 {
 	if n < 2 || !(alpha > 0 && alpha < 1) || !(sd > 0) {
 		return math.NaN()
@@ -13,17 +12,17 @@ func Power(shift, sd float64, n int, alpha float64) float64 {
 	return 1 - noncentralTCDF(-TQuantile(alpha, df), df, shift/sd*math.Sqrt(float64(n)))
 }
 
-// LeastDetectable is the smallest shift of the mean that a one-sided test on n
-// paired differences of standard deviation sd finds: with false alarms at rate alpha,
-// and misses at rate beta. NaN for fewer than two pairs.
+// LeastDetectable returns the smallest shift of the mean that a one-sided test detects on n paired
+// differences of standard deviation sd. The false alarm rate is alpha, the miss rate beta. It returns NaN
+// for fewer than two pairs.
 func LeastDetectable(sd float64, n int, alpha, beta float64) float64 {
 	if n < 2 || !(alpha > 0 && alpha < 1 && beta > 0 && beta < 1) {
 		return math.NaN()
 	}
 	df := float64(n - 1)
 	critical := -TQuantile(alpha, df)
-	// The sum of two quantiles, as in many tables, promises too much with few pairs:
-	// with eight and an alpha of 0.001 it misses one shift in nine, not one in twenty.
+	// The sum of two quantiles, as in many tables, is too optimistic with few pairs: with eight pairs
+	// and an alpha of 0.001 it misses one shift in nine, not one in twenty.
 	lo, hi := 0.0, math.Abs(critical)+10
 	for noncentralTCDF(critical, df, hi) > beta {
 		lo, hi = hi, hi*2

@@ -6,26 +6,25 @@ import (
 	"slices"
 )
 
-// Ratio is how many times as long the candidate takes as the base: 1.03 is three
-// percent slower.
+// Ratio is the candidate's time divided by the base's, with its interval: 1.03 is three percent slower.
 type Ratio struct {
 	Value float64
 	Interval
 }
 
-// noRatio is what there is to say without samples.
+// noRatio is the result for unusable samples.
 var noRatio = Ratio{math.NaN(), Interval{math.NaN(), math.NaN()}}
 
-// MedianRatio is the ratio of the medians of two sets of independent samples, with
-// its interval. The two exact intervals of the medians are put together on the logarithmic
-// scale (Donner and Zou's recovery of variances from limits): the distances of each
-// median to its limits add up as independent errors do, each tail for itself. Quantum is
-// the larger step of the two sides. NaN if a side is empty or not positive.
+// MedianRatio returns the ratio of the medians of two sets of independent samples, with its interval.
+// It combines the exact intervals of both medians on the logarithmic scale (Donner and Zou's recovery
+// of variances from limits): the distances of each median to its limits add up like independent
+// errors, separately for each tail. Quantum is the larger timer step of the two sides. The result is
+// NaN if a side is empty or the lower limit of its median is not positive.
 func MedianRatio(base, candidate []float64, level, quantum float64) Ratio {
 	return Sort(base).MedianRatio(Sort(candidate), level, quantum)
 }
 
-// MedianRatio is that of the package, without its sorts; s is the base.
+// MedianRatio is like the function MedianRatio, for values that are already sorted; s is the base.
 func (s Sorted) MedianRatio(candidate Sorted, level, quantum float64) Ratio {
 	b, c := newLogMedian(s, level, quantum), newLogMedian(candidate, level, quantum)
 	log := c.at - b.at
@@ -35,7 +34,7 @@ func (s Sorted) MedianRatio(candidate Sorted, level, quantum float64) Ratio {
 	}}
 }
 
-// logMedian is the logarithm of a median and its distances to the limits.
+// logMedian holds the logarithm of a median and its distances to the limits.
 type logMedian struct{ at, down, up float64 }
 
 func newLogMedian(s Sorted, level, quantum float64) logMedian {
@@ -44,14 +43,14 @@ func newLogMedian(s Sorted, level, quantum float64) logMedian {
 		return logMedian{math.NaN(), math.NaN(), math.NaN()}
 	}
 	at := math.Log(s.Median())
-	// What a timer reads is at least one step, so half a step is at most half of it. A step
-	// that is stated too large must not reach zero, which has no logarithm.
+	// A reading is at least one step of the timer, so half a step is at most half of it. If the stated
+	// step is too large, the limit must not reach zero, which has no logarithm.
 	low := max(i.widened(quantum).Low, i.Low/2)
 	return logMedian{at, at - math.Log(low), math.Log(i.widened(quantum).High) - at}
 }
 
-// MedianRatio is the same by drawing: both sides are drawn again, each for itself.
-// NaN if a side is empty or has a sample that is not positive.
+// MedianRatio returns the ratio of the medians with its bootstrap interval. Both sides are resampled
+// independently. The result is NaN if a side is empty or has a sample that is not positive.
 func (b Bootstrap) MedianRatio(base, candidate []float64) Ratio {
 	s, c := Sort(base), Sort(candidate)
 	if !s.positive() || !c.positive() {
@@ -63,15 +62,15 @@ func (b Bootstrap) MedianRatio(base, candidate []float64) Ratio {
 	})}
 }
 
-// Ratio is the mean ratio of paired rounds, with its interval.
+// Ratio returns the mean ratio of paired rounds, with its interval.
 func (p Paired) Ratio(level float64) Ratio {
 	i := p.Interval(level)
 	return Ratio{math.Exp(p.Mean), Interval{math.Exp(i.Low), math.Exp(i.High)}}
 }
 
-// PairedRatio is the same by drawing: whole rounds first, both sides of a round
-// together, then samples inside them. NaN unless both sides have the same rounds, and
-// all of those positive samples.
+// PairedRatio returns the mean ratio of paired rounds with its bootstrap interval. It draws whole
+// rounds first, both sides of a round together, then samples within them. The result is NaN unless
+// both sides have the same number of rounds and every round has only positive samples.
 func (b Bootstrap) PairedRatio(base, candidate [][]float64) Ratio {
 	bases, candidates := sortAll(base), sortAll(candidate)
 	lacks := func(s Sorted) bool { return !s.positive() }
@@ -104,7 +103,7 @@ func sortAll(rounds [][]float64) []Sorted {
 	return all
 }
 
-// longest is the number of samples in the longest round.
+// longest returns the number of samples in the longest round.
 func longest(sides ...[][]float64) int {
 	n := 0
 	for _, rounds := range sides {

@@ -5,19 +5,19 @@ import (
 	"slices"
 )
 
-// Sorted is values in ascending order. Most of this package starts with a sort;
-// who asks several questions of the same values sorts them once.
+// Sorted holds values in ascending order. Most functions of this package sort their input first; use
+// Sorted to sort once and call several.
 type Sorted []float64
 
-// Sort copies the values into ascending order.
+// Sort returns a sorted copy of the values.
 func Sort(x []float64) Sorted {
 	s := slices.Clone(x)
 	slices.Sort(s)
 	return s
 }
 
-// Merge is all the values of its parts: a side of a case from its rounds, without
-// sorting them again.
+// Merge returns all values of its parts in ascending order, for example one side of a case from its
+// rounds. It merges the parts without sorting them again.
 func Merge(parts ...Sorted) Sorted {
 	switch len(parts) {
 	case 0:
@@ -38,9 +38,8 @@ func Merge(parts ...Sorted) Sorted {
 	return append(append(all, a...), b...)
 }
 
-// usable tells whether there are values and all are numbers. Sorting puts what
-// is not a number first.
+// usable reports whether there are values and none is NaN. Sorting puts NaN first.
 func (s Sorted) usable() bool { return len(s) > 0 && !math.IsNaN(s[0]) }
 
-// positive tells whether there are values and all are above zero.
+// positive reports whether there are values and all are above zero.
 func (s Sorted) positive() bool { return len(s) > 0 && s[0] > 0 }

@@ -2,13 +2,13 @@ package stats
 
 import "math"
 
-// Mean is the arithmetic mean; NaN of nothing.
+// Mean returns the arithmetic mean, or NaN for no values.
 func Mean(x []float64) float64 {
 	mean, _ := moments(x)
 	return mean
 }
 
-// StdDev is the sample standard deviation (n-1); NaN of fewer than two values.
+// StdDev returns the sample standard deviation (n-1), or NaN for fewer than two values.
 func StdDev(x []float64) float64 {
 	if len(x) < 2 {
 		return math.NaN()
@@ -17,9 +17,9 @@ func StdDev(x []float64) float64 {
 	return math.Sqrt(squares / float64(len(x)-1))
 }
 
-// moments is the mean and the sum of squared distances from it. It counts from
-// the first value: equal values have no spread then, where the plain sum of ten times 0.1
-// leaves some, and a test divides by it.
+// moments returns the mean and the sum of squared distances from it. It sums differences from the first
+// value, so that equal values have exactly no spread. A plain sum of ten times 0.1 would leave some,
+// and a test would divide by it.
 func moments(x []float64) (mean, squares float64) {
 	if len(x) == 0 {
 		return math.NaN(), 0
@@ -35,10 +35,10 @@ func moments(x []float64) (mean, squares float64) {
 	return mean, squares
 }
 
-// CV is the coefficient of variation: standard deviation over mean.
+// CV returns the coefficient of variation: the standard deviation divided by the mean.
 func CV(x []float64) float64 { return StdDev(x) / Mean(x) }
 
-// MAD is the median distance from the median.
+// MAD returns the median absolute deviation: the median distance from the median.
 func MAD(x []float64) float64 {
 	median := Median(x)
 	distance := make([]float64, len(x))
@@ -48,8 +48,8 @@ func MAD(x []float64) float64 {
 	return Median(distance)
 }
 
-// RobustSD estimates the standard deviation of normal data from their MAD, which a few wild values do
-// not move.
+// RobustSD estimates the standard deviation of normal data from their MAD, which is robust to a few
+// outliers.
 func RobustSD(x []float64) float64 { return normalMAD * MAD(x) }
 
 // normalMAD scales a MAD to the standard deviation of normal data.

@@ -2,11 +2,10 @@ package stats
 
 import "math"
 
-// Steady tells whether a series has settled: the medians of its last two
-// windows agree within a relative tolerance, one step of the timer, or three standard
-// errors of their difference, whichever is largest. A kernel that still speeds up
-// (clocks that ramp, caches that fill, code that is being compiled) moves its median
-// by more than its own noise explains.
+// Steady reports whether a series has settled: the medians of its last two windows agree within a
+// relative tolerance, one step of the timer, or three standard errors of their difference, whichever is
+// largest. A kernel that is still speeding up (clocks ramping, caches filling, code being compiled)
+// moves its median by more than its own noise explains.
 func Steady(x []float64, window int, tolerance, quantum float64) bool {
 	if window < 2 || len(x) < 2*window {
 		return false

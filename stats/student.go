@@ -2,21 +2,21 @@ package stats
 
 import "math"
 
-// TQuantile is the value that a Student t variable with df degrees of freedom
-// stays below with probability p.
+// TQuantile returns the value that a Student t variable with df degrees of freedom stays below with
+// probability p.
 func TQuantile(p, df float64) float64 {
 	switch {
 	case math.IsNaN(p) || p < 0 || p > 1 || !(df > 0):
 		return math.NaN()
 	case p == 0.5:
 		return 0
-	case p > 0.5: // the lower tail has digits for what is very unlikely, the upper has not
+	case p > 0.5: // only the lower tail is precise for very unlikely values
 		return -TQuantile(1-p, df)
 	case p == 0:
 		return math.Inf(-1)
 	}
-	// Bisection on the exact distribution: slower than a rational formula, and
-	// right for one degree of freedom and for p close to 0 alike.
+	// Bisection on the exact distribution is slower than a rational formula, but it is right for one
+	// degree of freedom and for p close to 0.
 	lo, hi := -1.0, 0.0
 	for TCDF(lo, df) > p {
 		lo, hi = lo*2, lo
@@ -37,14 +37,13 @@ func TQuantile(p, df float64) float64 {
 	}
 }
 
-// TCDF is the probability that a Student t variable with df degrees of freedom
-// is at most t.
+// TCDF returns the probability that a Student t variable with df degrees of freedom is at most t.
 func TCDF(t, df float64) float64 {
 	if math.IsNaN(t) || !(df > 0) {
 		return math.NaN()
 	}
 	var tail float64
-	if t*t < 1 { // df/(df+t^2) is too close to 1 to tell small t apart
+	if t*t < 1 { // df/(df+t^2) is too close to 1 to resolve small t
 		tail = 0.5 - 0.5*betaInc(0.5, df/2, t*t/(df+t*t))
 	} else {
 		tail = 0.5 * betaInc(df/2, 0.5, df/(df+t*t))
@@ -55,8 +54,8 @@ func TCDF(t, df float64) float64 {
 	return tail
 }
 
-// betaInc is the regularised incomplete beta function, by its continued
-// fraction (modified Lentz).
+// betaInc returns the regularized incomplete beta function, computed by its continued fraction
+// (modified Lentz).
 func betaInc(a, b, x float64) float64 {
 	switch {
 	case x <= 0:
@@ -73,7 +72,7 @@ func betaInc(a, b, x float64) float64 {
 
 	const tiny = 1e-300
 	f, c, d := 1.0, 1.0, 0.0
-	for i := range 20000 { // about the square root of the larger of a and b is enough
+	for i := range 20000 { // about sqrt(max(a, b)) iterations are enough
 		m := float64(i / 2)
 		var step float64
 		switch {

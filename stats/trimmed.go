@@ -2,18 +2,18 @@ package stats
 
 import "math"
 
-// Trimmed is the mean of values without the smallest and the largest of them, by Yuen's method. A few
-// wild values move it little, where they would drown Student's t.
+// Trimmed is the mean of values without the smallest and the largest, by Yuen's method. A few outliers
+// hardly move it, while they would dominate Student's t.
 type Trimmed struct {
-	N    int // values, before trimming
+	N    int // number of values before trimming
 	Kept int
-	Mean float64 // of those that were kept
+	Mean float64 // mean of the kept values
 	SE   float64 // standard error of the mean
 }
 
-// NewTrimmed leaves out a share of the values at each end, rounded down: 0.25 keeps the middle half. The
-// standard error rests on all of them, with those left out moved to the nearest one kept. With fewer
-// than two kept nothing is known, and it is infinite.
+// NewTrimmed drops a share of the values at each end, rounded down: 0.25 keeps the middle half. The
+// standard error is computed from all values, with each dropped one replaced by the nearest kept one.
+// With fewer than two kept values it is infinite.
 func NewTrimmed(values []float64, share float64) Trimmed {
 	s := Sort(values)
 	cut := int(share * float64(len(s)))
@@ -35,5 +35,5 @@ func NewTrimmed(values []float64, share float64) Trimmed {
 	return t
 }
 
-// DF is the number of degrees of freedom.
+// DF returns the number of degrees of freedom.
 func (t Trimmed) DF() float64 { return float64(t.Kept - 1) }

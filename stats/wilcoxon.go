@@ -6,31 +6,29 @@ import (
 	"slices"
 )
 
-// Wilcoxon is the signed-rank test of differences against zero, as scipy's
-// wilcoxon does it: zeros are left out, and P is exact for up to fifty differences without
-// ties or zeros, otherwise the normal approximation without continuity correction. The
-// statistic is the sum of the ranks of positive differences; for two sides the smaller
-// of that and its opposite.
+// Wilcoxon runs the signed-rank test of differences against zero, like scipy's wilcoxon. It drops zeros.
+// P is exact for up to fifty differences without ties or zeros; otherwise it is the normal approximation
+// without continuity correction. The statistic is the sum of the ranks of positive differences; for a
+// two-sided test, the smaller of that and its opposite.
 //
-// It assumes that differences are independent and symmetric around their centre. NaN is
-// no difference and left out.
+// It assumes that differences are independent and symmetric around their center. It drops NaN.
 func Wilcoxon(d []float64, alternative Alternative) Test {
 	r := newSignedRanks(d)
 	exact := r.n == len(d) && r.ties == 0 && r.n <= 50
 	return r.test(alternative, exact)
 }
 
-// WilcoxonExact is the same test with the exact distribution given the ties that
-// there are. Ties are the normal case with a coarse timer, and with few rounds the
-// normal approximation claims more than signs can show: four equal differences are
-// 0.023 to it, one in sixteen in truth. Past 200 differences it is Wilcoxon.
+// WilcoxonExact is like Wilcoxon, with the exact distribution for the ties in the data. Ties are the
+// normal case with a coarse timer. With few rounds the normal approximation overstates the evidence:
+// for four equal differences it gives 0.023, but the true value is one in sixteen. With more than 200
+// nonzero differences it uses the normal approximation.
 func WilcoxonExact(d []float64, alternative Alternative) Test {
 	r := newSignedRanks(d)
 	return r.test(alternative, r.n <= 200)
 }
 
-// signedRanks are the ranks of the sizes of differences that are not zero. They
-// are kept doubled: the mean rank of two that are equal is then a whole number.
+// signedRanks holds the ranks of the sizes of nonzero differences. Ranks are stored doubled, so that the
+// mean rank of two equal sizes is an integer.
 type signedRanks struct {
 	n        int
 	doubled  []int
@@ -62,7 +60,7 @@ func newSignedRanks(d []float64) signedRanks {
 }
 
 func (r signedRanks) test(alternative Alternative, exact bool) Test {
-	all := r.n * (r.n + 1) // of the doubled ranks
+	all := r.n * (r.n + 1) // sum of the doubled ranks
 	t := Test{Statistic: float64(r.positive) / 2, P: 1, Exact: exact}
 	if alternative == TwoSided {
 		t.Statistic = float64(min(r.positive, all-r.positive)) / 2
@@ -86,8 +84,8 @@ func (r signedRanks) test(alternative Alternative, exact bool) Test {
 	return t
 }
 
-// normal is the probability of a sum of positive ranks at most, and at least, as
-// large as the one seen.
+// normal returns the probability of a sum of positive ranks at most, and at least, as large as the
+// observed one.
 func (r signedRanks) normal() (atMost, atLeast float64) {
 	n := float64(r.n)
 	sd := math.Sqrt((n*(n+1)*(2*n+1) - r.ties/2) / 24)
@@ -95,9 +93,9 @@ func (r signedRanks) normal() (atMost, atLeast float64) {
 	return NormalCDF(z), NormalCDF(-z)
 }
 
-// exact is the same, from all the ways to give signs to the ranks.
+// exact returns the same probabilities as normal, from all possible signs of the ranks.
 func (r signedRanks) exact() (atMost, atLeast float64) {
-	chance := make([]float64, 1, r.n*(r.n+1)+1) // by sum
+	chance := make([]float64, 1, r.n*(r.n+1)+1) // indexed by sum
 	chance[0] = 1
 	for _, rank := range r.doubled {
 		chance = chance[:len(chance)+rank]

@@ -1,5 +1,5 @@
-// Package clienttest has a stand-in for pawld, for tests of what sends to it: it keeps
-// blobs and reports in memory by the rules of the API, and can be told to fail.
+// Package clienttest provides a fake pawld for tests of clients. It stores blobs and reports in memory by
+// the rules of the API, and can be made to fail.
 package clienttest
 
 import (
@@ -19,15 +19,15 @@ import (
 	"github.com/goatnote-inc/pawl/client"
 )
 
-// Server is the stand-in. It has one project.
+// Server is a fake server with one project.
 type Server struct {
 	*httptest.Server
 	Project string
-	Token   string // what it wants to be shown; empty for nothing
+	Token   string // required bearer token; empty for none
 
 	mu sync.Mutex
-	// before may answer a request itself; after may cut the connection of one that was
-	// acted on and not yet answered.
+	// before may answer a request itself. after may drop the connection of a request that was processed but not
+	// yet answered.
 	before  func(http.ResponseWriter, *http.Request) bool
 	after   func(*http.Request) bool
 	blobs   map[string][]byte
@@ -40,7 +40,7 @@ type kept struct {
 	receipt client.Receipt
 }
 
-// New starts a server; Close ends it.
+// New starts a server. The caller must call Close.
 func New(project, token string) *Server {
 	s := &Server{Project: project, Token: token, blobs: map[string][]byte{}, reports: map[string]kept{}}
 	mux := http.NewServeMux()
@@ -51,21 +51,21 @@ func New(project, token string) *Server {
 	return s
 }
 
-// Before lets f answer requests in the server's place: it returns whether it did.
+// Before lets f answer requests instead of the server. f reports whether it did.
 func (s *Server) Before(f func(http.ResponseWriter, *http.Request) bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.before = f
 }
 
-// CutAfter cuts the connection of requests that were acted on, where f says so.
+// CutAfter drops the connection of processed requests for which f returns true.
 func (s *Server) CutAfter(f func(*http.Request) bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.after = f
 }
 
-// Reports are the bodies that are kept, by their keys.
+// Reports returns the bodies of the stored reports, by key.
 func (s *Server) Reports() map[string][]byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -76,7 +76,7 @@ func (s *Server) Reports() map[string][]byte {
 	return list
 }
 
-// Blobs are the digests that are kept.
+// Blobs returns the digests of the stored blobs.
 func (s *Server) Blobs() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -88,14 +88,14 @@ func (s *Server) Blobs() []string {
 	return list
 }
 
-// Forget loses a blob, as a collector does.
+// Forget deletes a blob, as garbage collection would.
 func (s *Server) Forget(digest string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.blobs, digest)
 }
 
-// Calls are the requests that came, as "METHOD PATH".
+// Calls returns all requests received, as "METHOD PATH".
 func (s *Server) Calls() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -126,7 +126,7 @@ func (s *Server) guard(next http.Handler) http.Handler {
 	})
 }
 
-// Refuse answers with a problem.
+// Refuse responds with a problem.
 func Refuse(w http.ResponseWriter, status int, p client.ProblemError) {
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(status)
@@ -203,7 +203,7 @@ func (s *Server) postReport(w http.ResponseWriter, r *http.Request) {
 	write(w, k.receipt)
 }
 
-// write is for answers that cannot fail to be spelled; whoever does not read them is gone.
+// write encodes an answer that is always valid JSON. Write errors are ignored: the client is gone.
 func write(w io.Writer, v any) {
 	text, err := json.Marshal(v)
 	if err != nil {

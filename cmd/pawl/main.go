@@ -17,7 +17,7 @@ func main() {
 	}))
 }
 
-// screen tells the size of a terminal; nil for a file that is none.
+// screen returns a function for the size of a terminal; nil if f is not a terminal.
 func screen(f *os.File) func() (width, height int) {
 	fd := int(f.Fd())
 	if !term.IsTerminal(fd) {

@@ -1,4 +1,4 @@
-// Command pawld is the memory of pawl: a server that keeps every result.
+// Command pawld is the pawl server: it stores every result.
 package main
 
 import (

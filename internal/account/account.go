@@ -1,6 +1,6 @@
-// Package account knows what runs cost and what they were good for: how long each part of
-// a run took, at which price, and what it answered. It adds accounts up. It must not know
-// how a run is made, nor where accounts are kept; those of other jobs are strangers' files.
+// Package account records what runs cost and what they found: how long each part of a run took, at
+// which price, and its verdict. It adds accounts up. It must not know how a run is made, nor where
+// accounts are stored. Accounts of other jobs are untrusted files.
 package account
 
 import (
@@ -16,33 +16,34 @@ import (
 	"github.com/goatnote-inc/pawl/ratchet"
 )
 
-// Schema names the document.
+// Schema is the schema name of the document.
 const Schema = "pawl.account/v1"
 
-// FileName is what pawl run calls it, beside the record.
+// FileName is the name of the file that pawl run writes beside the record.
 const FileName = "account.json"
 
-// ArtifactName is what a workflow uploads it as, by itself: adding up must not fetch records.
+// ArtifactName is the name of the workflow artifact. It is separate from the record, so that adding up
+// does not fetch records.
 const ArtifactName = "pawl-account"
 
-// Account is what one run took.
+// Account holds the time and cost of one run.
 type Account struct {
 	Schema  string             `json:"schema"`
-	Run     string             `json:"run,omitempty"` // ID of the record; empty where nothing was measured
-	Time    time.Time          `json:"time"`          // when it began
-	Seconds float64            `json:"seconds"`       // from begin to end: so long the machine was held
+	Run     string             `json:"run,omitempty"` // ID of the record; empty if nothing was measured
+	Time    time.Time          `json:"time"`          // start of the run
+	Seconds float64            `json:"seconds"`       // from start to end, while the machine was in use
 	Stages  map[string]float64 `json:"stages,omitempty"`
-	// PricePerHour is the suite's device.price_per_hour; 0 when it does not say.
+	// PricePerHour is the suite's device.price_per_hour; 0 if unset.
 	PricePerHour float64         `json:"price_per_hour,omitempty"`
 	Dollars      float64         `json:"dollars,omitempty"`
-	Verdict      ratchet.Verdict `json:"verdict,omitempty"` // empty where the run ended without one
+	Verdict      ratchet.Verdict `json:"verdict,omitempty"` // empty if the run ended without one
 	Suite        string          `json:"suite,omitempty"`
 	Device       string          `json:"device,omitempty"`
 	Commit       string          `json:"commit,omitempty"`
-	Branch       string          `json:"branch,omitempty"` // of the change: what later runs of it are found by
+	Branch       string          `json:"branch,omitempty"` // branch of the change, which identifies its later runs
 }
 
-// The stages of a run, in their order.
+// The stages of a run, in order.
 const (
 	Build   = "build"
 	Wait    = "wait" // for the device
@@ -51,10 +52,10 @@ const (
 	Profile = "profile"
 )
 
-// Stages lists them.
+// Stages returns the stages of a run, in order.
 func Stages() []string { return []string{Build, Wait, Check, Measure, Profile} }
 
-// What a file of somebody else's may hold.
+// Limits on untrusted files.
 const (
 	FileLimit  = 64 << 10
 	mostText   = 300
@@ -63,7 +64,7 @@ const (
 	mostStages = 20
 )
 
-// Read reads the account of a run that may be anybody's.
+// Read reads the account of a run. The input is untrusted.
 func Read(r io.Reader) (Account, error) {
 	var a Account
 	data, err := io.ReadAll(io.LimitReader(r, FileLimit+1))
@@ -106,32 +107,31 @@ func (a Account) check() error {
 	return nil
 }
 
-// Priced gives the account its price.
+// Priced returns the account with a price and its cost, both in dollars.
 func (a Account) Priced(perHour float64) Account {
 	a.PricePerHour, a.Dollars = perHour, a.Seconds/time.Hour.Seconds()*perHour
 	return a
 }
 
-// Clock adds up how long a run is in which stage. Who watches the run tells it when one
-// begins.
+// Clock adds up how long a run spends in each stage. The caller reports when a stage starts.
 type Clock struct {
 	began, since time.Time
 	stage        string
 	spent        map[string]time.Duration
 }
 
-// Start begins with building.
+// Start returns a clock in stage Build.
 func Start(now time.Time) *Clock {
 	return &Clock{began: now, since: now, stage: Build, spent: map[string]time.Duration{}}
 }
 
-// Enter tells that a stage begins, or goes on.
+// Enter records that a stage starts or continues.
 func (c *Clock) Enter(stage string, now time.Time) {
 	c.spent[c.stage] += now.Sub(c.since)
 	c.stage, c.since = stage, now
 }
 
-// Account is what the clock shows.
+// Account returns the time spent until now.
 func (c *Clock) Account(now time.Time) Account {
 	a := Account{Schema: Schema, Time: c.began.UTC(), Seconds: seconds(now.Sub(c.began)), Stages: map[string]float64{}}
 	c.Enter(c.stage, now)
@@ -143,13 +143,13 @@ func (c *Clock) Account(now time.Time) Account {
 	return a
 }
 
-// seconds to the millisecond: nobody bills finer.
+// seconds rounds to the millisecond, which is precise enough for billing.
 func seconds(d time.Duration) float64 { return math.Round(d.Seconds()*1e3) / 1e3 }
 
-// bad tells of a run that found something.
+// bad reports whether the verdict of the run is Regression or Broken.
 func (a Account) bad() bool {
 	return slices.Contains([]ratchet.Verdict{ratchet.Regression, ratchet.Broken}, a.Verdict)
 }
 
-// fine tells of a run that let the change pass.
+// fine reports whether the run let the change pass.
 func (a Account) fine() bool { return a.Verdict != "" && a.Verdict.Severity() == ratchet.Yes }

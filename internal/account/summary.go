@@ -10,17 +10,17 @@ import (
 	"time"
 )
 
-// SummaryFile and SummaryArtifact are what a nightly job leaves a sum as, for reports of
-// the next day: adding up takes too long to do it for each.
+// SummaryFile and SummaryArtifact name the sum that a nightly job stores for the reports of the next
+// day. Adding up takes too long to do it for each report.
 const (
 	SummaryFile     = "cost.json"
 	SummaryArtifact = "pawl-cost"
 )
 
-// Month is what "a month" means here.
+// Month is the length of a month in summaries.
 const Month = 30 * 24 * time.Hour
 
-// Summary is what runs cost together, and what came of it.
+// Summary holds what runs cost in total, and what they found.
 type Summary struct {
 	Runs    int                `json:"runs"`
 	Seconds float64            `json:"seconds"`
@@ -29,19 +29,19 @@ type Summary struct {
 	First   time.Time          `json:"first,omitzero"`
 	Last    time.Time          `json:"last,omitzero"`
 
-	MonthRuns    int     `json:"month_runs"` // of the last 30 days
+	MonthRuns    int     `json:"month_runs"` // in the last 30 days
 	MonthSeconds float64 `json:"month_seconds"`
 	MonthDollars float64 `json:"month_dollars"`
 
-	// Caught are changes in which something got worse and was mended before a later run of
-	// the same change; Found are those of which no later run passed.
+	// Caught counts problems that were fixed before a later run of the same change; Found
+	// counts those after which no run passed.
 	Caught int `json:"caught"`
 	Found  int `json:"found"`
 
 	Unpriced int `json:"unpriced,omitempty"` // runs of suites without a price
 }
 
-// ReadSummary reads the sum that another job left.
+// ReadSummary reads a summary that another job stored. The input is untrusted.
 func ReadSummary(r io.Reader) (Summary, error) {
 	var s Summary
 	data, err := io.ReadAll(io.LimitReader(r, FileLimit+1))
@@ -69,10 +69,10 @@ func ReadSummary(r io.Reader) (Summary, error) {
 
 const mostRuns = 1_000_000
 
-// PerRun is what a run costs on average.
+// PerRun returns the average cost of a run with a price, in dollars.
 func (s Summary) PerRun() float64 { return share(s.Dollars, s.Runs-s.Unpriced) }
 
-// PerCaught is what all runs cost for each regression they caught; 0 without any.
+// PerCaught returns the cost of all runs per regression caught, in dollars; 0 if none was caught.
 func (s Summary) PerCaught() float64 { return share(s.Dollars, s.Caught) }
 
 func share(whole float64, n int) float64 {
@@ -82,7 +82,7 @@ func share(whole float64, n int) float64 {
 	return whole / float64(n)
 }
 
-// Add adds accounts up. The same run, kept in two places, counts once.
+// Add adds accounts up. A run that is stored twice counts once.
 func Add(list []Account, now time.Time) Summary {
 	list = distinct(list)
 	s := Summary{Stages: map[string]float64{}}
@@ -116,7 +116,7 @@ func Add(list []Account, now time.Time) Summary {
 	return s
 }
 
-// distinct are the runs in the order of their time.
+// distinct returns the runs without duplicates, sorted by time.
 func distinct(list []Account) []Account {
 	type key struct {
 		run  string
@@ -140,9 +140,8 @@ func distinct(list []Account) []Account {
 	return out
 }
 
-// worth counts what the runs of one change found. Runs in a row that say no are one
-// thing; a run without an answer ends nothing. Of which change a run was has to be known to
-// say that it was mended.
+// worth counts what the runs of one change found. Consecutive failing runs count once; a run without
+// a verdict changes nothing. A fix can only be recognized if the branch is known.
 func worth(branch string, runs []Account) (caught, found int) {
 	open := false
 	for _, a := range runs {

@@ -10,11 +10,11 @@ import (
 	"github.com/goatnote-inc/pawl/internal/trial"
 )
 
-// checked reports whether the suite says what is right of a case.
+// checked reports whether the suite defines the correct result of a case.
 func (v *verifier) checked(c trial.Case) bool { return v.benchmark(c.Key.Benchmark).Check != nil }
 
-// allow remembers how far the rules let an output be from what is right. They may depend on the
-// inputs: the widest that was seen counts.
+// allow records how far an output may be from the correct result. Tolerances may depend on the
+// inputs, so the widest one seen counts.
 func (v *verifier) allow(c trial.Case, o oracle.Comparison) {
 	name := c.Key.Name()
 	if v.slack[name] == nil {
@@ -23,12 +23,13 @@ func (v *verifier) allow(c trial.Case, o oracle.Comparison) {
 	v.slack[name][o.Output] = v.slack[name][o.Output].Widest(o.Slack)
 }
 
-// Sums of elements with random signs grow with the root of their number. deviations is how many times
-// that two right results may differ: chance alone exceeds six in two of a billion blocks.
+// deviations is how many standard deviations two correct results may differ by. A sum of elements with random
+// signs grows with the square root of their number; chance alone exceeds six in two of a billion blocks.
 const deviations = 6
 
-// agree says how the candidate's outputs differ from the base's by more than the rules allow, sample by
-// sample and block by block. Sums that are missing are a difference. Each side may be off by what they allow.
+// agree compares the outputs of base and candidate, sample by sample and block by block. It describes the
+// first difference larger than the tolerances allow, or returns "". Each side may be off by its tolerance. Missing
+// sums are a difference.
 func (v *verifier) agree(c trial.Case, samples int, base, candidate []float64) string {
 	outputs := outputsOf(c)
 	if each := len(outputs) * harness.SumBlocks * harness.BlockSums; each == 0 || len(base) != samples*each || len(candidate) != samples*each {
@@ -39,7 +40,7 @@ func (v *verifier) agree(c trial.Case, samples int, base, candidate []float64) s
 		name := outputs[n%len(outputs)]
 		slack, known := v.slack[c.Key.Name()][name]
 		if !known {
-			continue // its results were never compared with the oracle's
+			continue // never compared with the oracle
 		}
 		if wrong := block(base[at:]).differs(block(candidate[at:]), slack); wrong != "" {
 			return fmt.Sprintf("%s in sample %d: %s", name, n/len(outputs)+1, wrong)
@@ -48,7 +49,7 @@ func (v *verifier) agree(c trial.Case, samples int, base, candidate []float64) s
 	return ""
 }
 
-// outputsOf names what a case writes, in the order of the suite.
+// outputsOf returns the names of the outputs of a case, in the order of the suite.
 func outputsOf(c trial.Case) []string {
 	var list []string
 	for _, a := range c.Arguments {
@@ -75,5 +76,5 @@ func (want block) differs(got block, slack oracle.Slack) string {
 	return ""
 }
 
-// rounding is what two compilers may make of the same sum.
+// rounding is the relative difference that two compilers may cause in the same sum.
 const rounding = 1e-12

@@ -11,8 +11,8 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// keepApart finds out whether the processes of the sides can be kept from each other. Launchers need
-// none of it: they keep the code of a change in a process without rights.
+// keepApart checks whether the processes of the sides can be isolated from each other. Launchers do
+// not need this: they run the code of a change in an unprivileged process.
 func (r *run) keepApart(ctx context.Context) error {
 	if r.checked() || len(r.sides) < 2 || os.Getenv(build.SandboxVariable) == "never" {
 		return nil
@@ -38,13 +38,13 @@ func (r *run) keepApart(ctx context.Context) error {
 	return nil
 }
 
-// confine makes a command of a side run apart. What it could gain by is read-only for it: the trees of
-// the others, git's files, and what pawl keeps for later runs.
+// confine isolates a command of a side. Files that it could gain from changing are read-only for
+// it: the trees of the other sides, git's files, and what pawl keeps for later runs.
 func (r *run) confine(s side, c *harness.Command) {
 	if r.apart == nil {
 		return
 	}
-	own := []string{os.TempDir()} // it may lie in a tree
+	own := []string{os.TempDir()} // may be inside a read-only tree
 	locked := slices.Clone(r.locked)
 	if s.root != "" {
 		own = append(own, s.root)

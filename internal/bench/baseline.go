@@ -8,12 +8,12 @@ import (
 	"github.com/goatnote-inc/pawl/internal/device"
 )
 
-// BaselineSide is the name of the side that is the baseline's commit, where that
-// is neither the candidate's nor the base's.
+// BaselineSide is the name of the side built from the baseline's commit, if that commit is neither
+// the candidate's nor the base's.
 const BaselineSide = "baseline"
 
-// baseline checks the baseline's commit out. A baseline that cannot be had is told
-// and left out: the change is judged against its base.
+// baseline checks out the baseline's commit. If that fails, it reports a notice and the change is
+// judged against its base only.
 func (r *run) baseline(ctx context.Context, base string) (side, bool) {
 	if r.Baseline == nil {
 		return side{}, false
@@ -29,7 +29,7 @@ func (r *run) baseline(ctx context.Context, base string) (side, bool) {
 	}
 	s, err := r.checkout(ctx, BaselineSide, commit)
 	if err == nil && s.own == nil {
-		err = s.ownErr // built by another commit's recipe it would not be that commit
+		err = s.ownErr // with another commit's recipe it would not be that commit
 	}
 	if err == nil {
 		s.overlay, err = r.otherQuestion(s)

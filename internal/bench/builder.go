@@ -9,8 +9,8 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// Builder builds variants of the candidate one at a time, as a run does and from the
-// same cache, for whoever looks at them before they run.
+// Builder returns a function that builds single variants of the candidate, with the same recipe and
+// cache as a run, to inspect them before they run.
 func Builder(o Options) func(ctx context.Context, b suite.Build, log io.Writer) (measure.BuildFacts, error) {
 	r := &run{Options: o}
 	r.workshop = newWorkshop(r, 1)

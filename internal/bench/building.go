@@ -19,8 +19,8 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// buildAll builds the sides. Those of different folders are built beside each other,
-// as many at a time as the machine carries; those of one folder in their order.
+// buildAll builds the sides. Sides in different folders are built in parallel, as far as the
+// machine allows; sides in the same folder are built in order.
 func (r *run) buildAll(ctx context.Context, sides []side) error {
 	lanes := map[string][]int{}
 	for i, s := range sides {
@@ -43,7 +43,7 @@ func (r *run) buildAll(ctx context.Context, sides []side) error {
 		wg.Go(func() {
 			for _, i := range lane {
 				if errs[i] = r.build(ctx, &sides[i]); errs[i] != nil && sides[i].name == suite.Candidate {
-					stop() // nothing else matters then
+					stop() // without a candidate there is nothing to measure
 				}
 			}
 		})
@@ -62,7 +62,7 @@ func (r *run) buildAll(ctx context.Context, sides []side) error {
 	return nil
 }
 
-// build builds every variant of a side and says what it consists of.
+// build builds every variant of a side and records its files, toolchain and digests.
 func (r *run) build(ctx context.Context, s *side) error {
 	if r.workshop == nil {
 		r.workshop = newWorkshop(r, 1)
@@ -117,8 +117,7 @@ func (r *run) buildVariant(ctx context.Context, s *side, b suite.Build, log io.W
 	return r.make(ctx, s, []build.Recipe{recipe}, log)
 }
 
-// toBuild are the variants of a side that are built: all of them, or
-// those of the cases that were asked for.
+// toBuild returns the variants of a side to build: all of them, or only those of the requested cases.
 func (r *run) toBuild(s side) []suite.Variant {
 	all := r.variants(s)
 	if !r.narrow {
@@ -136,13 +135,13 @@ func (r *run) toBuild(s side) []suite.Variant {
 	return list
 }
 
-// recipe makes a build of the suite one of this side, on this machine.
+// recipe turns a build of the suite into a recipe for this side on this machine.
 func (r *run) recipe(ctx context.Context, s side, b suite.Build) (build.Recipe, error) {
 	recipe, err := build.Compose(b, build.Place{Dir: s.dir, Arch: r.arch()})
 	if err != nil || recipe.Command == "" {
 		return recipe, err
 	}
-	// A base too, so that both are built alike.
+	// The base is sandboxed too, so that both are built alike.
 	if recipe.Sandbox, err = build.Confine(ctx, b.Sandbox, r.trust(), os.Getenv); err != nil {
 		return recipe, err
 	}
@@ -156,8 +155,8 @@ func (r *run) recipe(ctx context.Context, s side, b suite.Build) (build.Recipe, 
 	return recipe, nil
 }
 
-// makes are the files in the folder of a side that pawl and all builds of its suite make:
-// they are no sources of any of them.
+// makes returns the files in the folder of a side that are created by pawl or by a build of its
+// suite. They are not sources of any build.
 func (r *run) makes(s side) []string {
 	list := []string{".pawl"}
 	if results := within(s.dir, filepath.Dir(r.Out)); results != "" {
@@ -176,8 +175,8 @@ func (r *run) makes(s side) []string {
 	return slices.Compact(list)
 }
 
-// within is a folder as seen from one above it, whichever of them is told in full;
-// empty if it does not lie below.
+// within returns the path of folder relative to dir, or "" if folder is not below dir.
+// Either may be absolute or relative.
 func within(dir, folder string) string {
 	from, err := filepath.Abs(dir)
 	if err != nil {
@@ -194,7 +193,7 @@ func within(dir, folder string) string {
 	return filepath.ToSlash(rel)
 }
 
-// arch is what the device's code is compiled for; empty when that is not known.
+// arch returns the architecture to compile for; empty when it is unknown.
 func (r *run) arch() string {
 	if r.Arch != "" {
 		return r.Arch
@@ -208,8 +207,8 @@ func (r *run) arch() string {
 	return ""
 }
 
-// make builds the recipes of a side: beside each other where each has a place of
-// its own for what is made on the way, else one after the other.
+// make builds the recipes of a side: in parallel if each has its own
+// scratch folder, else one after the other.
 func (r *run) make(ctx context.Context, s *side, recipes []build.Recipe, log io.Writer) error {
 	places := map[string]bool{"": true}
 	apart := len(recipes) > 1
@@ -237,7 +236,7 @@ func (r *run) make(ctx context.Context, s *side, recipes []build.Recipe, log io.
 	}
 	for i, recipe := range recipes {
 		res := results[i]
-		if apart { // their logs would be one in the other otherwise
+		if apart { // parallel builds would interleave their logs
 			fmt.Fprintf(log, "# %s\n%s", recipe.Name(), res.Log)
 		}
 		if err := errs[i]; err != nil {
@@ -251,7 +250,7 @@ func (r *run) make(ctx context.Context, s *side, recipes []build.Recipe, log io.
 	return nil
 }
 
-// account keeps what a build gave with its side.
+// account adds the facts of a build to its side.
 func (s *side) account(facts measure.BuildFacts) {
 	all := &s.impl.Build
 	if all.Command == "" {

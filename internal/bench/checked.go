@@ -14,18 +14,18 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// checked tells whether pawl's own launcher runs the kernels: no host code of the
-// change is in the process that reads the clocks.
+// checked reports whether pawl's own launcher runs the kernels, so that no host code of the change
+// is in the process that reads the clocks.
 func (o Options) checked() bool { return o.trust() == measure.Checked }
 
-// launcher is a program of pawl's own.
+// launcher is one of pawl's own launcher programs.
 type launcher struct {
 	command string
 	dir     string
-	files   []measure.FileDigest // of it, when it was built or found
+	files   []measure.FileDigest // digests of the launcher when it was built or found
 }
 
-// buildLaunchers makes the launchers that the suite's cases need, one a kind.
+// buildLaunchers builds the launchers that the suite's cases need, one per kind.
 func (r *run) buildLaunchers(ctx context.Context) error {
 	if !r.checked() {
 		return nil
@@ -59,7 +59,7 @@ func (r *run) buildLaunchers(ctx context.Context) error {
 	return nil
 }
 
-// benchmark finds one of the suite by name.
+// benchmark returns the suite's benchmark with the given name.
 func (o Options) benchmark(name string) suite.Benchmark { return benchmarkOf(o.Suite, name) }
 
 func benchmarkOf(s *suite.Suite, name string) suite.Benchmark {
@@ -71,7 +71,7 @@ func benchmarkOf(s *suite.Suite, name string) suite.Benchmark {
 	return suite.Benchmark{Name: name}
 }
 
-// launchOf is how the launcher starts a case of a side that was built in dir.
+// launchOf returns how the launcher starts a case of a side built in dir.
 func (o Options) launchOf(dir string, c suite.Case) (*harness.Launch, []tensor.Argument, error) {
 	b := o.benchmark(c.Benchmark)
 	l, err := b.Launch(c.Params)
@@ -92,7 +92,7 @@ func (o Options) launchOf(dir string, c suite.Case) (*harness.Launch, []tensor.A
 	return &spec, list, nil
 }
 
-// harnessFor is the program that runs a case: the suite's, or a launcher.
+// harnessFor returns the program that runs a case: the suite's harness, or a launcher.
 func (r *run) harnessFor(h suite.Harness, c trial.Case) suite.Harness {
 	if c.Launch != nil {
 		h.Command, h.Env = r.launchers[c.Launch.Kind].command, nil

@@ -16,10 +16,10 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// define finds what the change is measured with that is not the base's: suite, harness, oracle. Both
-// sides are then measured with the change's, and the report says so, since the author of a question
-// can choose its answer. If the base has no suite yet, the question of the change is the only one,
-// and its files are laid over the base.
+// define finds where the suite, harness or oracle of the change differs from the base's. Both sides
+// are then measured with the change's definition, and the report says so: a change could otherwise
+// redefine its own test unnoticed. If the base has no suite yet, the change's definition is the
+// only one, and its files are copied over the base.
 func (r *run) define(base *side) (err error) {
 	if r.Path == "" {
 		return nil
@@ -49,7 +49,7 @@ func (r *run) define(base *side) (err error) {
 	return nil
 }
 
-// otherQuestion returns the definition files of the change that differ in the tree of a side.
+// otherQuestion returns the definition files that differ between the change and the tree of a side.
 func (r *run) otherQuestion(s side) ([]string, error) {
 	globs := r.Suite.Definition
 	if s.own != nil {
@@ -58,7 +58,7 @@ func (r *run) otherQuestion(s side) ([]string, error) {
 	return otherFiles(s.dir, r.Dir, globs)
 }
 
-// withStart adds the files that the harness command names and that the base does not have.
+// withStart adds the files that the harness command names and that the base lacks.
 func (r *run) withStart(base side, files []string) []string {
 	h := r.variants(side{from: suite.Candidate})[0].Harness
 	for word := range strings.FieldsSeq(h.Command) {
@@ -72,7 +72,7 @@ func (r *run) withStart(base side, files []string) []string {
 	return files
 }
 
-// otherFiles are those that the globs match in either folder and that differ.
+// otherFiles returns the files that match the globs in either folder and differ.
 func otherFiles(was, is string, globs []string) ([]string, error) {
 	digests := map[string][2]string{}
 	for i, dir := range []string{was, is} {
@@ -96,7 +96,7 @@ func otherFiles(was, is string, globs []string) ([]string, error) {
 	return files, nil
 }
 
-// define gives a side the change's definitions.
+// define copies the change's definition files to a side.
 func (s side) define(from string) error {
 	for _, path := range s.overlay {
 		if err := carry(from, s.dir, path); err != nil {
@@ -106,8 +106,8 @@ func (s side) define(from string) error {
 	return nil
 }
 
-// carry makes a file of one folder that of another: there, or not there. Neither can
-// be led out of its folder by a link.
+// carry copies a file from one folder to another, or removes it there if the source has none.
+// Symbolic links cannot lead out of either folder.
 func carry(from, to, path string) error {
 	source, err := os.OpenRoot(from)
 	if err != nil {
@@ -147,7 +147,7 @@ func carry(from, to, path string) error {
 	return errors.Join(err, out.Close())
 }
 
-// noticeDefinition tells before the first round what the run is measured with.
+// noticeDefinition reports, before the first round, which definition the run is measured with.
 func (r *run) noticeDefinition() {
 	for _, glob := range r.Suite.Definition {
 		if list, err := build.Digests(r.Dir, []string{glob}); err == nil && len(list) == 0 {
@@ -183,8 +183,8 @@ func (r *run) noticeDefinition() {
 	r.notice(device.Notice{Code: "definition", Message: text})
 }
 
-// noticeBuild reports how the recipe of the change differs from that of its base, and whether that
-// recipe also builds the harness: then the change affects the program that measures it.
+// noticeBuild reports how the recipe of the change differs from its base's, and whether it also
+// builds the harness: then the change affects the program that measures it.
 func (r *run) noticeBuild() {
 	if len(r.rebuilt) == 0 {
 		return

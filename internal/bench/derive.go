@@ -7,8 +7,8 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// derived are the metrics of a case that get a series of their own: those the
-// user wrote or gates on. Plain GFLOP/s and GB/s are read off the time by reports.
+// derived returns the metrics of a case that get their own series: those that the user wrote or
+// gates on. Reports compute plain GFLOP/s and GB/s from the time.
 func derived(c suite.Case) []suite.Metric {
 	var list []suite.Metric
 	for _, m := range c.Metrics {

@@ -21,7 +21,7 @@ import (
 	"github.com/goatnote-inc/pawl/ratchet"
 )
 
-// describe fills the header: everything that is known before the first sample.
+// describe fills the header with everything that is known before the first sample.
 func (r *run) describe(ctx context.Context, w harness.Welcome) (gpu.State, error) {
 	dev := r.lease.Device()
 	state, err := dev.State(ctx)
@@ -45,7 +45,7 @@ func (r *run) describe(ctx context.Context, w harness.Welcome) (gpu.State, error
 	}
 	met := r.sides[0]
 	for _, s := range r.sides {
-		if s.dir == met.dir && s.impl.Harness.Command == met.impl.Harness.Command { // the one that was asked
+		if s.dir == met.dir && s.impl.Harness.Command == met.impl.Harness.Command { // the harness that meet started
 			s.impl.Harness.SDK, s.impl.Harness.Device, s.impl.Harness.Runtime = w.SDK, w.Device.Name, w.Device.Runtime
 		}
 		r.header.Implementations = append(r.header.Implementations, s.impl)
@@ -54,7 +54,7 @@ func (r *run) describe(ctx context.Context, w harness.Welcome) (gpu.State, error
 	return state, nil
 }
 
-// warnOfCompany tells of what else runs on the device.
+// warnOfCompany adds warnings about other work on the device.
 func (r *run) warnOfCompany(s gpu.State) {
 	if n := len(s.Processes); n > 0 {
 		r.ending.Warnings = append(r.ending.Warnings, measure.Warning{
@@ -70,7 +70,7 @@ func (r *run) warnOfCompany(s gpu.State) {
 	}
 }
 
-// whenBusy is what to do about a busy machine: it depends on the clock that is read.
+// whenBusy returns advice for a busy machine; it depends on the timer in use.
 func (r *run) whenBusy() string {
 	for _, c := range r.cases[suite.Candidate] {
 		if c.Timer != measure.TimerCPU {
@@ -83,7 +83,7 @@ func (r *run) whenBusy() string {
 	return "CPU time leaves the waiting out, but neighbours still share caches and clocks"
 }
 
-// choose says which cases each side measures, and with which timer.
+// choose selects the cases and the timer of each side.
 func (r *run) choose(w harness.Welcome) error {
 	r.cases, r.metrics = map[string][]trial.Case{}, map[measure.CaseKey]suite.Case{}
 	for _, s := range r.sides {
@@ -98,7 +98,7 @@ func (r *run) choose(w harness.Welcome) error {
 	if len(r.declared) == 0 && !r.plain() {
 		return r.noCase()
 	}
-	for _, c := range r.missing { // without samples: the judge sees that only the base has it
+	for _, c := range r.missing { // no samples: the judge sees that only the base has the case
 		if r.wants(c.Name(), c.Benchmark) {
 			key := c.CaseKey
 			if key.Implementation = suite.Base; key.Cache == measure.Hot {
@@ -110,8 +110,8 @@ func (r *run) choose(w harness.Welcome) error {
 	return nil
 }
 
-// measures tells whether a side takes part in a case. The constraints of a point may rule a config
-// out; where other sides than usual are compared, references are there to say what is right.
+// measures reports whether a side takes part in a case. The constraints of a point may exclude a
+// config. With a custom lineup, references only provide correct results and are not measured.
 func (r *run) measures(s side, c suite.Case) bool {
 	if r.lineup == nil {
 		return true
@@ -123,7 +123,7 @@ func (r *run) add(s side, c suite.Case, timers []measure.Timer) error {
 	key := c.CaseKey
 	key.Implementation = s.name
 	if key.Cache == measure.Hot {
-		key.Cache = "" // one spelling, so that keys can be compared
+		key.Cache = "" // one spelling, so that keys compare equal
 	}
 	if c.Timer == "" && len(timers) > 0 {
 		c.Timer = timers[0]
@@ -162,7 +162,7 @@ func (r *run) add(s side, c suite.Case, timers []measure.Timer) error {
 	return nil
 }
 
-// environment is what the machine is, beyond the testbed.
+// environment describes the machine, beyond the testbed.
 func environment(now func() time.Time) measure.Environment {
 	id := host.Open(os.DirFS("/"), now).Identity()
 	env := measure.Environment{
@@ -182,8 +182,8 @@ func environment(now func() time.Time) measure.Environment {
 	return env
 }
 
-// telling names the variables that change how a kernel runs. Nothing else is
-// kept: an environment is full of secrets.
+// telling reports whether an environment variable can change how a kernel runs. No others are
+// recorded, because environments contain secrets.
 func telling(name string) bool {
 	for _, secret := range []string{"TOKEN", "SECRET", "KEY", "PASS", "CRED"} {
 		if strings.Contains(name, secret) {

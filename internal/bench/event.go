@@ -9,76 +9,76 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// Event is something that happened during a run. It is one of the types below.
+// Event reports progress of a run. It is one of the types below.
 type Event interface{ benchEvent() }
 
 type (
-	// Recovered tells that the record of an earlier run, which had crashed, was saved.
+	// Recovered reports that the record of an earlier, crashed run was saved.
 	Recovered struct {
 		Path   string
 		Rounds int
 	}
-	// Building opens a build.
+	// Building reports the start of a build.
 	Building struct{ Side, Command string }
-	// Built closes a build.
+	// Built reports the end of a build.
 	Built struct {
 		Side    string
 		Seconds float64
-		Cached  bool // it was kept from an earlier build
+		Cached  bool // taken from an earlier build
 	}
-	// Identical tells that there is nothing to measure: what changed since the base can be ignored.
+	// Identical reports that there is nothing to measure: all changes since the base can be ignored.
 	Identical struct {
 		Base    string
-		Ignored int // files
+		Ignored int // number of ignored files
 	}
-	// Waiting tells who holds what is needed: the device, or the place of the record.
+	// Waiting names the holder of something the run needs: the device, or the place of the record.
 	Waiting struct{ What, Holder string }
-	// Listed tells of cases that are going to be measured, before their first result.
+	// Listed reports cases that will be measured, before their first result.
 	Listed struct{ Cases []measure.Case }
-	// Ready tells what is going to be measured on what.
+	// Ready reports what will be measured and on which device.
 	Ready struct {
-		Run    string // the name of the record
-		Commit string // that the candidate stands on; empty outside of a repository
+		Run    string // name of the record
+		Commit string // commit of the candidate; empty outside a repository
 		Device gpu.Identity
 		State  gpu.State
 		Sides  []string
 		Cases  int
 		Rounds []int
 	}
-	// Calibrated tells the median of pawl's own kernel.
+	// Calibrated reports the median of pawl's own kernel.
 	Calibrated struct {
 		When   string
 		Median float64
 	}
-	// Noticed passes on what a person should know of the device.
+	// Noticed passes on a notice about the device for the user.
 	Noticed struct{ Notice device.Notice }
-	// Measuring passes on what happens in the trial.
+	// Measuring passes on an event of the trial.
 	Measuring struct{ trial.Event }
-	// Confirming tells that a gain is measured once more, with fresh rounds.
+	// Confirming reports that a gain is measured again, with fresh rounds.
 	Confirming struct{ Cases []string }
-	// FuzzPlanned tells what is going to be tried, before anything is spent.
+	// FuzzPlanned reports what will be tried, before any time is spent.
 	FuzzPlanned struct {
 		Benchmark        string
 		Points, Replayed int
-		Seconds          float64 // about
+		Seconds          float64 // estimate
 	}
-	// Fuzzing passes on what happens in the search for wrong results.
+	// Fuzzing passes on an event of the search for wrong results.
 	Fuzzing struct {
 		Benchmark string
 		oracle.Event
 	}
-	// Staged tells what a step before measuring came to.
+	// Staged reports the result of a step before measuring.
 	Staged struct{ loop.Stage }
-	// Profiling tells that a tool is looking at a side of a case.
+	// Profiling reports that a tool starts to profile a side of a case.
 	Profiling struct{ Case, Side, Tool string }
-	// Profiled tells that it is done.
+	// Profiled reports that the tool is done.
 	Profiled struct {
 		Case, Side, Tool string
 		Seconds          float64
 	}
-	// Explained tells what the profiles of a case mean.
+	// Explained reports what the profiles of a case mean.
 	Explained struct{ Why }
-	// Saved tells where the record is.
+	// Saved reports where the record is.
 	Saved struct {
 		Path string
 		End  measure.End

@@ -6,8 +6,8 @@ import (
 	"github.com/goatnote-inc/pawl/internal/loop"
 )
 
-// explain profiles the cases that changed. It explains, and decides nothing: what goes
-// wrong with it is told, and takes nothing from the verdict.
+// explain profiles the cases that changed. It only explains: its errors are
+// reported and do not affect the verdict.
 func (d *driver) explain(ctx context.Context, a loop.Profile) (loop.Outcome, error) {
 	o := d.Options
 	o.Names, o.ForceMeasure = a.Cases, true

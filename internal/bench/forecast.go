@@ -12,13 +12,13 @@ import (
 	"github.com/goatnote-inc/pawl/stats"
 )
 
-// Plan is what a run would do and what it would take, before any of it is spent.
+// Plan describes what a run would do and cost, before any time is spent.
 type Plan struct {
 	Suite   string   `json:"suite"`
 	Device  string   `json:"device"`
 	Sides   []string `json:"sides"`
-	Cases   []string `json:"cases"`          // names; empty when the harness has to list them
-	Open    bool     `json:"open,omitempty"` // more cases will be listed by the harness
+	Cases   []string `json:"cases"`          // names; empty when only the harness can list them
+	Open    bool     `json:"open,omitempty"` // the harness will list more cases
 	Rounds  []int    `json:"rounds"`
 	Samples int      `json:"samples"`
 	Budget  float64  `json:"budget_seconds,omitempty"`
@@ -26,24 +26,24 @@ type Plan struct {
 	Builds  []string `json:"builds,omitempty"`
 	Least   Cost     `json:"least"` // every case decided at the first look
 	Most    Cost     `json:"most"`  // all rounds, or the budget
-	Basis   string   `json:"basis"` // what the times are taken from
+	Basis   string   `json:"basis"` // source of the time estimates
 	Clocks  string   `json:"clocks"`
 }
 
-// Cost is time on the device and what it costs.
+// Cost is time on the device and its price.
 type Cost struct {
 	Seconds float64 `json:"seconds"`
 	Dollars float64 `json:"dollars,omitempty"`
 }
 
-// Without a record of an earlier run these are all there is to go by, in seconds.
+// Estimates in seconds, used when there is no record of an earlier run.
 const (
-	guessStart  = 1.0   // for a process to be ready
+	guessStart  = 1.0   // until a process is ready
 	guessWarm   = 0.3   // to warm a case up
 	guessSample = 0.002 // to take a sample
 )
 
-// Forecast plans a run without building, measuring or taking the device.
+// Forecast plans a run without building, measuring or acquiring the device.
 func Forecast(ctx context.Context, o Options) (Plan, error) {
 	if err := o.check(); err != nil {
 		return Plan{}, &UsageError{err}
@@ -95,12 +95,12 @@ func Forecast(ctx context.Context, o Options) (Plan, error) {
 	return p, nil
 }
 
-// estimate takes the time of a round from the last record that fits, else guesses.
+// estimate computes costs from the last matching record, or from the guesses above.
 func (p *Plan) estimate(o Options) {
 	last := lastRun(o)
 	p.Basis = last.basis
 	cases := last.cases
-	if !p.Open || cases == 0 || o.Case != "" { // what the harness lists is known from the last run only
+	if !p.Open || cases == 0 || o.Case != "" { // the number of cases comes only from the last run
 		cases = float64(max(len(p.Cases), 1))
 	}
 	round := float64(len(p.Sides)) * (guessStart + cases*(last.warm+last.sample*float64(p.Samples)))
@@ -115,15 +115,15 @@ func (p *Plan) estimate(o Options) {
 	p.Most = cost(p.Rounds[len(p.Rounds)-1])
 }
 
-// pace is what a case takes, in seconds.
+// pace is the time that a case takes, in seconds.
 type pace struct {
 	warm   float64 // before its first sample
 	sample float64
-	cases  float64 // how many a side has; 0 when unknown
+	cases  float64 // number of cases per side; 0 when unknown
 	basis  string
 }
 
-// lastRun tells the pace at which the suite was last measured here.
+// lastRun returns the pace of the last run of the suite on this machine, or a guess.
 func lastRun(o Options) pace {
 	current := filepath.Join(filepath.Dir(o.Out), "current.json")
 	for _, name := range []string{o.Out, previous(o.Out), current, previous(current)} {
@@ -150,7 +150,7 @@ func lastRun(o Options) pace {
 			continue
 		}
 		p := pace{cases: measured / sides, basis: "the last run, " + name}
-		if samples > 0 && !o.plain() { // how many a plain command takes is its own affair
+		if samples > 0 && !o.plain() { // a plain command chooses its own number of samples
 			p.sample = sampling / samples
 		}
 		taken := p.sample * samples / measured

@@ -12,13 +12,13 @@ import (
 	"github.com/goatnote-inc/pawl/internal/trial"
 )
 
-// freshInputs makes what a scored run of a case works on. Every element is drawn anew: what an earlier
-// run computed helps no other.
+// freshInputs makes the inputs of a scored run of a case. Every element is newly drawn, so results
+// of earlier runs cannot be reused.
 func freshInputs(c trial.Case, seed uint64) ([]tensor.Tensor, error) {
 	return oracle.Inputs(c.Arguments, oracle.Normal, seed)
 }
 
-// addSums adds the outputs of a run to sums, as harnesses do it for their own: the elements of all runs
+// addSums adds the outputs of a run to sums, the same way harnesses do. The elements of all runs
 // are divided evenly among blocks, each with a sign drawn from key.
 func addSums(c trial.Case, sums []float64, outputs []tensor.Tensor, number, runs int, key uint64) error {
 	for n, name := range outputsOf(c) {
@@ -57,7 +57,7 @@ func addElement(b []float64, x float64, positive bool) {
 	b[1] += x * x
 }
 
-// word returns 64 bits that depend on a key and a position.
+// word returns 64 bits that depend on key and position.
 func word(key, at uint64) uint64 {
 	var in [16]byte
 	binary.LittleEndian.PutUint64(in[:], key)

@@ -19,26 +19,24 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// FuzzOptions say where to look for wrong results, beside what Options say of the
-// suite, the device and the trust.
+// FuzzOptions describe where to search for wrong results. The suite, the device and the trust are in Options.
 type FuzzOptions struct {
-	Point   *oracle.Point // only this one
-	Replay  bool          // only what failed before
-	Points  int           // at most so many of a benchmark; 0 for all
-	Time    time.Duration // no point is begun after it; 0 for no limit
-	Against string        // command of an oracle in place of the suite's
-	DryRun  bool          // tell what would be tried, and try nothing
+	Point   *oracle.Point // try only this point; nil for all
+	Replay  bool          // try only what failed before
+	Points  int           // max points per benchmark; 0 for all
+	Time    time.Duration // no point starts after this; 0 for no limit
+	Against string        // oracle command that replaces the suite's
+	DryRun  bool          // report what would be tried, and try nothing
 }
 
-// ErrNothingToTest is the answer where no benchmark says what is right, or where
-// nothing of what was asked for could be run.
+// ErrNothingToTest means that no benchmark defines a correct result, or that
+// nothing of what was requested could run.
 var ErrNothingToTest = errors.New("nothing to test")
 
 // CorpusDir is where failures are kept, in the folder of the suite.
 const CorpusDir = ".pawl/corpus"
 
-// Fuzz looks for wrong results of the candidate. With an error comes what was found
-// until then.
+// Fuzz searches for wrong results of the candidate. If it fails, it also returns the reports made so far.
 func Fuzz(ctx context.Context, o Options, what FuzzOptions) (reports []*oracle.Report, err error) {
 	o = o.filled()
 	if err := o.check(); err != nil {
@@ -62,15 +60,15 @@ func Fuzz(ctx context.Context, o Options, what FuzzOptions) (reports []*oracle.R
 	return f.campaigns(ctx, plans)
 }
 
-// fuzz is one search on its way.
+// fuzz is the state of one search.
 type fuzz struct {
 	*run
 	FuzzOptions
 	tensors string          // folder of the files that the processes exchange
-	built   map[string]bool // keys of builds, and implementations with them
+	built   map[string]bool // keys of builds, alone and with their implementation
 }
 
-// searching is a search inside of a run whose sides are built.
+// searching returns a search inside a run whose sides are built.
 func (r *run) searching(what FuzzOptions) (*fuzz, error) {
 	f := &fuzz{run: r, FuzzOptions: what, built: map[string]bool{}}
 	for _, s := range r.sides {
@@ -84,7 +82,7 @@ func (r *run) searching(what FuzzOptions) (*fuzz, error) {
 	return f, err
 }
 
-// folder makes a place for tensors that goes with the run.
+// folder makes a folder for tensors that is removed with the run.
 func (r *run) folder() (string, error) {
 	dir, err := oracle.Folder()
 	if err == nil {
@@ -93,14 +91,14 @@ func (r *run) folder() (string, error) {
 	return dir, err
 }
 
-// target is a benchmark with what is to be tried on it.
+// target is a benchmark with the points to try on it.
 type target struct {
 	suite.Benchmark
 	replay []oracle.Failure
 	points []oracle.Point
 }
 
-// prepareFuzz takes the device and, where the suite leaves open what there is, asks the harness.
+// prepareFuzz acquires the device. If the suite does not list all cases, it asks the harness.
 func (f *fuzz) prepareFuzz(ctx context.Context) (err error) {
 	if !slices.ContainsFunc(f.Suite.Benchmarks, func(b suite.Benchmark) bool { return b.Check != nil || b.Discover }) {
 		return fmt.Errorf("%w: no benchmark of the suite says what is right\n  write check for one: an oracle, an implementation or an expression", ErrNothingToTest)
@@ -128,7 +126,7 @@ func (f *fuzz) prepareFuzz(ctx context.Context) (err error) {
 	return err
 }
 
-// plans chooses what is tried, and says what it will cost.
+// plans chooses the points to try and reports their estimated time.
 func (f *fuzz) plans() ([]target, error) {
 	var list []target
 	known := false
@@ -166,7 +164,7 @@ func (f *fuzz) plans() ([]target, error) {
 	return list, nil
 }
 
-// noSuchConfig says which parameters a config would have.
+// noSuchConfig returns an error that lists the parameters each benchmark has.
 func (f *fuzz) noSuchConfig() error {
 	var have []string
 	for _, b := range f.Suite.Benchmarks {
@@ -206,7 +204,7 @@ func (f *fuzz) choosePoints(t *target) {
 	}
 	space := oracle.SpaceOf(t.Check)
 	space.Configs = slices.DeleteFunc(slices.Clone(space.Configs), func(c suite.Config) bool { return !f.matches(t.Name, c.Params) })
-	if whole, _ := path.Match(f.Case, t.Name); f.Case != "" && !whole { // it names configs: no others
+	if whole, _ := path.Match(f.Case, t.Name); f.Case != "" && !whole { // the glob names configs: try no others
 		space.Jitter, space.Edges = nil, nil
 	}
 	space.Most = f.Points
@@ -219,8 +217,7 @@ func (f *fuzz) matches(benchmark string, p suite.Params) bool {
 
 func (f *fuzz) corpus() *oracle.Corpus { return &oracle.Corpus{Dir: filepath.Join(f.Dir, CorpusDir)} }
 
-// inOrder brings parameters into the order of the benchmark; false means that they
-// are others.
+// inOrder puts parameters into the order of the benchmark. It returns false if the names differ.
 func inOrder(p, like suite.Params) (suite.Params, bool) {
 	out := make(suite.Params, len(like))
 	for i, l := range like {
@@ -233,14 +230,14 @@ func inOrder(p, like suite.Params) (suite.Params, bool) {
 	return out, true
 }
 
-// Rates of a modest core, for the forecast: of inputs that are made, written, read and
-// compared, and of what kernel and oracle compute side by side.
+// Rates of a modest core, for the forecast: inputs made, written, read and compared, and operations
+// computed by kernel and oracle together.
 const (
 	fuzzBytesPerSecond = 60e6
 	fuzzFlopsPerSecond = 8e9
 )
 
-// forecast is about how long the points of a target take, in seconds, by their size.
+// forecast estimates how long the points of a target take, in seconds, from their size.
 func (t target) forecast() float64 {
 	cost := oracle.Cost(t.Arguments)
 	sum := 1.0
@@ -250,7 +247,7 @@ func (t target) forecast() float64 {
 	return sum
 }
 
-// buildFor builds the candidate and, where another implementation says what is right, that.
+// buildFor builds the candidate and the implementation that provides the correct results, if any.
 func (f *fuzz) buildFor(ctx context.Context, targets []target) error {
 	log, err := f.log("fuzz.build.log")
 	if err != nil {
@@ -290,7 +287,7 @@ func (f *fuzz) buildImplementation(ctx context.Context, name string, t target, l
 			return err
 		}
 		key := v.Build.Key()
-		if !f.built[key] { // implementations of one command share it
+		if !f.built[key] { // implementations with the same command share a build
 			if err := f.buildVariant(ctx, &s, v.Build, log); err != nil {
 				return err
 			}
@@ -300,7 +297,7 @@ func (f *fuzz) buildImplementation(ctx context.Context, name string, t target, l
 	return nil
 }
 
-// campaigns tries the targets one after the other.
+// campaigns tries the targets one by one.
 func (f *fuzz) campaigns(ctx context.Context, targets []target) ([]*oracle.Report, error) {
 	log, err := f.log("fuzz.log")
 	if err != nil {
@@ -351,7 +348,7 @@ func (f *fuzz) campaign(ctx context.Context, t target, left time.Duration, log i
 	defer func() {
 		after, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 		defer cancel()
-		// How they end says nothing about results, which are all there.
+		// How the processes end does not matter: all results are in.
 		_, _ = subject.close(after), end(after)
 	}()
 	plan := oracle.Plan{
@@ -359,7 +356,7 @@ func (f *fuzz) campaign(ctx context.Context, t target, left time.Duration, log i
 		Tolerance: t.Check.Tolerance, Deterministic: t.Check.Deterministic,
 		Seed: f.Seed, Dir: f.tensors, Corpus: f.corpus(), Time: left, Version: f.Version, Now: f.Now,
 	}
-	if f.Point != nil { // what is asked for by name is answered, and not made smaller
+	if f.Point != nil { // an explicitly requested point is tried as is, not minimized
 		plan.Corpus, plan.Shrink = nil, oracle.Budget{Evaluations: 0, Time: time.Second}
 	}
 	return oracle.Run(ctx, plan, subject, reference, func(e oracle.Event) { f.Emit(Fuzzing{Benchmark: t.Name, Event: e}) })

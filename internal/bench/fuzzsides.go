@@ -18,12 +18,12 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// kernel runs an implementation of a benchmark on whatever config is asked for. Where
-// parameters are compiled in, each build has a process of its own.
+// kernel runs an implementation of a benchmark on any requested config. If parameters are compiled
+// in, each build has its own process.
 type kernel struct {
 	implementation string
 	start          func(context.Context, suite.Params) (*oracle.HarnessSubject, error)
-	key            func(suite.Params) (string, error) // of the process that can run a config
+	key            func(suite.Params) (string, error) // key of the process that can run a config
 	open           map[string]*oracle.HarnessSubject
 	warm           string // the config that ran last
 }
@@ -32,9 +32,8 @@ func newKernel(implementation string, start func(context.Context, suite.Params) 
 	return &kernel{implementation: implementation, start: start, key: key, open: map[string]*oracle.HarnessSubject{}}
 }
 
-// Run implements oracle.Subject. A config is first run on other contents, so that a
-// kernel which remembers results instead of computing them is wrong at every point, and
-// not only at the second of a config.
+// Run implements oracle.Subject. Each config first runs on other contents. A kernel that caches results
+// instead of computing them is then wrong at every point, not only at the second point of a config.
 func (k *kernel) Run(ctx context.Context, t oracle.Task) ([]tensor.Tensor, error) {
 	key, err := k.key(t.Params)
 	if err != nil {
@@ -57,8 +56,7 @@ func (k *kernel) Run(ctx context.Context, t oracle.Task) ([]tensor.Tensor, error
 	return out, k.blame(ctx, err)
 }
 
-// decoy runs a config on contents of which nobody asks for the result: one value
-// everywhere, which costs little to make.
+// decoy runs a config on contents whose result is ignored: one value everywhere, which is cheap to make.
 func (k *kernel) decoy(ctx context.Context, subject *oracle.HarnessSubject, t oracle.Task) error {
 	tensors, err := oracle.Inputs(t.Arguments, oracle.Constant, t.Poison)
 	if err != nil {
@@ -70,8 +68,8 @@ func (k *kernel) decoy(ctx context.Context, subject *oracle.HarnessSubject, t or
 	return err
 }
 
-// blame says of an implementation that does not even start which it is. After an error
-// the next run begins afresh.
+// blame adds the name of the implementation to a harness error. After an
+// error, the next run repeats the decoy.
 func (k *kernel) blame(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
@@ -91,8 +89,8 @@ func (k *kernel) close(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// harnessed is a kernel in the suite's own harness, in the tree of a side. Its files are in dir. Only
-// what was built can run: a config that would need another build is one that the kernel does not do.
+// harnessed returns a kernel in the suite's own harness, in the tree of a side, with its files in
+// dir. Only built variants run: a config that needs another build counts as unsupported.
 func (f *fuzz) harnessed(at side, dir, implementation string, b suite.Benchmark, log io.Writer) *kernel {
 	key := func(p suite.Params) (string, error) {
 		v, err := f.written(at).VariantFor(implementation, b.Complete(p))
@@ -125,7 +123,7 @@ func (f *fuzz) starter(role harness.Role, h suite.Harness, alone bool, log io.Wr
 	}
 }
 
-// launched is the candidate's kernel in pawl's own launcher.
+// launched returns the candidate's kernel in pawl's own launcher.
 func (f *fuzz) launched(b suite.Benchmark, log io.Writer) *kernel {
 	of := func(p suite.Params) (*harness.Launch, []tensor.Argument, error) {
 		return f.launchOf(f.Dir, suite.Case{CaseKey: measure.CaseKey{Benchmark: b.Name}, Params: p})
@@ -160,8 +158,8 @@ func (f *fuzz) launched(b suite.Benchmark, log io.Writer) *kernel {
 	return newKernel(suite.Candidate, start, key)
 }
 
-// reference returns what says what is right, and the function that ends it. It runs at its own site
-// and exchanges files in a folder of its own.
+// reference returns the source of correct results of a benchmark, and a function that ends it. It
+// runs at its own site and exchanges files in its own folder.
 func (f *fuzz) reference(b suite.Benchmark, log io.Writer) (oracle.Reference, func(context.Context) error) {
 	command := b.Check.Oracle
 	if f.Against != "" {
@@ -170,7 +168,7 @@ func (f *fuzz) reference(b suite.Benchmark, log io.Writer) (oracle.Reference, fu
 	if command == "" && b.Check.Implementation == "" {
 		return oracle.ExpressionReference{Formulas: b.Check.Expression}, func(context.Context) error { return nil }
 	}
-	dir, err := f.folder() // apart from the kernel's
+	dir, err := f.folder() // separate from the kernel's
 	if err != nil {
 		return brokenReference{err}, func(context.Context) error { return nil }
 	}
@@ -182,8 +180,7 @@ func (f *fuzz) reference(b suite.Benchmark, log io.Writer) (oracle.Reference, fu
 	return oracle.ImplementationReference{Subject: k, Dir: dir}, k.close
 }
 
-// cacheDir is where launchers are kept; without a home for as long as the machine
-// likes.
+// cacheDir returns the folder where launchers are kept. Without a home directory it is a temporary folder.
 func cacheDir() string {
 	dir, err := build.CacheDir()
 	if err != nil {

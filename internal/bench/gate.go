@@ -14,31 +14,31 @@ import (
 	"github.com/goatnote-inc/pawl/ratchet"
 )
 
-// Gate is a whole run of the loop on this machine.
+// Gate describes a whole run of the loop on this machine.
 type Gate struct {
-	Options                // what to measure; Base must be named
+	Options                // what to measure; Base is required
 	Plan    loop.Plan      // what the loop may do
-	Ledger  *ledger.Ledger // where baselines are kept; nil for nowhere
-	// ReadOnly leaves the writing of the ledger to another job: what it needs stands in the records.
+	Ledger  *ledger.Ledger // where baselines are kept; nil for none
+	// ReadOnly leaves writing the ledger to another job, which finds all it needs in the records.
 	ReadOnly bool
-	Fuzz     time.Duration // for looking for wrong results before measuring
-	Explain  time.Duration // for profiling what changed
-	// Report writes what people read, when everything is known.
+	Fuzz     time.Duration // time to search for wrong results before measuring
+	Explain  time.Duration // time to profile what changed
+	// Report writes the reports for people, once everything is known.
 	Report func(Outcome) error
 }
 
-// Outcome is what a gate found.
+// Outcome is the result of a gate.
 type Outcome struct {
 	State  loop.State
-	Run    *measure.Run // the record; nil where nothing was measured
-	Path   string       // of the record
+	Run    *measure.Run // the record; nil if nothing was measured
+	Path   string       // path of the record
 	Kept   []ratchet.Entry
-	Whys   []Why // what profiles say of cases that changed
+	Whys   []Why // what profiles show of the cases that changed
 	Result Result
 }
 
-// RunGate carries the loop out: it asks what is next, does it, and tells what came
-// of it. An error means that it could not be carried on; what was reached comes with it.
+// RunGate carries out the loop: it asks for the next action, performs it and reports the outcome.
+// If a step fails, it returns the outcome so far with the error.
 func RunGate(ctx context.Context, g Gate) (Outcome, error) {
 	d := &driver{Gate: g}
 	d.State = loop.Start(g.Plan)
@@ -63,11 +63,11 @@ func RunGate(ctx context.Context, g Gate) (Outcome, error) {
 	return d.Outcome, nil
 }
 
-// driver is a gate on its way.
+// driver is the state of a running gate.
 type driver struct {
 	Gate
 	Outcome
-	baselines ratchet.Baselines // as they were when the run began
+	baselines ratchet.Baselines // as they were when the run started
 	confirmed *measure.Run      // the fresh rounds of a gain
 }
 
@@ -76,16 +76,15 @@ func (d *driver) apply(o loop.Outcome) (err error) {
 	return err
 }
 
-// measure builds the sides and takes all looks. They are taken while the bench runs,
-// because it holds the device from before the first round to after the last: it asks
-// at every look whether to go on, and the loop answers.
+// measure builds the sides and takes all looks. The looks happen inside Run, which holds the device from the
+// first round to the last: at every look it asks whether to continue, and the loop answers.
 func (d *driver) measure(ctx context.Context) error {
 	o := d.Options
 	var stopped error
 	o.built = d.before
 	o.Baseline = d.baselineCommit
 	o.Decide = func(seen *measure.Run, over bool) []string {
-		d.State.Plan.Policy.Dependence = seen.Plan.Dependence // of the device, which is known only now
+		d.State.Plan.Policy.Dependence = seen.Plan.Dependence // depends on the device, which is known only now
 		if stopped = d.apply(d.looked(seen, over)); stopped != nil {
 			return nil
 		}
@@ -117,7 +116,7 @@ func (d *driver) measure(ctx context.Context) error {
 	}
 }
 
-// identicalCases are the suite's cases, of which nothing had to be measured.
+// identicalCases returns the suite's cases as evidence that needed no measurement.
 func (d *driver) identicalCases() []ratchet.Evidence {
 	list := []ratchet.Evidence{}
 	for _, c := range d.Suite.Cases() {
@@ -125,7 +124,7 @@ func (d *driver) identicalCases() []ratchet.Evidence {
 			list = append(list, ratchet.Evidence{Case: c.CaseKey, Gate: c.Gate, Identical: true})
 		}
 	}
-	if len(list) == 0 { // the harness would have listed them
+	if len(list) == 0 { // only the harness could list them
 		list = append(list, ratchet.Evidence{Case: measure.CaseKey{Benchmark: "all"}, Gate: true, Identical: true})
 	}
 	return list
@@ -141,7 +140,7 @@ func (d *driver) do(ctx context.Context, action loop.Action) (loop.Outcome, erro
 		return d.explain(ctx, a)
 	case loop.Report:
 		return loop.Finished{}, d.Report(d.Outcome)
-	default: // a plan must not ask for what this driver cannot do
+	default: // the plan asks for a step that this driver does not have
 		return nil, fmt.Errorf("this version of pawl has no step %q", d.State.Step)
 	}
 }

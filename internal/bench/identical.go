@@ -10,8 +10,8 @@ import (
 	"github.com/goatnote-inc/pawl/internal/touch"
 )
 
-// identical reports whether every file that differs from the base is one that no build and no kernel
-// reads. Then there is nothing to build or measure. Equal build outputs would not prove it: a kernel
+// identical reports whether no build and no kernel reads any of the files that differ from the
+// base. Then there is nothing to build or measure. Equal build outputs would not prove it: a kernel
 // also reads data files, launch files and libraries.
 func (r *run) identical(ctx context.Context) (bool, error) {
 	if r.Base == "" || r.Again || r.ForceMeasure || r.lineup != nil || r.measuresReferences() {
@@ -33,11 +33,11 @@ func (r *run) identical(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	// These are the rules of the change. That is safe: a change of the rules is a change of the suite,
-	// which always counts.
+	// These are the rules of the change. That is safe: changing the rules
+	// changes the suite, which always counts.
 	rules := touch.Of(r.Suite, inside)
 	own := []string{path.Join(inside, ".pawl"), path.Join(inside, within(r.Dir, filepath.Dir(r.Out)))}
-	others := slices.DeleteFunc(slices.Clone(changed), func(file string) bool { // without what an earlier run left
+	others := slices.DeleteFunc(slices.Clone(changed), func(file string) bool { // without files of earlier runs
 		ours := slices.ContainsFunc(own, func(folder string) bool { return folder != inside && strings.HasPrefix(file, folder+"/") })
 		return ours && !repo.Has(ctx, "HEAD", filepath.Join(repo.Root, file))
 	})

@@ -9,9 +9,8 @@ import (
 	"github.com/goatnote-inc/pawl/internal/suite"
 )
 
-// identify adds to what is known of the two sides what their machine code tells: which
-// functions differ, and what kernels need. It explains, and decides nothing, so that a
-// machine without the tools for it just knows less.
+// identify adds facts from the machine code of both sides: which functions differ, and which resources
+// kernels need. They only explain, so missing tools are no error: the report then says less.
 func (r *run) identify(ctx context.Context) {
 	for i := range r.sides {
 		s := &r.sides[i]

@@ -12,20 +12,20 @@ import (
 	"github.com/goatnote-inc/pawl/ratchet"
 )
 
-// Keeping is what speaks for lines in a ledger: what a run measured on the main line, and the
-// fresh rounds of what it gained. It asks nothing but the records, so that the machine that
-// writes the ledger need not be the one that measured.
+// Keeping decides which entries of a run go into a ledger. It needs only the records: the run on
+// the main line, and the fresh rounds that confirm a gain. So the machine that writes the ledger
+// need not be the one that measured.
 type Keeping struct {
 	Policy    ratchet.Policy
 	Run       *measure.Run
-	Confirmed *measure.Run // nil where nothing was measured again
-	Time      time.Time    // of the lines
+	Confirmed *measure.Run // nil if nothing was measured again
+	Time      time.Time    // time of the entries
 }
 
-// ErrNotKept says that a run is none that others may be held to.
+// ErrNotKept means that a run must not be used as a baseline.
 var ErrNotKept = errors.New("the run is not kept")
 
-// Refused says why nothing of a run may stand in a ledger; nil where it may.
+// Refused returns why nothing of a run may go into a ledger; nil if it may.
 func (k Keeping) Refused() error {
 	for _, r := range []*measure.Run{k.Run, k.Confirmed} {
 		switch {
@@ -44,7 +44,7 @@ func (k Keeping) Refused() error {
 	return nil
 }
 
-// listOf names a few of many.
+// listOf formats the first few names and counts the rest.
 func listOf(names []string) string {
 	const most = 5
 	if len(names) > most {
@@ -53,10 +53,9 @@ func listOf(names []string) string {
 	return fmt.Sprintf("%q", names)
 }
 
-// Entries is what a ledger learns of the run, where its baselines are these: a first
-// measurement where there is no baseline, another session of the baseline where one was
-// measured, and the move where there is one. The loop goes through the records as it went
-// through the measuring, so that it decides here as it did there. The state says what of.
+// Entries returns the ledger entries of the run, given the current baselines. An entry is a first measurement
+// if there is no baseline, another session if the baseline was measured, or a move. The loop replays the
+// records, so that it decides here as it did while measuring. The returned state explains the decision.
 func (k Keeping) Entries(baselines ratchet.Baselines) ([]ratchet.Entry, loop.State, error) {
 	y := yardstick{k.Policy, baselines}
 	state, err := k.replay(y)
@@ -79,7 +78,7 @@ func (k Keeping) Entries(baselines ratchet.Baselines) ([]ratchet.Entry, loop.Sta
 	return list, state, nil
 }
 
-// replay lets the loop look at what was measured, up to where it would write.
+// replay runs the loop on the records, up to the step that writes the ledger.
 func (k Keeping) replay(y yardstick) (loop.State, error) {
 	state := loop.Start(loop.Plan{Policy: k.Policy, Ledger: true, Main: true})
 	for {
@@ -104,7 +103,7 @@ func (k Keeping) replay(y yardstick) (loop.State, error) {
 	}
 }
 
-// entry is what the ledger learns of a case.
+// entry returns the ledger entry of a case, and whether to write it.
 func (k Keeping) entry(y yardstick, c measure.Case, confirmed *ratchet.Result, move bool) (ratchet.Entry, bool) {
 	name := c.Name()
 	bed := ratchet.NewTestbed(k.Run.Testbed, c.Timer)
@@ -134,8 +133,8 @@ func (k Keeping) entry(y yardstick, c measure.Case, confirmed *ratchet.Result, m
 	}
 }
 
-// sameKind counts the sessions that were built, asked and timed as s. Others do not count as enough:
-// after a change of definition or method, a baseline needs new sessions.
+// sameKind counts the sessions with the same recipe, definition and method as s. Others do not
+// count toward the limit: after a change of definition or method, a baseline needs new sessions.
 func sameKind(list []ratchet.Session, s ratchet.Session) int {
 	n := 0
 	for _, x := range list {
@@ -146,7 +145,7 @@ func sameKind(list []ratchet.Session, s ratchet.Session) int {
 	return n
 }
 
-// moved is the entry of a baseline that moves, if everything speaks for it.
+// moved returns the entry that moves a baseline, and whether all conditions for it are met.
 func (k Keeping) moved(e ratchet.Entry, confirmed *ratchet.Result) (ratchet.Entry, bool) {
 	im := candidateOf(k.Run)
 	trigger := ratchet.RunRef{ID: k.Run.ID, Digest: k.Run.Digest}
@@ -159,13 +158,13 @@ func (k Keeping) moved(e ratchet.Entry, confirmed *ratchet.Result) (ratchet.Entr
 	j := confirmed.Cases[i]
 	e.Session, e.Gain = &fresh, gainOf(j)
 	move, _ := ratchet.MayMove(k.Policy, ratchet.Claim{
-		Case: e.Case, Commit: im.Commit, Dirty: im.Dirty, Main: true, Correct: true, // the loop keeps nothing else
+		Case: e.Case, Commit: im.Commit, Dirty: im.Dirty, Main: true, Correct: true, // the loop keeps no others
 		Trust: k.Confirmed.Trust, Trigger: trigger, Fresh: e.Session.Run, Move: j.Ratchet, Gain: e.Gain,
 	})
 	return e, move == ratchet.Moves
 }
 
-// gainOf is by how much better: 0.07 is 7 % faster.
+// gainOf returns the relative gain: 0.07 is 7 % faster.
 func gainOf(j ratchet.Judgement) float64 {
 	if j.Facts.Better == measure.Higher {
 		return j.Facts.Change

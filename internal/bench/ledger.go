@@ -25,9 +25,8 @@ func (d *driver) readLedger(ctx context.Context) error {
 	return err
 }
 
-// baselineCommit is the commit that is the baseline of most cases on this kind of
-// device. Baselines of single cases may be other commits; those are compared with what
-// is stored of them.
+// baselineCommit returns the commit that is the baseline of most cases on this device model. Cases
+// whose baseline is another commit are compared with its stored sessions.
 func (d *driver) baselineCommit(id gpu.Identity) string {
 	count := map[string]int{}
 	best := ""
@@ -43,7 +42,7 @@ func (d *driver) baselineCommit(id gpu.Identity) string {
 	return best
 }
 
-// looked turns what was measured into evidence.
+// looked turns a record into evidence for the loop.
 func (d *driver) looked(run *measure.Run, over bool) loop.Looked {
 	if d.Ledger == nil {
 		return loop.Looked{Change: change(run, suite.Base, suite.Candidate), Over: over}
@@ -51,11 +50,11 @@ func (d *driver) looked(run *measure.Run, over bool) loop.Looked {
 	return yardstick{d.Plan.Policy, d.baselines}.looked(run, over)
 }
 
-// confirmation is the record of fresh rounds.
+// confirmation returns the path of the record of fresh rounds.
 func (d *driver) confirmation() string { return filepath.Join(filepath.Dir(d.Out), "confirm.json") }
 
-// forget takes away the fresh rounds of an earlier run: whoever reads the folder would
-// take them for those of this one.
+// forget removes the fresh rounds of an earlier run, which readers of the folder
+// would mistake for those of this run.
 func (d *driver) forget() error {
 	for _, path := range []string{d.confirmation(), d.confirmation() + ".zst"} {
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -65,8 +64,7 @@ func (d *driver) forget() error {
 	return nil
 }
 
-// confirm measures fresh rounds of what gained, against the same base, into a
-// record of its own.
+// confirm measures fresh rounds of the cases that gained, against the same base, into a separate record.
 func (d *driver) confirm(ctx context.Context, a loop.Confirm) (loop.Outcome, error) {
 	o := d.Options
 	if o.Emit != nil {
@@ -89,8 +87,8 @@ func (d *driver) confirm(ctx context.Context, a loop.Confirm) (loop.Outcome, err
 	return loop.Confirmed{Gain: d.looked(d.confirmed, true).Gain}, nil
 }
 
-// keep writes to the ledger, unless another job does. It is asked again when somebody
-// else wrote in between.
+// keep writes to the ledger, unless another job does. Append computes the
+// entries again after a concurrent write.
 func (d *driver) keep(ctx context.Context) (loop.Outcome, error) {
 	k := Keeping{Policy: d.Plan.Policy, Run: d.Run, Confirmed: d.confirmed, Time: d.filled().Now()}
 	if d.ReadOnly {

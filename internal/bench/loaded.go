@@ -11,14 +11,14 @@ import (
 	"github.com/goatnote-inc/pawl/internal/suite"
 )
 
-// loads holds the files of code that the sides loaded from their own trees.
+// loads holds the code files that the sides loaded from their own trees.
 type loads struct {
 	mu    sync.Mutex
 	files map[string][]string // by side, relative to its tree
 }
 
-// loaded returns a function that keeps a file which a side loaded, or refuses it if the file belongs
-// to another side. A side without a repository has no tree, and nothing to be mistaken for.
+// loaded returns a function that records a file loaded by a side, or rejects it if it belongs to
+// another side. A side without a repository has no tree and needs no check.
 func (r *run) loaded(s side) func(string) error {
 	if s.root == "" {
 		return nil
@@ -36,8 +36,8 @@ func (r *run) loaded(s side) func(string) error {
 	}
 }
 
-// owner returns the side whose tree holds a file: the innermost, since the checkouts of commits lie
-// inside the repository.
+// owner returns the side whose tree holds a file. The innermost tree wins, because checkouts of
+// commits are inside the repository.
 func (r *run) owner(file string) *side {
 	var owner *side
 	for i := range r.sides {
@@ -49,7 +49,7 @@ func (r *run) owner(file string) *side {
 	return owner
 }
 
-// tree names the tree of a side in a message.
+// tree describes the tree of a side in messages.
 func (s side) tree() string {
 	switch s.name {
 	case suite.Base, BaselineSide:
@@ -58,8 +58,8 @@ func (s side) tree() string {
 	return "the working tree"
 }
 
-// installed reports whether a file of a tree was installed there and is no part of it, as in a
-// virtual environment.
+// installed reports whether a file was installed into a tree and is not part
+// of it, as in a virtual environment.
 func installed(root, file string) bool {
 	for folder := range strings.SplitSeq(within(root, file), "/") {
 		if slices.Contains([]string{"site-packages", "dist-packages", "node_modules"}, folder) {

@@ -17,18 +17,18 @@ import (
 	"github.com/goatnote-inc/pawl/stats"
 )
 
-// calibrationSamples of pawl's own kernel open and close a run.
+// calibrationSamples is the number of samples of pawl's own kernel at the start and the end of a run.
 const (
 	calibrationSamples = 50
 	calibrationWarm    = 500 * time.Millisecond
 )
 
-// driftLimit is how much pawl's own kernel may change during a run before it
-// is said: the code is the same, so it was the machine.
+// driftLimit is how much pawl's own kernel may change during a run before a warning. Its code never
+// changes, so a difference comes from the machine.
 const driftLimit = 0.03
 
-// meet starts the candidate's harness once, to learn its timers and, where the
-// suite leaves that open, its cases.
+// meet starts the candidate's harness once, to learn its timers and, if the
+// suite does not list them, its cases.
 func (r *run) meet(ctx context.Context) (harness.Welcome, error) {
 	if r.plain() {
 		return harness.Welcome{}, nil
@@ -72,7 +72,7 @@ func (r *run) open(ctx context.Context) (*harness.Session, error) {
 
 func (r *run) deviceEnv() []string { return DeviceEnv(r.lease.Device().Identity()) }
 
-// DeviceEnv makes a harness use this device, whatever its framework, and load
+// DeviceEnv returns variables that make a harness use this device, whatever its framework, and load
 // all code before the first launch.
 func DeviceEnv(id gpu.Identity) []string {
 	if id.UUID == "" {
@@ -123,12 +123,12 @@ func (r *run) calibration(ctx context.Context, when string) (*measure.Calibratio
 		Cache: measure.Hot, Timer: timer, Seed: 1,
 	})
 	if e, ok := errors.AsType[*harness.Error](err); ok && !e.Broken() {
-		return nil, session.Bye(ctx) // a harness may have none; the run does not depend on it
+		return nil, session.Bye(ctx) // a harness may lack the kernel; the run does not depend on it
 	}
 	if err != nil {
 		return nil, &trial.SideError{Side: suite.Candidate, Err: err}
 	}
-	// The first calibration finds a device that idled: it needs a real warm-up to be comparable with the last.
+	// The first calibration starts on an idle device. It needs a real warm-up to be comparable with the last.
 	warm := harness.Measure{Samples: calibrationSamples, Busy: calibrationWarm.Nanoseconds(), Warmup: true}
 	if _, err = session.Measure(ctx, "warm-up of "+harness.CalibrationBenchmark, warm); err != nil {
 		return nil, &trial.SideError{Side: suite.Candidate, Err: err}
@@ -140,8 +140,8 @@ func (r *run) calibration(ctx context.Context, when string) (*measure.Calibratio
 	return &measure.Calibration{When: when, Kernel: session.Welcome.SDK, Timer: timer, Samples: m.Samples}, session.Bye(ctx)
 }
 
-// calibrationTimer is a clock that cases are gated on, so that the drift is that
-// of the numbers that count.
+// calibrationTimer returns a timer that the candidate's cases use, so that the drift
+// is measured on the clock that counts.
 func (r *run) calibrationTimer(known []measure.Timer) measure.Timer {
 	for _, c := range r.cases[suite.Candidate] {
 		if slices.Contains(known, c.Timer) {
@@ -151,7 +151,7 @@ func (r *run) calibrationTimer(known []measure.Timer) measure.Timer {
 	return known[0]
 }
 
-// runner measures the cases of a side.
+// runner returns the runner that measures the cases of a side.
 func (r *run) runner(s side) (trial.Runner, error) {
 	log := r.logs[s.name]
 	variants := r.variants(s)
@@ -181,14 +181,14 @@ func (r *run) runner(s side) (trial.Runner, error) {
 	}, nil
 }
 
-// SlowedSide is the name of the side that does more work than it is counted for.
+// SlowedSide is the name of the side that does more work per sample than is counted.
 const SlowedSide = "slowed"
 
-// plants reports whether there is such a side. A plain command and a kernel that pawl times from outside
-// decide themselves how many runs a sample has.
+// plants reports whether the run has a slowed side. It cannot for a plain command or a kernel that
+// pawl times from outside: they choose the number of runs per sample themselves.
 func (o Options) plants() bool { return o.Planted && !o.plain() && o.trust() != measure.SelfTimed }
 
-// work is how much of what it is counted for a side does.
+// work returns how much work a side does per sample, relative to what is counted.
 func (o Options) work(s side) trial.Work {
 	switch {
 	case !o.plants():
@@ -200,7 +200,7 @@ func (o Options) work(s side) trial.Work {
 	}
 }
 
-// formatName turns the suite's "auto" into the adapter's.
+// formatName translates the suite's "auto" into the adapter's name for it.
 func formatName(f string) string {
 	if f == "auto" {
 		return ""

@@ -16,15 +16,15 @@ import (
 	"github.com/goatnote-inc/pawl/ratchet"
 )
 
-// sameCode is what is kept of a run of the same code against itself: of each case the logarithms of the
-// ratios of the sides, in the order of rounds.
+// sameCode holds the results of a run of the same code against itself: for each case, the
+// logarithms of the ratios of the sides, in the order of rounds.
 type sameCode struct {
 	Run   string               `json:"run"`
 	Cases map[string][]float64 `json:"cases"`
 }
 
-// noiseFile is where same-code runs of a testbed are kept, a line each. It lies in pawl's cache, which the
-// sides cannot write to, and can be made again.
+// noiseFile returns the path where same-code runs of a testbed are kept, one per line. It is in
+// pawl's cache, which the sides cannot write to, and can be recreated.
 func noiseFile(t measure.Testbed) (string, error) {
 	dir, err := build.CacheDir()
 	if err != nil {
@@ -37,11 +37,11 @@ func noiseFile(t measure.Testbed) (string, error) {
 	return filepath.Join(dir, "noise", fmt.Sprintf("%x.jsonl", sha256.Sum256(text))), nil
 }
 
-// mostKept is how many same-code runs of a testbed are kept, the latest.
+// mostKept is the max number of same-code runs kept for a testbed; the latest are kept.
 const mostKept = 64
 
-// KeepNoise keeps what a run of the same code against itself says of its testbed. It returns what is kept of
-// all of them: of each case the logarithms of the ratios of the sides, run after run.
+// KeepNoise stores the results of a run of the same code against itself for its testbed. It returns
+// all stored results: for each case the logarithms of the ratios of the sides, run after run.
 func KeepNoise(run *measure.Run) (map[string][]float64, error) {
 	path, err := noiseFile(run.Testbed)
 	if err != nil {
@@ -72,7 +72,7 @@ func KeepNoise(run *measure.Run) (map[string][]float64, error) {
 	return byCase(kept), nil
 }
 
-// readNoise reads the same-code runs of a testbed. What cannot be read is left out: it is a cache.
+// readNoise reads the same-code runs of a testbed. It skips unreadable lines, since this is a cache.
 func readNoise(path string) []sameCode {
 	text, _ := os.ReadFile(path)
 	var list []sameCode
@@ -95,7 +95,7 @@ func byCase(runs []sameCode) map[string][]float64 {
 	return cases
 }
 
-// knownDependence is what same-code runs of a testbed showed; nil where there were too few.
+// knownDependence returns the dependence that same-code runs of a testbed showed; nil if there were too few.
 func knownDependence(t measure.Testbed) ratchet.Dependence {
 	path, err := noiseFile(t)
 	if err != nil {
@@ -104,7 +104,7 @@ func knownDependence(t measure.Testbed) ratchet.Dependence {
 	return Dependence(byCase(readNoise(path)))
 }
 
-// Dependence is that of the testbed on which same-code runs were measured.
+// Dependence estimates how much rounds of a testbed depend on each other, from the results of same-code runs.
 func Dependence(cases map[string][]float64) ratchet.Dependence {
 	var list [][]float64
 	for _, name := range slices.Sorted(maps.Keys(cases)) {

@@ -14,49 +14,49 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// Options say what to measure.
+// Options describe what to measure.
 type Options struct {
 	Suite *suite.Suite
-	Dir   string // the suite's folder: commands run here
-	Path  string // of the suite file, for the record; empty when there is none
+	Dir   string // folder of the suite; commands run here
+	Path  string // path of the suite file, for the record; empty if there is none
 
 	Case    string // glob over case names; empty for all
-	Base    string // ref of the commit to measure beside the candidate; empty for none
+	Base    string // ref of the commit to compare the candidate with; empty for none
 	Again   bool   // measure the candidate against itself, as side "base": the machine's own spread
 	Planted bool   // and once more, as side "slowed", which does more work than it is counted for
-	Rounds  int    // exactly so many rounds; 0 for the suite's growth
-	Samples int    // in each round; 0 for the suite's
+	Rounds  int    // exact number of rounds; 0 for the suite's growth
+	Samples int    // samples per round; 0 for the suite's
 	Budget  time.Duration
 	Seed    uint64
 	BuildOptions
 
 	Trust    measure.Trust // empty for the suite's
-	Accepted string        // the word of a person, for what needs one
+	Accepted string        // reason for accepting a changed definition; empty if not accepted
 
-	ID           string // of the run; empty for a new one
-	Out          string // the record
-	ForceMeasure bool   // measure also what is identical
+	ID           string // ID of the run; empty for a new one
+	Out          string // path of the record
+	ForceMeasure bool   // measure even if the change is identical
 	Wait         time.Duration
 	LockDir      string
-	Version      string // of pawl
-	Owner        string // what others who wait for the device are told
+	Version      string // version of pawl
+	Owner        string // shown to others waiting for the device
 
 	Names []string // only these cases; empty for all that Case matches
-	// Baseline names a third commit to measure, once the device is known; empty for
-	// none. One that cannot be checked out or built is left out, and told.
+	// Baseline returns a third commit to measure, once the device is known; empty for none. A
+	// commit that cannot be checked out or built is left out, with a notice.
 	Baseline func(gpu.Identity) string
-	// lineup chooses other sides than the candidate, its base and the references; nil for those.
+	// lineup chooses the sides; nil for the candidate, its base and the references.
 	lineup func(context.Context, *run) ([]side, error)
-	// built is called when all sides are built, before anything is measured.
+	// built is called after all sides are built, before anything is measured.
 	built func(context.Context, *run) error
-	// Decide says which cases need more rounds, from all that was measured so far;
-	// over means that no more will come. Nil decides all at the first look.
+	// Decide returns the cases that need more rounds, given everything measured so far. over means
+	// that no more rounds will follow. Nil decides all at the first look.
 	Decide func(seen *measure.Run, over bool) []string
 	Emit   func(Event)
 	Now    func() time.Time
 }
 
-// filled has somebody to tell and a clock, where nobody gave them.
+// filled returns o with defaults for Emit and Now.
 func (o Options) filled() Options {
 	if o.Emit == nil {
 		o.Emit = func(Event) {}
@@ -67,8 +67,7 @@ func (o Options) filled() Options {
 	return o
 }
 
-// growth is how many rounds a side gets, look by look. Without somebody to
-// decide, more looks would change nothing.
+// growth returns the number of rounds per side at each look. Without Decide, more looks would change nothing.
 func (o Options) growth() []int {
 	switch {
 	case o.Rounds > 0:
@@ -80,8 +79,8 @@ func (o Options) growth() []int {
 	}
 }
 
-// turns tells whether sides take turns inside a round. On a GPU two processes
-// would hold its memory at once, so there it has to be asked for.
+// turns reports whether sides take turns inside a round. On a GPU two processes would hold its
+// memory at once, so there it is opt-in.
 func (r *run) turns() bool {
 	switch r.Suite.Measure.Turns {
 	case "always":
@@ -100,23 +99,23 @@ func (o Options) budget() time.Duration {
 	return o.Suite.Budget.Time
 }
 
-// references are the implementations measured beside the candidate. Against
-// itself it needs none: they would only make the run longer.
+// references returns the implementations measured beside the candidate. There are none when the
+// candidate is measured against itself: they would only make the run longer.
 func (o Options) references() []suite.Implementation {
-	if o.Again || o.checked() { // a reference is a harness's, and none is run
+	if o.Again || o.checked() { // references run in the suite's harness, which a checked run does not use
 		return nil
 	}
 	return o.Suite.Implementations[1:]
 }
 
-// measuresReferences tells whether there is anything to measure beside the candidate and its base.
+// measuresReferences reports whether anything is measured beside the candidate and its base.
 func (o Options) measuresReferences() bool {
 	return len(o.references()) > 0 && (o.plain() || o.Suite.NeedsHarness() ||
 		slices.ContainsFunc(o.Suite.Cases(), func(c suite.Case) bool { return c.Implementation != suite.Candidate }))
 }
 
-// wants tells whether a case is to be measured. A glob without a slash matches
-// the benchmark, one with a slash the whole name.
+// wants reports whether a case is measured. A glob without a slash matches the
+// benchmark, one with a slash the whole name.
 func (o Options) wants(name, benchmark string) bool {
 	if len(o.Names) > 0 && !slices.Contains(o.Names, name) {
 		return false
@@ -124,14 +123,14 @@ func (o Options) wants(name, benchmark string) bool {
 	return o.Case == "" || measure.MatchCase(o.Case, name, benchmark)
 }
 
-// plain tells that the candidate is a command that prints a format, not a
-// harness that speaks the protocol.
+// plain reports whether the candidate is a command that prints a known format, not
+// a harness that speaks the protocol.
 func (o Options) plain() bool {
 	i, _ := o.Suite.Implementation(suite.Candidate)
 	return i.Harness.Format != "pawl" && !o.checked()
 }
 
-// noCase is said where nothing matches what was asked for.
+// noCase returns the error for a request that matches no case.
 func (o Options) noCase() error {
 	var names []string
 	for _, c := range o.Suite.Cases() {
@@ -146,7 +145,7 @@ func (o Options) noCase() error {
 	return &UsageError{fmt.Errorf("no case matches %q; the suite has %s", o.Case, shown)}
 }
 
-// check finds mistakes that would otherwise show after minutes.
+// check rejects options that would otherwise fail minutes later.
 func (o Options) check() error {
 	if _, err := path.Match(o.Case, ""); err != nil {
 		return fmt.Errorf("--case %q is not a glob: use * ? and [...] as in a shell", o.Case)
@@ -157,7 +156,7 @@ func (o Options) check() error {
 	return nil
 }
 
-// UsageError is a mistake in what was asked for, not in the machine.
+// UsageError is a mistake in the request, not a failure of the machine.
 type UsageError struct{ Err error }
 
 func (e *UsageError) Error() string { return e.Err.Error() }

@@ -14,11 +14,11 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// placePoll is how often a waiting pawl looks whether the place is free.
+// placePoll is how often a waiting pawl checks whether the place is free.
 const placePoll = 200 * time.Millisecond
 
-// takePlace makes sure that nobody else writes the same record, and saves what
-// a crashed run left there.
+// takePlace locks the place of the record, so that no other pawl writes the same one,
+// and saves the record of a crashed run.
 func (r *run) takePlace(ctx context.Context) error {
 	dir, name := filepath.Split(r.Out)
 	if err := os.MkdirAll(filepath.Dir(r.Out), 0o755); err != nil {
@@ -61,7 +61,7 @@ func (r *run) waitForPlace(ctx context.Context, lock *os.File) error {
 	}
 }
 
-// recover makes the document of a run that crashed.
+// recover writes the record of a run that crashed.
 func (r *run) recover() error {
 	journal := measure.JournalPath(r.Out)
 	if _, err := os.Stat(journal); errors.Is(err, os.ErrNotExist) {
@@ -76,14 +76,13 @@ func (r *run) recover() error {
 		return fmt.Errorf("save what an interrupted run left in %s: %w", journal, err)
 	}
 	if len(old.Rounds) == 0 {
-		return os.Remove(saved) // it crashed before it had anything to tell
+		return os.Remove(saved) // it crashed before it measured anything
 	}
 	r.Emit(Recovered{Path: saved, Rounds: len(old.Rounds)})
 	return nil
 }
 
-// removeTorn removes a journal that was cut in its first line. Anything else of
-// that name is not ours.
+// removeTorn removes a journal whose first line is incomplete. Any other file with that name is not pawl's.
 func removeTorn(journal string) error {
 	f, err := os.Open(journal)
 	if err != nil {
@@ -99,8 +98,8 @@ func removeTorn(journal string) error {
 	return os.Remove(journal)
 }
 
-// setAside moves the last record away when a new one begins: a run that crashes
-// must not be mistaken for the one before it.
+// setAside moves the last record away when a new run starts, so that the record is not mistaken for
+// the result of a run that crashes.
 func (r *run) setAside() error {
 	for _, suffix := range []string{"", ".zst"} {
 		if err := os.Rename(r.Out+suffix, previous(r.Out)+suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -110,7 +109,7 @@ func (r *run) setAside() error {
 	return nil
 }
 
-// putBack undoes setAside when nothing was measured.
+// putBack undoes setAside if nothing was measured.
 func (r *run) putBack() error {
 	err := errors.Join(r.journal.End(r.ending), os.Remove(measure.JournalPath(r.Out)))
 	for _, suffix := range []string{"", ".zst"} {
@@ -121,11 +120,11 @@ func (r *run) putBack() error {
 	return err
 }
 
-// previous is where the last record goes when a new one takes its place.
+// previous returns the path to which the last record moves when a new run starts.
 func previous(out string) string {
 	dir, name := filepath.Split(out)
 	if name == "current.json" {
 		return filepath.Join(dir, "previous.json")
 	}
-	return filepath.Join(dir, "previous-"+name) // a record of another kind must not replace that one
+	return filepath.Join(dir, "previous-"+name) // a record of another kind must not replace it
 }

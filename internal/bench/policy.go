@@ -5,8 +5,7 @@ import (
 	"github.com/goatnote-inc/pawl/ratchet"
 )
 
-// Policy is the suite's policy in the judge's words, for the looks that the suite
-// plans.
+// Policy returns the suite's policy in the judge's terms, for the looks that the suite plans.
 func Policy(s *suite.Suite) ratchet.Policy {
 	w := s.Policy
 	p := ratchet.Default().WithLooks(s.Measure.Rounds)

@@ -21,33 +21,32 @@ import (
 	"github.com/goatnote-inc/pawl/stats"
 )
 
-// ProfileOptions say how to look at cases, beside what Options say of the suite.
+// ProfileOptions describe how to profile cases. The suite and the device are in Options.
 type ProfileOptions struct {
-	Tool  string            // empty for the best that works here
-	Set   string            // of Nsight Compute: full or cheap; empty for the suite's
-	Time  time.Duration     // no case is begun after it; 0 for no limit
+	Tool  string            // empty for the best that works on this machine
+	Set   string            // metric set of Nsight Compute: full or cheap; empty for the suite's
+	Time  time.Duration     // no case starts after this; 0 for no limit
 	Rules *diagnose.RuleSet // nil for pawl's own
 	// Last is the record of a run that may have measured the same code without a
 	// profiler; nil for none.
 	Last *measure.Run
 }
 
-// Why is what profiles of a case show.
+// Why holds what the profiles of a case show.
 type Why struct {
 	Case       string
 	Tool       string
-	Before     *diagnose.Seen // the base; nil where there is none
-	After      *diagnose.Seen // the candidate; nil where it could not be profiled
+	Before     *diagnose.Seen // the base; nil if there is none
+	After      *diagnose.Seen // the candidate; nil if it could not be profiled
 	Diagnosis  *diagnose.Diagnosis
 	Difference *diagnose.Difference
 	Files      []string
-	Notes      []string // what a reader must know of how it was made
-	Err        error    // why there is less than there could be
+	Notes      []string // caveats about how the profiles were made
+	Err        error    // why something is missing
 }
 
-// Profile looks at cases with a profiler, at both sides where there is a base, and says
-// what it means. What goes wrong with one case is told with it and does not keep the
-// others from being looked at.
+// Profile profiles cases, on both sides if there is a base, and explains the results. A failure of
+// one case is reported in its Why and does not stop the others.
 func Profile(ctx context.Context, o Options, what ProfileOptions) (whys []Why, err error) {
 	o = o.filled()
 	if what.Rules == nil {
@@ -79,7 +78,7 @@ func Profile(ctx context.Context, o Options, what ProfileOptions) (whys []Why, e
 	return whys, nil
 }
 
-// profiling is cases under a profiler on their way.
+// profiling is the state of a profiling run.
 type profiling struct {
 	*run
 	ProfileOptions
@@ -87,9 +86,9 @@ type profiling struct {
 	welcome harness.Welcome
 }
 
-// ready builds the sides and takes the device.
+// ready builds the sides and acquires the device.
 func (p *profiling) ready(ctx context.Context) error {
-	dir, err := filepath.Abs(filepath.Join(filepath.Dir(p.Out), NsightDir)) // a tool runs in the folder of its side
+	dir, err := filepath.Abs(filepath.Join(filepath.Dir(p.Out), NsightDir)) // tools run in the side's folder
 	if err == nil {
 		err = os.MkdirAll(dir, 0o755)
 	}
@@ -119,7 +118,7 @@ func (p *profiling) ready(ctx context.Context) error {
 // NsightDir is where profiles are kept, beside the record.
 const NsightDir = "nsight"
 
-// chosen are the names of the cases to look at, in the order that was asked for.
+// chosen returns the names of the cases to profile, in the requested order.
 func (p *profiling) chosen() []string {
 	if p.plain() {
 		return slices.DeleteFunc([]string{p.Case}, func(s string) bool { return s == "" })
@@ -134,7 +133,7 @@ func (p *profiling) chosen() []string {
 	return names
 }
 
-// look profiles the sides of a case and says what it means.
+// look profiles the sides of a case and explains the result.
 func (p *profiling) look(ctx context.Context, name string) Why {
 	w := Why{Case: name}
 	for _, s := range slices.Backward(p.sides) { // the base first: before, then after
@@ -153,8 +152,8 @@ func (p *profiling) look(ctx context.Context, name string) Why {
 	return w
 }
 
-// andThen adds why a side has no profile to why the other has none. What keeps both from
-// one, a missing tool for instance, is said once.
+// andThen adds the reason why a side has no profile to that of the other side. A shared reason,
+// such as a missing tool, is reported once.
 func andThen(before error, side, name string, err error) error {
 	trouble, ok := errors.AsType[*tool.Trouble](err)
 	if !ok {
@@ -169,7 +168,7 @@ func andThen(before error, side, name string, err error) error {
 	return errors.Join(before, &t)
 }
 
-// conclude says what the profiles mean.
+// conclude adds the diagnosis to w.
 func (p *profiling) conclude(w *Why) {
 	if w.After == nil {
 		return
@@ -181,7 +180,7 @@ func (p *profiling) conclude(w *Why) {
 	}
 }
 
-// side profiles one side of a case and keeps the record of it.
+// side profiles one side of a case and writes its record.
 func (p *profiling) side(ctx context.Context, s side, name string, w *Why) (*diagnose.Seen, error) {
 	t, err := p.target(s, name)
 	if err != nil {
@@ -216,14 +215,14 @@ func (p *profiling) side(ctx context.Context, s side, name string, w *Why) (*dia
 	for _, f := range append(res.Files, at) {
 		w.Files = append(w.Files, filepath.Join(filepath.Dir(p.Out), NsightDir, filepath.Base(f)))
 	}
-	seen, err := diagnose.Look(record, nil) // the record knows its device
+	seen, err := diagnose.Look(record, nil) // the record contains its device
 	if err != nil {
 		return nil, err
 	}
 	return &seen, nil
 }
 
-// Stem is the name of a case's side as that of a file.
+// Stem returns a file name, without extension, for a side of a case.
 func Stem(name, side string) string {
 	safe := strings.Map(func(r rune) rune {
 		if strings.ContainsRune(`/\:*?"<>| `, r) || r < ' ' {
@@ -248,7 +247,7 @@ func keepProfile(at string, record *profile.Profile) error {
 	return nil
 }
 
-// subject says what was profiled.
+// subject describes what was profiled.
 func (p *profiling) subject(s side, name string) profile.Subject {
 	subject := profile.Subject{Case: name, Side: s.name, Commit: s.impl.Commit, Dirty: s.impl.Dirty, Device: p.device.Identity()}
 	subject.Nanoseconds = medianOf(p.Last, name, s)
@@ -260,8 +259,8 @@ func (p *profiling) subject(s side, name string) profile.Subject {
 	return subject
 }
 
-// medianOf is the median time of a case's side in a record; 0 where the record is of
-// other code, or has none.
+// medianOf returns the median time of a side of a case in a record, in nanoseconds; 0 if the record
+// is of other code or has no time.
 func medianOf(run *measure.Run, name string, s side) float64 {
 	if run == nil || s.impl.Digest == "" || !slices.ContainsFunc(run.Implementations, func(i measure.Implementation) bool {
 		return i.Name == s.name && i.Digest == s.impl.Digest

@@ -20,23 +20,23 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// A profiled run starts when caches, clocks and lazy loading have settled; more runs
+// Profiling starts when caches, clocks and lazy loading have settled. More runs
 // would only make the slow tools slower.
 const (
 	profileWarmup  = 3
 	profileTimeout = 10 * time.Minute
-	tracedRuns     = 20 // of which a trace tells the times
-	codeMost       = 40 // functions of which the instructions are counted
+	tracedRuns     = 20 // runs that a trace records
+	codeMost       = 40 // max functions whose instructions are counted
 )
 
-// unconfined is the command of a side for a profiler, which needs rights that sides apart do not have.
+// unconfined returns the command of a side for a profiler, which needs rights that isolated sides lack.
 func (p *profiling) unconfined(s side, h suite.Harness, log io.Writer) harness.Command {
 	c := p.start(s, h, log)
 	c.Confine = nil
 	return c
 }
 
-// target is a side of a case as the tools take it.
+// target describes a side of a case for the tools.
 func (p *profiling) target(s side, name string) (tool.Target, error) {
 	t := tool.Target{
 		Plain: p.plain(), Hello: hello(p.Version, p.device.Identity()), Warmup: profileWarmup,
@@ -83,14 +83,14 @@ func (p *profiling) caseOf(side, name string) (trial.Case, bool) {
 	return p.cases[side][i], true
 }
 
-// asked is what the suite wants to be looked at in a case.
+// asked returns what the suite asks to profile in a case.
 func (p *profiling) asked(name string) suite.Profile {
 	c, _ := p.caseOf(suite.Candidate, name)
 	params, _ := paramsOf(p.Options, c)
 	return p.benchmark(c.Key.Benchmark).Profile(params)
 }
 
-// runTool starts the tool that was chosen.
+// runTool runs the chosen tool.
 func (p *profiling) runTool(ctx context.Context, name, set string, t tool.Target) (tool.Result, error) {
 	switch name {
 	case "ncu":
@@ -106,8 +106,8 @@ func (p *profiling) runTool(ctx context.Context, name, set string, t tool.Target
 	}
 }
 
-// code is what is known of a side's code without running it: of the kernels all, and of
-// functions those that ran or that differ between the sides.
+// code returns what is known of a side's code without running it: all kernels, and the functions
+// that ran or differ between the sides.
 func (p *profiling) code(ctx context.Context, s side, seen *profile.Profile) profile.Code {
 	facts := s.impl.Build
 	names := map[string]bool{}
@@ -132,19 +132,18 @@ func (p *profiling) code(ctx context.Context, s side, seen *profile.Profile) pro
 			wanted = append(wanted, d.Kernel)
 		}
 	}
-	if len(wanted) == 0 { // no name would mean all
+	if len(wanted) == 0 { // an empty list would mean all functions
 		return code
 	}
 	var files []string
 	for _, f := range facts.Outputs {
 		files = append(files, filepath.Join(s.dir, f.Path))
 	}
-	code.Functions, _ = codeid.Mixes(ctx, files, wanted) // without a disassembler there is less to say
+	code.Functions, _ = codeid.Mixes(ctx, files, wanted) // without a disassembler the list is empty
 	return code
 }
 
-// clocks holds what was measured against a trace, which is a clock that the harness has
-// no hand in.
+// clocks compares the measured time with a trace, which is a clock that the harness does not control.
 func (p *profiling) clocks(s side, name string, trace *profile.Profile) string {
 	median := medianOf(p.Last, name, s)
 	if trace.Tool.Name != "nsys" || median == 0 {

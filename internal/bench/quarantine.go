@@ -8,8 +8,8 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// excuse lets the cases that the base quarantines fail nobody. They are measured as all
-// others: whoever looks after them wants to see them.
+// excuse keeps cases that the base quarantines from failing the run. They are still measured, so
+// that their results stay visible.
 func (r *run) excuse(cases []measure.Case) {
 	if r.terms == nil {
 		return
@@ -22,14 +22,14 @@ func (r *run) excuse(cases []measure.Case) {
 	}
 }
 
-// timed is the name of the case that a metric is computed from.
+// timed returns the name of the case that a metric is computed from.
 func timed(key measure.CaseKey) string {
 	key.Metric = ""
 	return key.Name()
 }
 
-// noticeQuarantine tells of quarantines that have ended, and of those that do not count
-// yet because only the change has them.
+// noticeQuarantine reports quarantines that have ended, and those that have no effect yet because
+// only the change has them.
 func (r *run) noticeQuarantine() {
 	if r.terms == nil {
 		return

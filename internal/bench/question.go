@@ -11,7 +11,7 @@ import (
 )
 
 // ask adds to cases what makes their times comparable with stored ones: the definition and the
-// method. A metric is computed from the time of its case and needs neither.
+// method. Metrics are computed from the time of their case and need neither.
 func (r *run) ask(cases []measure.Case) error {
 	for i := range cases {
 		c := &cases[i]
@@ -27,8 +27,8 @@ func (r *run) ask(cases []measure.Case) error {
 	return nil
 }
 
-// question returns the digest of the definition by which a side measures a benchmark. The definition
-// files are read where the side runs, so the digest is of what was used.
+// question returns the digest of the definition by which a side measures a benchmark. It reads the
+// definition files where the side runs, so the digest is of the files used.
 func (r *run) question(side, benchmark string) (string, error) {
 	key := side + "\n" + benchmark
 	if known, ok := r.questions[key]; ok {
@@ -55,8 +55,8 @@ func (r *run) question(side, benchmark string) (string, error) {
 	return r.questions[key], nil
 }
 
-// method says how a case is timed: the version of pawl's timing, the clock, the state of the cache,
-// how far the harness is trusted, and the format of a command that times itself.
+// method describes how a case is timed: the version of pawl's timing, the clock, the cache state,
+// the trust in the harness, and the format of a command that times itself.
 func (r *run) method(c measure.Case) string {
 	cache := measure.Hot
 	if c.Cache == measure.Cold {
@@ -69,7 +69,7 @@ func (r *run) method(c measure.Case) string {
 	return text
 }
 
-// digestOf returns 16 hex digits that identify texts.
+// digestOf returns 16 hex digits that identify the parts.
 func digestOf(parts ...string) string {
 	sum := sha256.New()
 	for _, p := range parts {

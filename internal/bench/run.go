@@ -21,15 +21,15 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// Result is what a run left behind.
+// Result is the result of a run.
 type Result struct {
-	Path      string // of the record; empty where nothing was measured
-	Identical bool   // nothing was measured, because there is nothing to measure
+	Path      string // path of the record; empty if nothing was measured
+	Identical bool   // nothing was measured because nothing relevant changed
 	Outcome   trial.Outcome
 }
 
-// Run builds, measures and records. With an error comes what was reached: the
-// path of the record when there is one.
+// Run builds, measures and records. If it fails, the result still holds the
+// path of the record, if there is one.
 func Run(ctx context.Context, o Options) (res Result, err error) {
 	o = o.filled()
 	r := &run{Options: o}
@@ -59,8 +59,8 @@ func Run(ctx context.Context, o Options) (res Result, err error) {
 	return r.measure(ctx)
 }
 
-// begin is to build and to take the device. A build takes the CPU: where that is the
-// device, it has to wait for its turn too.
+// begin returns the first two steps: building and acquiring the device. A build uses the CPU, so if
+// the CPU is the device, the build also waits for its turn.
 func (r *run) begin() []func(context.Context) error {
 	if r.device.Identity().Kind == gpu.CPU {
 		return []func(context.Context) error{r.takeDevice, r.prepare}
@@ -68,49 +68,49 @@ func (r *run) begin() []func(context.Context) error {
 	return []func(context.Context) error{r.prepare, r.takeDevice}
 }
 
-// run is one run on its way.
+// run is the state of one run.
 type run struct {
 	Options
 	sides    []side
 	device   device.Device
-	found    []device.Notice // what listing the devices told
+	found    []device.Notice // notices from listing the devices
 	lease    *device.Lease
 	journal  *measure.Journal
 	header   measure.Header
 	cases    map[string][]trial.Case // by side
-	declared []measure.Case          // the same, as the record has them
+	declared []measure.Case          // the same cases, as in the record
 	metrics  map[measure.CaseKey]suite.Case
-	opened   float64             // median of the calibration that opened the run
-	logs     map[string]*os.File // what the sides print
+	opened   float64             // median of the calibration at the start of the run
+	logs     map[string]*os.File // output of the sides
 	ending   measure.Ending
 	loads    loads
-	recorded int          // rounds in the journal
-	seen     *measure.Run // what was measured so far, for whoever decides
+	recorded int          // number of rounds in the journal
+	seen     *measure.Run // everything measured so far, for Decide
 
-	definition *measure.Definition // where it is not the base's
-	questions  map[string]string   // digests of what is asked, by side and benchmark
-	first      bool                // the base has no suite: the change's is the first
-	rebuilt    []string            // how its recipe differs from the base's
-	missing    []suite.Case        // of the base, that the candidate has not
-	terms      *suite.Suite        // the base's own: what a change is held to; nil where it has none
-	secret     *rand.Rand          // what no side can foresee
-	launchers  map[string]launcher // of pawl's own, by kind
-	verifying  *verifier           // nil where nobody says what is right
+	definition *measure.Definition // nil if it is the base's
+	questions  map[string]string   // digests of definitions, by side and benchmark
+	first      bool                // the base has no suite: the change adds the first
+	rebuilt    []string            // how the change's recipe differs from the base's
+	missing    []suite.Case        // cases of the base that the candidate lacks
+	terms      *suite.Suite        // the base's suite, whose terms a change must meet; nil if it has none
+	secret     *rand.Rand          // random source that no side can predict
+	launchers  map[string]launcher // pawl's own launchers, by kind
+	verifying  *verifier           // nil if the suite defines no correct results
 	sites      map[string]*site    // where oracles run, by folder
-	apart      *build.Apart        // keeps the processes of the sides from each other; nil where nothing does
+	apart      *build.Apart        // isolates the processes of the sides from each other; nil if nothing does
 	locked     []string            // folders that no side may write to
-	ready      map[string]bool     // reference implementations that are built, by name and key
+	ready      map[string]bool     // reference implementations already built, by name and key
 
-	workshop *workshop // what the builds share
-	narrow   bool      // build only what the cases that are asked for need
+	workshop *workshop // shared state of the builds
+	narrow   bool      // build only what the requested cases need
 
 	undo []func(context.Context) error
 }
 
-// atEnd has something undone when the run ends, whatever happens until then.
+// atEnd registers f to run when the run ends, whatever happens before.
 func (r *run) atEnd(f func(context.Context) error) { r.undo = append(r.undo, f) }
 
-// cleanUp undoes in reverse order, also when the user has interrupted.
+// cleanUp calls the functions registered with atEnd in reverse order, even after an interrupt.
 func (r *run) cleanUp(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()
@@ -121,7 +121,7 @@ func (r *run) cleanUp(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// chooseDevice finds the device that the suite asks for.
+// chooseDevice finds the device that the suite selects.
 func (r *run) chooseDevice(ctx context.Context) error {
 	inv, err := device.List(ctx, device.Options{})
 	if err != nil {
@@ -135,7 +135,7 @@ func (r *run) chooseDevice(ctx context.Context) error {
 	return nil
 }
 
-// takeDevice waits until the device is free and holds its clocks.
+// takeDevice waits until the device is free, acquires it and sets its clocks.
 func (r *run) takeDevice(ctx context.Context) (err error) {
 	name := r.device.Identity().Name
 	r.lease, err = device.Acquire(ctx, r.device, device.LockOptions{
@@ -157,13 +157,13 @@ func (r *run) takeDevice(ctx context.Context) (err error) {
 	return nil
 }
 
-// notice tells of something now and keeps it with the record.
+// notice reports n now and adds it to the record.
 func (r *run) notice(n device.Notice) {
 	r.Emit(Noticed{Notice: n})
 	r.ending.Warnings = append(r.ending.Warnings, measure.Warning{Code: n.Code, Message: n.String()})
 }
 
-// measure does everything between taking and giving back the device.
+// measure does everything between acquiring and releasing the device.
 func (r *run) measure(ctx context.Context) (Result, error) {
 	if err := r.buildLaunchers(ctx); err != nil {
 		return Result{}, err
@@ -216,7 +216,7 @@ func (r *run) measure(ctx context.Context) (Result, error) {
 	return Result{Path: path, Outcome: out}, errors.Join(trialErr, err)
 }
 
-// list keeps the cases, and tells of them.
+// list records the cases and reports them.
 func (r *run) list(cases []measure.Case) error {
 	r.excuse(cases)
 	if err := r.ask(cases); err != nil {
@@ -235,7 +235,7 @@ func (r *run) list(cases []measure.Case) error {
 	return nil
 }
 
-// abandon ends a journal that has no rounds.
+// abandon closes a journal that has no rounds.
 func (r *run) abandon(cause error) error {
 	r.ending.End = measure.End{State: measure.Failed, Reason: cause.Error()}
 	_, err := r.finish()
@@ -280,7 +280,7 @@ func (r *run) plan() (trial.Plan, error) {
 	return plan, nil
 }
 
-// record keeps a finished round, with the metrics that are computed from it.
+// record writes a finished round, with the metrics computed from it.
 func (r *run) record(round measure.Round, results []measure.Result) error {
 	derived, err := r.derive(results)
 	if err != nil {
@@ -294,9 +294,9 @@ func (r *run) record(round measure.Round, results []measure.Result) error {
 	return r.journal.AddRound(round, results)
 }
 
-// measured are the sides with cases. A reference that only says what is right has none.
+// measured returns the sides that have cases. A reference that only provides correct results has none.
 func (r *run) measured() []side {
-	if r.plain() { // a plain command tells its cases when it has run
+	if r.plain() { // a plain command reports its cases only after it has run
 		return r.sides
 	}
 	return slices.DeleteFunc(slices.Clone(r.sides), func(s side) bool { return len(r.cases[s.name]) == 0 })
@@ -322,7 +322,7 @@ func (r *run) log(name string) (*os.File, error) {
 	return f, nil
 }
 
-// openLogs keeps what the sides print, beside the record.
+// openLogs opens the log files of the sides, beside the record.
 func (r *run) openLogs() error {
 	r.logs = map[string]*os.File{}
 	for _, s := range r.sides {
@@ -336,7 +336,7 @@ func (r *run) openLogs() error {
 	return nil
 }
 
-// NewID makes the name of a run: it sorts by time and is unique without a server.
+// NewID returns a new run ID. IDs sort by time and are unique without a server.
 func NewID(now time.Time) string {
 	return ulid.MustNew(ulid.Timestamp(now), ulid.DefaultEntropy()).String()
 }

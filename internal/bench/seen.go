@@ -5,14 +5,14 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// see keeps a round for whoever decides: as a record, with the metrics that were
-// computed, because a gate may be on one of them.
+// see adds a round to the record that Decide gets. Derived metrics are included,
+// because a gate may use one of them.
 func (r *run) see(round measure.Round, results []measure.Result) {
 	if r.seen == nil {
 		r.seen = &measure.Run{Header: r.header}
 	}
 	r.seen.Rounds = append(r.seen.Rounds, round)
-	// A plain command tells its cases when it has run, so there may be new ones.
+	// A plain command reports its cases only after it has run, so there may be new ones.
 	r.seen.Cases = append(r.seen.Cases, r.declared[len(r.seen.Cases):]...)
 	at := make(map[measure.CaseKey]int, len(r.seen.Cases))
 	for i, c := range r.seen.Cases {
@@ -25,7 +25,7 @@ func (r *run) see(round measure.Round, results []measure.Result) {
 	}
 }
 
-// decider asks the user of this package.
+// decider returns Decide as a function for the trial; nil if it is unset.
 func (r *run) decider() func(trial.Look) []string {
 	if r.Decide == nil {
 		return nil

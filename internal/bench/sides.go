@@ -18,19 +18,19 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// side is an implementation on its way from sources to samples.
+// side is one implementation in a run: its sources, builds and commands.
 type side struct {
-	name string // as the record calls it
-	from string // the implementation of the suite it is built as: a base is a candidate
+	name string // name in the record
+	from string // implementation of the suite that it is built as: a base is a candidate
 	dir  string // where its commands run
-	root string // of its tree: the repository's, or empty where there is none
-	// own is the suite of the side's commit; nil if the commit has none, or none that can be read,
-	// which ownErr says. It is not loaded for the working tree.
+	root string // root of its tree: the repository's, or empty if there is none
+	// own is the suite of the side's commit. It is nil if the commit has no readable suite; ownErr
+	// says why. It is not loaded for the working tree.
 	own    *suite.Suite
 	ownErr error
-	// suite is the run's question with the answer of own; nil for the run's suite.
+	// suite is the run's definition combined with the recipe of own; nil for the run's suite.
 	suite *suite.Suite
-	// overlay lists the files of the question that the side's commit has otherwise, or not at all.
+	// overlay lists the definition files that differ in the side's commit or are missing there.
 	overlay []string
 	impl    measure.Implementation
 }
@@ -68,7 +68,7 @@ func (r *run) prepare(ctx context.Context) error {
 	return r.prepareReferences(ctx)
 }
 
-// usualSides are the candidate, what it is compared with, and the references of the suite.
+// usualSides returns the candidate, the sides it is compared with, and the references of the suite.
 func usualSides(ctx context.Context, r *run) ([]side, error) {
 	names := []side{{name: suite.Candidate, from: suite.Candidate, dir: r.Dir}}
 	if r.Base != "" {
@@ -110,11 +110,10 @@ func usualSides(ctx context.Context, r *run) ([]side, error) {
 	return names, nil
 }
 
-// OnlyTracked is the usual reason why a base fails that worked when it was the
-// working tree.
+// OnlyTracked explains the usual reason why a base fails that worked when it was the working tree.
 const OnlyTracked = "only tracked files are in the base's checkout: what is generated, ignored or not committed yet is missing there, unless build.command makes it"
 
-// explainBase adds that to what went wrong with a base.
+// explainBase adds OnlyTracked to an error of the base.
 func (r *run) explainBase(err error) error {
 	if h, ok := errors.AsType[*harness.Error](err); ok && (h.Kind == harness.Foreign || h.Kind == harness.Changed) {
 		return err
@@ -128,8 +127,8 @@ func (r *run) explainBase(err error) error {
 	return err
 }
 
-// base finds the repository of the base and the suite's place in it. A ref that is
-// no commit is a mistake of the user's.
+// base returns the repository of the base and the suite's path in it. A ref
+// that is not a commit is a usage error.
 func (o Options) base(ctx context.Context) (repo *build.Repository, inside string, err error) {
 	if repo, err = build.Open(ctx, o.Dir); err != nil {
 		return nil, "", &UsageError{fmt.Errorf("--base needs a git repository: %w", err)}
@@ -143,7 +142,7 @@ func (o Options) base(ctx context.Context) (repo *build.Repository, inside strin
 	return repo, inside, nil
 }
 
-// checkout puts a commit beside the working tree.
+// checkout checks out a commit into a separate worktree and returns it as a side.
 func (r *run) checkout(ctx context.Context, name, ref string) (side, error) {
 	own := r.Options
 	own.Base = ref
@@ -156,7 +155,7 @@ func (r *run) checkout(ctx context.Context, name, ref string) (side, error) {
 		return side{}, err
 	}
 	r.atEnd(func(ctx context.Context) error { return tree.Remove(ctx) })
-	root, err := filepath.EvalSymlinks(tree.Dir) // processes report what they load by real paths
+	root, err := filepath.EvalSymlinks(tree.Dir) // processes report loaded files by real path
 	if err != nil {
 		return side{}, err
 	}
@@ -171,7 +170,7 @@ func (r *run) checkout(ctx context.Context, name, ref string) (side, error) {
 	return s, nil
 }
 
-// makeFolder makes the folder of a suite that a commit does not have yet.
+// makeFolder creates the suite's folder if a commit does not have it yet.
 func makeFolder(tree, inside string) error {
 	root, err := os.OpenRoot(tree)
 	if err != nil {
@@ -180,8 +179,7 @@ func makeFolder(tree, inside string) error {
 	return errors.Join(root.MkdirAll(inside, 0o755), root.Close())
 }
 
-// relativeTo is the place of dir in the working tree at root; links are
-// followed, because git follows them too.
+// relativeTo returns the path of dir in the working tree at root. It resolves links, because git does too.
 func relativeTo(root, dir string) (string, error) {
 	root, err := filepath.EvalSymlinks(root)
 	if err != nil {
@@ -196,9 +194,9 @@ func relativeTo(root, dir string) (string, error) {
 	return filepath.Rel(root, dir)
 }
 
-// answer sets the suite of a commit: the question of the run, with the commit's own recipe and
-// tunables. The commit's own harness command is used too, unless the commit gets the change's
-// definition files. A commit without a suite is built and started as the change says.
+// answer sets the suite of a commit: the definition of the run, with the commit's own recipe and
+// tunables. It also uses the commit's own harness command, unless the commit gets the change's
+// definition files. A commit without a suite is built and started as in the change.
 func (r *run) answer(s *side) (err error) {
 	if s.own == nil {
 		return nil
@@ -209,11 +207,11 @@ func (r *run) answer(s *side) (err error) {
 	return nil
 }
 
-// startsItself reports whether a commit is started by its own harness command: it is unless it gets
+// startsItself reports whether a commit is started by its own harness command. It is not if it gets
 // the change's definition files, which that command may not know.
 func (s side) startsItself() bool { return len(s.overlay) == 0 }
 
-// written is the suite that a side is built and started by.
+// written returns the suite that a side is built and started by.
 func (r *run) written(s side) *suite.Suite {
 	if s.suite != nil {
 		return s.suite
@@ -221,8 +219,8 @@ func (r *run) written(s side) *suite.Suite {
 	return r.Suite
 }
 
-// variants are what has to be built and started for a side. Before the harness has
-// listed its cases there are none, and the suite's own commands serve.
+// variants returns what to build and start for a side. Before the harness has listed its cases
+// there are none, and the suite's own commands are used.
 func (r *run) variants(s side) []suite.Variant {
 	var list []suite.Variant
 	written, implementation := r.written(s), s.from
@@ -238,7 +236,7 @@ func (r *run) variants(s side) []suite.Variant {
 	return list
 }
 
-// command is how a variant's harness is started for a side.
+// command returns the command that starts a variant's harness for a side.
 func (s side) command(h suite.Harness, log io.Writer, extra ...string) harness.Command {
 	return harness.Command{
 		Line: h.Command, Dir: s.dir, Silence: h.Timeout, Log: log,
@@ -260,8 +258,7 @@ func (r *run) start(s side, h suite.Harness, log io.Writer) harness.Command {
 	return c
 }
 
-// alone reports whether h starts a program of the reference's own, which does not also run the
-// candidate.
+// alone reports whether h starts a program that runs only the reference and not also the candidate.
 func (r *run) alone(implementation string, h suite.Harness) bool {
 	candidate, _ := r.Suite.Implementation(suite.Candidate)
 	return implementation != "" && implementation != suite.Candidate && h.Command != candidate.Harness.Command
@@ -289,8 +286,8 @@ func (s side) paths(env map[string]string) []string {
 	return list
 }
 
-// modules returns the folders of the side's tree that Python modules may be in. Dir is the absolute
-// folder of the side.
+// modules returns the folders of the side's tree that may contain Python modules. dir is the
+// absolute folder of the side.
 func (s side) modules(dir string) []string {
 	var list []string
 	for _, root := range []string{dir, s.root} {

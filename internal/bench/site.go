@@ -20,18 +20,18 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// site is where oracles and reference implementations of a tree run. The change writes nothing there,
-// and nothing there shows what the kernel computed.
+// site is where the oracles and reference implementations of a tree run. The change cannot write
+// there, and nothing there reveals what the kernel computed.
 type site struct {
 	side
-	away   []string         // the tree of the change, where it is another
-	kept   []string         // environments in away that the change has no files in
+	away   []string         // the tree of the change, if the site is in another one
+	kept   []string         // Python environments in away without files of the change
 	python string           // folder with pawl's modules for oracles
-	cell   *build.Enclosure // nil where the code is trusted
+	cell   *build.Enclosure // sandbox; nil if the code is trusted
 }
 
-// referenceSide returns the side in whose tree runs what says what is right of a benchmark: the base,
-// where its suite names the same oracle or implementation, else the working tree.
+// referenceSide returns the side in whose tree the correct results of a benchmark are computed. It
+// is the base if its suite names the same oracle or implementation, else the working tree.
 func (r *run) referenceSide(b suite.Benchmark) side {
 	own := side{name: suite.Candidate, from: suite.Candidate, dir: r.Dir}
 	for _, s := range r.sides {
@@ -48,8 +48,8 @@ func (r *run) referenceSide(b suite.Benchmark) side {
 	return own
 }
 
-// prepareReferences builds the implementations that say what is right, where they run, and makes the
-// sites before any code of the change has run.
+// prepareReferences builds the reference implementations where they run, and makes the sites before
+// any code of the change has run.
 func (r *run) prepareReferences(ctx context.Context) error {
 	if r.plain() {
 		return nil
@@ -72,7 +72,7 @@ func (r *run) prepareReferences(ctx context.Context) error {
 	return nil
 }
 
-// buildReference builds an implementation in the tree of a side.
+// buildReference builds a reference implementation in the tree of a side.
 func (r *run) buildReference(ctx context.Context, s side, name string) error {
 	s.name, s.from = name, name
 	var log io.WriteCloser
@@ -96,7 +96,7 @@ func (r *run) buildReference(ctx context.Context, s side, name string) error {
 	return nil
 }
 
-// site makes the site of a side's tree, once.
+// site returns the site of a side's tree, creating it on first use.
 func (r *run) site(ctx context.Context, s side) (*site, error) {
 	if known := r.sites[s.dir]; known != nil {
 		return known, nil
@@ -129,8 +129,8 @@ func (r *run) site(ctx context.Context, s side) (*site, error) {
 	return o, nil
 }
 
-// environments returns the Python environments that the user has active in the tree of the change and
-// that neither its commit nor its build has files in.
+// environments returns the active Python environments of the user that contain no files of the
+// change's commit or of its build.
 func (r *run) environments(ctx context.Context, change side) []string {
 	var list []string
 	for _, name := range []string{"VIRTUAL_ENV", "CONDA_PREFIX"} {
@@ -149,7 +149,7 @@ func (r *run) environments(ctx context.Context, change side) []string {
 	return list
 }
 
-// enclose makes the sandbox of a site, by the rules for builds.
+// enclose creates the sandbox of a site, by the rules for builds.
 func (o *site) enclose(ctx context.Context, r *run) error {
 	candidate, _ := r.written(o.side).Implementation(suite.Candidate)
 	sandbox, err := build.Confine(ctx, candidate.Build.Sandbox, r.trust(), os.Getenv)
@@ -200,7 +200,7 @@ func (o *site) outside(path string) []string {
 	})
 }
 
-// env returns what an oracle finds in its environment instead of what pawl has there.
+// env returns the variables that replace pawl's own in the environment of an oracle.
 func (o *site) env() []string {
 	dir, err := filepath.Abs(o.dir)
 	if err != nil {
@@ -214,14 +214,13 @@ func (o *site) path() string {
 	return "PATH=" + strings.Join(o.outside(os.Getenv("PATH")), string(filepath.ListSeparator))
 }
 
-// oracleVariables are those of libraries that an oracle may use, beside Python's.
+// oracleVariables are the variables passed to an oracle: Python's, and those of libraries it may use.
 var oracleVariables = append([]string{
 	"PAWL_PROTOCOL", "PAWL_IN", "PAWL_OUT", "PYTHONHOME", "PYTHONUTF8", "PYTHONUNBUFFERED", "PYTHONHASHSEED",
 	"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "CUDA_VISIBLE_DEVICES", "CUDA_MODULE_LOADING",
 }, oracle.PythonVariables...)
 
-// confine makes a command run in the sandbox of the site, if it has one, with dir as the only folder
-// that it can write to.
+// confine runs a command in the sandbox of the site, if it has one. dir is the only folder it can write to.
 func (o *site) confine(ctx context.Context, c *harness.Command, dir string, v build.View) error {
 	if o.cell == nil {
 		return nil
@@ -254,7 +253,7 @@ func (f *fuzz) startOracle(b suite.Benchmark, dir, line string, log io.Writer) f
 	}
 }
 
-// explain adds to an error of an oracle that does not start what it may miss at its site.
+// explain adds to a start error of an oracle what may be missing at its site.
 func (o *site) explain(err error) error {
 	if err != nil && o.name == suite.Base {
 		err = fmt.Errorf("%w\n  it runs in the tree of the base: %s", err, OnlyTracked)
@@ -265,8 +264,7 @@ func (o *site) explain(err error) error {
 	return err
 }
 
-// startReference returns the function that starts the harness of an implementation that says what is
-// right, at its site.
+// startReference returns the function that starts the harness of a reference implementation at its site.
 func (f *fuzz) startReference(at side, dir string, h suite.Harness, alone bool, log io.Writer) func(context.Context) (*harness.Session, error) {
 	return func(ctx context.Context) (*harness.Session, error) {
 		o, err := f.site(ctx, at)
@@ -287,7 +285,7 @@ func (f *fuzz) startReference(at side, dir string, h suite.Harness, alone bool, 
 	}
 }
 
-// brokenReference is one that could not be prepared.
+// brokenReference is a reference that could not be prepared.
 type brokenReference struct{ err error }
 
 // Compute implements oracle.Reference.

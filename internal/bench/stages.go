@@ -17,10 +17,10 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// errStopped ends a run whose candidate is not worth measuring. The loop knows why.
+// errStopped ends a run whose candidate is not worth measuring. The loop's state has the reason.
 var errStopped = errors.New("a step before measuring stopped the run")
 
-// before does what stands between building and measuring, as the loop asks for it.
+// before runs the steps between building and measuring that the loop asks for.
 func (d *driver) before(ctx context.Context, r *run) error {
 	if err := d.apply(loop.Built{Stage: builtStage(r.sides)}); err != nil {
 		return err
@@ -52,7 +52,7 @@ func (d *driver) before(ctx context.Context, r *run) error {
 	}
 }
 
-// tell shows the stage that is over.
+// tell reports the stage that just ended.
 func (d *driver) tell() {
 	if n := len(d.State.Stages); n > 0 && d.Emit != nil {
 		d.Emit(Staged{d.State.Stages[n-1]})
@@ -87,13 +87,13 @@ func builtStage(sides []side) loop.Stage {
 	return s
 }
 
-// preflight looks at what was built.
+// preflight runs static checks on the build.
 func (d *driver) preflight(ctx context.Context, r *run) (loop.Stage, error) {
 	target, err := preflight.TargetDevice(r.device.Identity())
 	if err != nil {
-		target = preflight.Target{} // a GPU newer than the tables: what needs none is still looked at
+		target = preflight.Target{} // a GPU newer than the tables: checks without a target still run
 	}
-	last, _ := measure.Load(r.Out) // without a record there is less to say
+	last, _ := measure.Load(r.Out) // optional: without a record some checks are skipped
 	log, _ := os.ReadFile(filepath.Join(filepath.Dir(r.Out), "logs", "candidate.build.log"))
 	report, err := preflight.Run(ctx, preflight.Options{
 		Suite: r.Suite, Dir: r.Dir, Case: r.Case, Target: target, UUID: r.device.Identity().UUID, Log: string(log), Last: last,
@@ -137,7 +137,7 @@ func preflightStage(r preflight.Report) loop.Stage {
 	return s
 }
 
-// check looks for wrong results, for as long as a run may take over it.
+// check searches for wrong results, within the time that a run allows for it.
 func (d *driver) check(ctx context.Context, r *run) (stage loop.Stage, err error) {
 	dir, err := filepath.Abs(r.Dir)
 	if err != nil {

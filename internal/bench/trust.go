@@ -15,12 +15,12 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// trust is how far the sides of the run are believed.
+// trust returns how far the sides of the run are trusted.
 func (o Options) trust() measure.Trust {
 	return cmp.Or(o.Trust, o.Suite.Trust, measure.Trusted)
 }
 
-// random is what no side can foresee. Its seed is told in the record when all is over.
+// random returns a source that no side can predict. The record contains its seed when the run ends.
 func (r *run) random() *mathrand.Rand {
 	if r.secret == nil {
 		var seed [32]byte
@@ -31,8 +31,8 @@ func (r *run) random() *mathrand.Rand {
 	return r.secret
 }
 
-// draw returns secret bytes for a purpose, the same for all sides of a round. They tell nothing of those
-// for another purpose, round or case.
+// draw returns secret bytes for a purpose, the same for all sides of a round. They reveal nothing
+// about those for another purpose, round or case.
 func (r *run) draw(round int, c trial.Case, purpose string) (key [32]byte) {
 	r.random() // draws the secret
 	mac := hmac.New(sha256.New, []byte(r.ending.Secret))
@@ -41,7 +41,7 @@ func (r *run) draw(round int, c trial.Case, purpose string) (key [32]byte) {
 	return key
 }
 
-// doubts is what the trial does because a side may say anything.
+// doubts returns the checks that the trial makes because a side's own reports are not trusted.
 func (r *run) doubts(s side) (*trial.Doubt, error) {
 	dir, err := r.folder()
 	if err != nil {
@@ -60,7 +60,7 @@ func (r *run) doubts(s side) (*trial.Doubt, error) {
 	return d, r.needsForScore(d)
 }
 
-// needsForScore says what a suite lacks to score a process that is not believed.
+// needsForScore returns an error if the suite lacks something needed to score an untrusted process.
 func (r *run) needsForScore(d *trial.Doubt) error {
 	if !d.Score {
 		return nil

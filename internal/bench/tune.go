@@ -20,34 +20,34 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// TuneOptions say how to look for the best point of a case, beside what Options say of the
-// suite, the device and the seed.
+// TuneOptions describe how to search for the best point of a case. The suite, the
+// device and the seed are in Options.
 type TuneOptions struct {
 	Case      string        // the case whose time counts
 	Strategy  string        // empty for auto
-	Evals     int           // at most so many points, those of a resumed journal included; 0 for no limit
-	Budget    time.Duration // nothing goes on after it; 0 for no limit
-	Resume    bool          // go on with the journal
-	WarmStart []string      // journals of another device, or older ones
-	Jobs      int           // builds at once; 0 for as many as the machine carries
+	Evals     int           // max points, including those of a resumed journal; 0 for no limit
+	Budget    time.Duration // everything stops after this; 0 for no limit
+	Resume    bool          // continue the journal
+	WarmStart []string      // journals of other devices, or older ones
+	Jobs      int           // parallel builds; 0 for as many as the machine can run
 	Journal   string        // empty for tuning/journal.jsonl in the suite's folder
 }
 
-// Tuning is what was found.
+// Tuning is the result of a search.
 type Tuning struct {
 	Header      tune.Header
-	Space       *space.Space // with the parameters of the config among its own, of one value each
+	Space       *space.Space // includes the parameters of the config, with one value each
 	Evaluations []tune.Evaluation
-	Resumed     int             // of them, from the journal
-	Default     tune.Evaluation // the first of all
+	Resumed     int             // number of evaluations from a resumed journal
+	Default     tune.Evaluation // the first evaluation
 	Best        tune.Evaluation
-	Unchecked   string // why results were not looked at; empty when they were
+	Unchecked   string // why results were not checked; empty when they were
 	End         string // why it ended: "evaluations", "budget", "space" or "interrupted"
 	Seconds     float64
 	Journal     string
 }
 
-// The ways a search ends.
+// Reasons why a search ended.
 const (
 	EndEvaluations = "evaluations"
 	EndBudget      = "budget"
@@ -55,9 +55,9 @@ const (
 	EndInterrupted = "interrupted"
 )
 
-// Tune looks for the values of a benchmark's tunables that make a case fastest. What it
-// finds is a candidate: whether it is really faster is for a run to prove. With an error
-// comes what was found until then, and the journal has it.
+// Tune searches for the values of a benchmark's tunables that make a case fastest. The result is a
+// candidate: a run must prove that it is really faster. If Tune fails, it returns what it found so
+// far, which is also in the journal.
 func Tune(ctx context.Context, o Options, what TuneOptions) (found *Tuning, err error) {
 	o = o.filled()
 	t := &tuner{run: &run{Options: o}, TuneOptions: what, began: o.Now()}
@@ -68,7 +68,7 @@ func Tune(ctx context.Context, o Options, what TuneOptions) (found *Tuning, err 
 		t.Journal = filepath.Join(t.Dir, "tuning", "journal.jsonl")
 	}
 	t.results = o.Out
-	t.Out = t.Journal // logs lie beside it
+	t.Out = t.Journal // logs go beside the journal
 	if t.Budget > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithDeadlineCause(ctx, time.Now().Add(t.Budget), errBudget)
@@ -85,24 +85,24 @@ func Tune(ctx context.Context, o Options, what TuneOptions) (found *Tuning, err 
 	return t.found(ctx, err)
 }
 
-// errBudget ends what is under way when the time is over.
+// errBudget cancels running work when the budget is spent.
 var errBudget = errors.New("the budget is spent")
 
-// tuner is one search on its way.
+// tuner is the state of one search.
 type tuner struct {
 	*run
 	TuneOptions
-	results string // where records of this suite go, which are no sources
+	results string // where records of this suite go; they are not sources
 
 	target    suite.Case
 	benchmark suite.Benchmark
-	usual     suite.Variant // of the default point
+	usual     suite.Variant // variant of the default point
 	space     *space.Space
 	strategy  search.Strategy
 	journal   *tune.Journal
 	header    tune.Header
 	race      tune.Race
-	judge     *tuneJudge // nil where nobody says what is right
+	judge     *tuneJudge // nil if the suite defines no correct results
 	unchecked string
 
 	list    []tune.Evaluation
@@ -113,10 +113,10 @@ type tuner struct {
 
 	sources *build.Rooms
 	rooms   chan *build.Room
-	quiet   sync.RWMutex // on the CPU nothing is built while something is measured
+	quiet   sync.RWMutex // on the CPU, nothing is built during a measurement
 }
 
-// chooseCase finds the case, and whether it can be tuned.
+// chooseCase finds the case and checks that it can be tuned.
 func (t *tuner) chooseCase() error {
 	if t.Suite.NeedsHarness() {
 		return errors.New("the suite leaves its configs to the harness: give the benchmark a matrix, so that its points are known before anything is built")
@@ -157,7 +157,7 @@ func (t *tuner) chooseCase() error {
 	return err
 }
 
-// begin takes the device and the journal, and makes the strategy.
+// begin acquires the device and the journal, and creates the strategy.
 func (t *tuner) begin(ctx context.Context) error {
 	if err := t.chooseDevice(ctx); err != nil {
 		return err
@@ -208,8 +208,8 @@ func (t *tuner) openJournal(ctx context.Context) (err error) {
 	return nil
 }
 
-// openRooms makes places for builds that would overwrite each other. Where no tunable
-// stands in the build there is one build, in the suite's own folder, as ever.
+// openRooms makes separate folders for builds that would overwrite each other. If no tunable
+// affects the build, there is one build, in the suite's own folder.
 func (t *tuner) openRooms(ctx context.Context) error {
 	jobs := t.Jobs
 	if jobs <= 0 {
@@ -225,13 +225,13 @@ func (t *tuner) openRooms(ctx context.Context) error {
 		leave = append(leave, results)
 	}
 	var err error
-	// The journal's lock keeps this folder ours; what a killed search left there goes.
+	// The journal's lock makes this folder exclusive; files of a killed search are removed.
 	place := filepath.Join(filepath.Dir(t.Journal), ".rooms")
 	if t.sources, err = build.NewRooms(ctx, place, t.Dir, t.usual.Harness.Files, leave); err != nil {
 		return err
 	}
 	t.atEnd(func(context.Context) error { return t.sources.Remove() })
-	t.rooms = make(chan *build.Room, jobs+1) // one more than is built in: the one that is measured
+	t.rooms = make(chan *build.Room, jobs+1) // one more than the parallel builds: the one being measured
 	for range cap(t.rooms) {
 		room, err := t.sources.Room(ctx)
 		if err != nil {
@@ -243,12 +243,12 @@ func (t *tuner) openRooms(ctx context.Context) error {
 	return nil
 }
 
-// variant is what a tuned suite builds and starts for the case.
+// variant returns what a tuned suite builds and starts for the case.
 func (t *tuner) variant(s *suite.Suite) (suite.Variant, error) {
 	return s.VariantFor(suite.Candidate, s.Benchmarks[0].Complete(t.target.Params))
 }
 
-// found is what there is to tell, also after an error.
+// found returns the result of the search, also after an error.
 func (t *tuner) found(ctx context.Context, err error) (*Tuning, error) {
 	f := &Tuning{
 		Header: t.header, Space: t.space, Evaluations: t.list, Resumed: t.resumed, Unchecked: t.unchecked,
@@ -274,5 +274,5 @@ func (t *tuner) found(ctx context.Context, err error) (*Tuning, error) {
 	return f, err
 }
 
-// onCPU tells whether builds and measurements would take each other's time.
+// onCPU reports whether builds and measurements would compete for the CPU.
 func (t *tuner) onCPU() bool { return t.device.Identity().Kind == gpu.CPU }

@@ -8,32 +8,32 @@ import (
 )
 
 type (
-	// TuneReady tells what is going to be searched, before anything is spent.
+	// TuneReady reports what will be searched, before any time is spent.
 	TuneReady struct {
 		Case      string
 		Device    gpu.Identity
 		Strategy  string
 		Points    int
-		Complete  bool   // the points are all there are, and no sample of them
-		Resumed   int    // evaluations that the journal had
-		Unchecked string // why results are not looked at; empty when they are
-		Jobs      int    // builds at once
+		Complete  bool   // Points counts the whole space, not a sample of it
+		Resumed   int    // evaluations from the journal
+		Unchecked string // why results are not checked; empty when they are
+		Jobs      int    // parallel builds
 	}
-	// TuneEvaluated tells of one more point.
+	// TuneEvaluated reports one more evaluated point.
 	TuneEvaluated struct {
 		Evaluation     tune.Evaluation
 		Default, Best  tune.Evaluation
-		Done, Of       int // points; Of is 0 where only the budget ends the search
+		Done, Of       int // points; Of is 0 if only the budget ends the search
 		Failed, Pruned int
 		Elapsed        time.Duration
-		Left           time.Duration // of the budget; 0 without one
+		Left           time.Duration // rest of the budget; 0 without one
 	}
-	// ProofChecked tells what was seen of a finalist's results before it is measured.
+	// ProofChecked reports the check of a finalist's results before it is measured.
 	ProofChecked struct {
 		Side    string
 		Point   map[string]any
 		Checked int
-		Wrong   string // empty when nothing is
+		Wrong   string // what is wrong; empty if nothing is
 	}
 )
 

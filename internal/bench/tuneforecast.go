@@ -12,7 +12,7 @@ import (
 	"github.com/goatnote-inc/pawl/stats"
 )
 
-// TunePlan is what a search would do and what it would take, before any of it is spent.
+// TunePlan describes what a search would do and cost, before any time is spent.
 type TunePlan struct {
 	Case        string         `json:"case"`
 	Device      string         `json:"device"`
@@ -21,22 +21,22 @@ type TunePlan struct {
 	Parameters  []string       `json:"parameters"`
 	Constraints []string       `json:"constraints,omitempty"`
 	Points      int            `json:"points"`
-	Complete    bool           `json:"complete"` // the points are all there are, and no sample of them
+	Complete    bool           `json:"complete"` // Points counts the whole space, not a sample of it
 	Defaults    map[string]any `json:"defaults"`
-	Known       int            `json:"known"`       // evaluations of the journal that would be resumed
-	Evaluations int            `json:"evaluations"` // about how many more fit
+	Known       int            `json:"known"`       // evaluations in the journal to resume
+	Evaluations int            `json:"evaluations"` // about how many more fit into the limits
 	Each        float64        `json:"seconds_each"`
-	Basis       string         `json:"basis"` // what the time of an evaluation is taken from
+	Basis       string         `json:"basis"` // source of the time per evaluation
 	Search      Cost           `json:"search"`
-	Proof       Cost           `json:"proof"` // at most
+	Proof       Cost           `json:"proof"` // max
 	Unchecked   string         `json:"unchecked,omitempty"`
 }
 
-// guessEvaluation is what a point takes where nothing is known yet: a compiler, two processes.
+// guessEvaluation is the assumed time of a point in seconds, without earlier data: a compiler, two processes.
 const guessEvaluation = 5.0
 
-// ForecastTune plans a search and its proof without building or measuring anything. The proof
-// gets what the options of it say; 0 for none.
+// ForecastTune plans a search and its proof without building or measuring anything. proof is the
+// time budget of the proof; 0 for none.
 func ForecastTune(ctx context.Context, o Options, what TuneOptions, proof time.Duration) (TunePlan, error) {
 	t := &tuner{run: &run{Options: o}, TuneOptions: what}
 	if err := t.chooseCase(); err != nil {
@@ -62,7 +62,7 @@ func ForecastTune(ctx context.Context, o Options, what TuneOptions, proof time.D
 	return p, nil
 }
 
-// estimate takes the time of an evaluation from the last journal of the case, else guesses.
+// estimate takes the time of an evaluation from the last journal of the case, or guesses.
 func (p *TunePlan) estimate(t *tuner, proof time.Duration) {
 	p.Each, p.Basis = guessEvaluation, "a guess: nothing was tuned here yet"
 	journal := cmp.Or(t.Journal, filepath.Join(t.Dir, "tuning", "journal.jsonl"))

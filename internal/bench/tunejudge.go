@@ -13,8 +13,8 @@ import (
 	"github.com/goatnote-inc/pawl/internal/trial"
 )
 
-// tuneJudge looks at a point's results before it is measured. What is right does not depend on
-// the point, so it is asked for once.
+// tuneJudge checks a point's results before it is measured. The correct results do not depend on
+// the point, so they are computed once.
 type tuneJudge struct {
 	check   *suite.Check
 	tasks   []oracle.Task
@@ -22,7 +22,7 @@ type tuneJudge struct {
 	tensors string
 }
 
-// remembered is a reference that is asked once for each task.
+// remembered is a reference that caches its answer to each task.
 type remembered struct {
 	oracle.Reference
 	known map[*oracle.Contents]oracle.Right
@@ -40,7 +40,7 @@ func (r remembered) Compute(ctx context.Context, t oracle.Task, naive bool) (ora
 	return right, err
 }
 
-// openJudge makes the judge, where the suite says what is right.
+// openJudge creates the judge, if the suite defines correct results.
 func (t *tuner) openJudge(ctx context.Context) error {
 	b := t.benchmark
 	if b.Check == nil {
@@ -67,7 +67,7 @@ func (t *tuner) openJudge(ctx context.Context) error {
 	t.atEnd(func(context.Context) error { return log.Close() })
 	reference, end := f.reference(b, log)
 	t.atEnd(func(ctx context.Context) error {
-		_ = end(ctx) // how it ends says nothing about results
+		_ = end(ctx) // how it ends does not affect results
 		return nil
 	})
 	t.judge = &tuneJudge{check: b.Check, tensors: f.tensors, right: remembered{reference, map[*oracle.Contents]oracle.Right{}}}
@@ -86,9 +86,8 @@ func (t *tuner) openJudge(ctx context.Context) error {
 	return nil
 }
 
-// looked are the configs whose results are looked at: that of the case, and the least that
-// the suite tries, whose sizes are most likely to have an edge in a block. Both have to run in
-// the process that is measured.
+// looked returns the configs whose results are checked: that of the case, and the smallest one that the suite
+// tries, whose sizes most likely leave a partial block. Both must run in the process that is measured.
 func (t *tuner) looked() []suite.Params {
 	list := []suite.Params{t.target.Params}
 	cost := oracle.Cost(t.benchmark.Arguments)
@@ -106,8 +105,8 @@ func (t *tuner) looked() []suite.Params {
 	return list
 }
 
-// meet leaves out what the default cannot be asked for: a harness without checks, a size that
-// the kernel does not do.
+// meet drops the tasks that the default does not support: the harness has no checks, or the kernel
+// does not support the size.
 func (j *tuneJudge) meet(ctx context.Context, b suite.Benchmark, session *harness.Session) error {
 	var can []oracle.Task
 	for _, task := range j.tasks {
@@ -124,7 +123,7 @@ func (j *tuneJudge) meet(ctx context.Context, b suite.Benchmark, session *harnes
 	return nil
 }
 
-// look says what is wrong with the results of a point; empty if nothing is.
+// look describes what is wrong with the results of a point; empty if nothing is.
 func (j *tuneJudge) look(ctx context.Context, b suite.Benchmark, session *harness.Session) (string, error) {
 	for _, task := range j.tasks {
 		got, err := j.run(ctx, b, session, task)
@@ -147,10 +146,10 @@ func (j *tuneJudge) look(ctx context.Context, b suite.Benchmark, session *harnes
 	return "", nil
 }
 
-// run runs a point once on given inputs, in the process that is going to be measured.
+// run runs a point once on given inputs, in the process that will be measured.
 func (j *tuneJudge) run(ctx context.Context, b suite.Benchmark, session *harness.Session, task oracle.Task) ([]tensor.Tensor, error) {
 	var err error
-	if task.Arguments, err = b.Arguments(task.Params); err != nil { // their sizes may depend on the point
+	if task.Arguments, err = b.Arguments(task.Params); err != nil { // sizes may depend on the point
 		return nil, err
 	}
 	subject := &oracle.HarnessSubject{

@@ -10,10 +10,9 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// JudgeProof concludes a proof once more from its samples, with the policy and the space of a
-// suite: whoever changes a default need not believe what the machine that measured says of
-// itself. Of the claim only the points are taken, those that the suite has, and what was found
-// wrong with them.
+// JudgeProof judges a proof again from its samples, with the policy and the space of a suite. So a
+// default can change without trusting the conclusions of the machine that measured. From the claim
+// it takes only the points, which the suite must contain, and what was found wrong with them.
 func JudgeProof(s *suite.Suite, tuned string, claimed *tune.Proof, run *measure.Run) (*tune.Proof, error) {
 	name := benchmarkIn(s, tuned)
 	own, err := s.Tuned(name, nil)

@@ -14,26 +14,26 @@ import (
 	"github.com/goatnote-inc/pawl/stats"
 )
 
-// mostAhead bounds the builds that run ahead of the device: a strategy learns nothing from
-// points that are built and not measured yet.
+// mostAhead is the max number of builds that run ahead of the device. A strategy learns nothing
+// from points that are built but not yet measured.
 const mostAhead = 4
 
-// leastToForecast is how many points tell how long the next takes.
+// leastToForecast is the min number of evaluations needed to estimate the time of the next.
 const leastToForecast = 5
 
-// attempt is a point on its way through building and measuring.
+// attempt is a point being built and measured.
 type attempt struct {
 	point   int
 	e       tune.Evaluation
 	suite   *suite.Suite
 	variant suite.Variant
 	dir     string      // where it was built
-	room    *build.Room // nil in the suite's own folder
-	err     error       // that ends the search: the machine's fault, or an interrupt
+	room    *build.Room // nil if built in the suite's own folder
+	err     error       // ends the search: a failure of the machine, or an interrupt
 }
 
-// search evaluates points until there is no reason or no time for more. The strategy is asked
-// and told here alone; builds run beside, the device measures one point at a time.
+// search evaluates points until no reason or no time is left for more. Only this goroutine uses the
+// strategy. Builds run in parallel; the device measures one point at a time.
 func (t *tuner) search(ctx context.Context) error {
 	t.Emit(TuneReady{
 		Case: t.header.Case, Device: t.header.Device, Strategy: t.Strategy, Points: t.space.Len(), Complete: t.space.Complete(),
@@ -45,7 +45,7 @@ func (t *tuner) search(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	built := make(chan *attempt)
 	out := 0
-	defer func() { // whatever happens, no build outlives the search
+	defer func() { // no build may outlive the search
 		stop()
 		for ; out > 0; out-- {
 			<-built
@@ -53,7 +53,7 @@ func (t *tuner) search(ctx context.Context) error {
 	}()
 	for {
 		for out < max(1, cap(t.rooms)) && t.mayBegin(out) {
-			points := t.strategy.Ask(1) // one by one: each may need what the last one taught
+			points := t.strategy.Ask(1) // one by one: each may depend on the last result
 			if len(points) == 0 {
 				t.end = EndSpace
 				break
@@ -72,7 +72,7 @@ func (t *tuner) search(ctx context.Context) error {
 	}
 }
 
-// evaluateDefault measures what runs today: every other point is compared with it. Without it
+// evaluateDefault measures the default point, with which every other point is compared. Without it
 // there is nothing to tune.
 func (t *tuner) evaluateDefault(ctx context.Context) error {
 	point, ok := t.space.Default()
@@ -96,7 +96,7 @@ func (t *tuner) evaluateDefault(ctx context.Context) error {
 	return t.keep(a)
 }
 
-// failure is why the default cannot be tuned from.
+// failure returns why tuning cannot start from the default; nil if it can.
 func (a *attempt) failure() error {
 	if a.e.Status == tune.OK || a.e.Status == "" {
 		return nil
@@ -104,7 +104,7 @@ func (a *attempt) failure() error {
 	return &trial.SideError{Side: suite.Candidate, Err: fmt.Errorf("its defaults do not work (%s), and nothing can be tuned from there: %s", a.e.Status, a.e.Why)}
 }
 
-// mayBegin tells whether one more point fits, with so many under way.
+// mayBegin reports whether one more point fits, with out points in progress.
 func (t *tuner) mayBegin(out int) bool {
 	if t.end != "" {
 		return false
@@ -120,7 +120,7 @@ func (t *tuner) mayBegin(out int) bool {
 	return true
 }
 
-// counted are the evaluations that cost something.
+// counted returns the number of evaluations that were not pruned.
 func (t *tuner) counted() int {
 	n := 0
 	for i := range t.list {
@@ -131,10 +131,10 @@ func (t *tuner) counted() int {
 	return n
 }
 
-// forecast is about how long the next point takes until it is measured: its build, and the
-// measurements that wait before its own. It is cautious, and the deadline cuts off what it
-// did not foresee. The first builds fill caches and foretell nothing: after them it says
-// that there is time, because what is given up costs only time that nobody else would use.
+// forecast estimates the time until the next point is measured: its build, and the measurements
+// queued before its own. It is cautious, and the deadline cuts off what it underestimates. The
+// first builds fill caches and predict nothing: until there are enough, it returns 0, because an
+// abandoned point costs only time that would otherwise be unused.
 func (t *tuner) forecast(out int) time.Duration {
 	if len(t.list) < leastToForecast {
 		return 0
@@ -148,7 +148,7 @@ func (t *tuner) forecast(out int) time.Duration {
 	return time.Duration(seconds * float64(time.Second))
 }
 
-// prepare builds a point, or says why it need not be built. The device is not used.
+// prepare builds a point, or records why it need not be built. It does not use the device.
 func (t *tuner) prepare(ctx context.Context, point int) *attempt {
 	a := &attempt{point: point, e: tune.Evaluation{Point: t.values(point)}, dir: t.Dir}
 	if a.suite, a.err = t.Suite.Tuned(t.benchmark.Name, a.e.Point); a.err != nil {
@@ -174,7 +174,7 @@ func (t *tuner) prepare(ctx context.Context, point int) *attempt {
 	return a
 }
 
-// buildPoint builds where the point has its place.
+// buildPoint builds a point in its folder.
 func (t *tuner) buildPoint(ctx context.Context, a *attempt) error {
 	select {
 	case t.workshop.slots <- struct{}{}:
@@ -206,7 +206,7 @@ func (t *tuner) buildPoint(ctx context.Context, a *attempt) error {
 	return err
 }
 
-// buildReason is the first error of a compiler, or what else there is.
+// buildReason returns the compiler's first error, or else the reason of e.
 func buildReason(e *build.Error) string {
 	if e.First != nil {
 		return fmt.Sprint(*e.First)
@@ -214,7 +214,7 @@ func buildReason(e *build.Error) string {
 	return e.Reason
 }
 
-// finish measures what was built, and keeps what came of it.
+// finish measures what was built and records the result.
 func (t *tuner) finish(ctx context.Context, a *attempt) error {
 	if a.err == nil && a.e.Status == "" {
 		a.err = t.measureOrFail(ctx, a)
@@ -228,7 +228,7 @@ func (t *tuner) finish(ctx context.Context, a *attempt) error {
 	return t.keep(a)
 }
 
-// release gives the place of a point to the next one.
+// release makes the folder of a point available to the next one.
 func (t *tuner) release(ctx context.Context, a *attempt) error {
 	if a.room == nil {
 		return nil
@@ -240,7 +240,7 @@ func (t *tuner) release(ctx context.Context, a *attempt) error {
 	return nil
 }
 
-// keep writes an evaluation down, and only then lets anybody know.
+// keep writes an evaluation to the journal, and only then reports it.
 func (t *tuner) keep(a *attempt) error {
 	a.e.At = t.Now().UTC()
 	if err := t.journal.Append(&a.e); err != nil {
@@ -271,8 +271,8 @@ func (t *tuner) keep(a *attempt) error {
 	return nil
 }
 
-// Finalists are the best points of a search, best first, the default not among them: whoever
-// proves what was found measures these again, because the best of many looks better than it is.
+// Finalists returns the best n points of a search, best first, without the default. A proof must
+// measure them again, because the best of many looks better than it is.
 func (f *Tuning) Finalists(n int) []tune.Evaluation {
 	ranked := slices.DeleteFunc(tune.Ranked(f.Evaluations), func(e tune.Evaluation) bool { return e.N == 0 || e.Lost })
 	return ranked[:min(n, len(ranked))]

@@ -17,15 +17,15 @@ import (
 
 // How a point is measured.
 const (
-	mostSamples = 56 // of one process; a run that proves takes as many as it needs
+	mostSamples = 56 // per process; a proof takes as many as it needs
 	tuneWarm    = 100 * time.Millisecond
-	// A point that is silent for so many times what the default took is not the best one.
+	// A point that stays silent for this many times the default's time is not the best one.
 	patience      = 20
 	leastPatience = 5 * time.Second
 )
 
-// measureOrFail looks at a point's results and measures it. What is the point's own fault
-// becomes its status; an error is not.
+// measureOrFail checks a point's results and measures it. Failures of the point become its status;
+// an error is a failure of something else.
 func (t *tuner) measureOrFail(ctx context.Context, a *attempt) error {
 	if a.e.Status != "" {
 		return nil
@@ -38,8 +38,7 @@ func (t *tuner) measureOrFail(ctx context.Context, a *attempt) error {
 		return context.Cause(ctx)
 	}
 	samples, lost, err := t.process(ctx, a)
-	// What would be the new best, and the default, is measured in a second process: a lucky
-	// layout of memory is no gain.
+	// A new best, and the default, is measured in a second process: a lucky memory layout is no gain.
 	if err == nil && a.e.Status == "" && !lost && (t.best == nil || stats.Median(samples) < t.best.Value) {
 		var more []float64
 		more, _, err = t.process(ctx, a)
@@ -57,7 +56,7 @@ func (t *tuner) measureOrFail(ctx context.Context, a *attempt) error {
 	return nil
 }
 
-// process measures a point in one fresh process, after a look at its results in the first.
+// process measures a point in a fresh process. The first process also checks its results.
 func (t *tuner) process(ctx context.Context, a *attempt) (samples []float64, lost bool, err error) {
 	began := t.Now()
 	session, err := t.startPoint(ctx, a)
@@ -91,7 +90,7 @@ func (t *tuner) startPoint(ctx context.Context, a *attempt) (*harness.Session, e
 	return harness.Start(ctx, command, hello(t.Version, t.lease.Device().Identity()))
 }
 
-// meetDefault finds out what of the default's results can be looked at.
+// meetDefault finds out which of the default's results can be checked.
 func (t *tuner) meetDefault(ctx context.Context, a *attempt) error {
 	if t.judge == nil {
 		return nil
@@ -113,7 +112,7 @@ func (t *tuner) meetDefault(ctx context.Context, a *attempt) error {
 	return session.Bye(ctx)
 }
 
-// samples takes as many as the race asks for.
+// samples takes as many samples as the race asks for.
 func (t *tuner) samples(ctx context.Context, a *attempt, session *harness.Session) (samples []float64, lost bool, err error) {
 	b, c := a.suite.Benchmarks[0], t.target
 	p := harness.Prepare{
@@ -153,8 +152,8 @@ func (t *tuner) samples(ctx context.Context, a *attempt, session *harness.Sessio
 	}
 }
 
-// silence is how long a point may say nothing. The suite's limit is for kernels that somebody
-// wants to run; a search meets many that nobody does.
+// silence returns how long a point may stay silent. The suite's limit is meant for kernels worth
+// running; most points of a search are not.
 func (t *tuner) silence(h suite.Harness) time.Duration {
 	if len(t.list) == 0 {
 		return h.Timeout
@@ -163,8 +162,7 @@ func (t *tuner) silence(h suite.Harness) time.Duration {
 	return min(h.Timeout, max(leastPatience, patience*usual))
 }
 
-// blame makes a failure of the kernel the status of its point. An error that is nobody's
-// fault here ends the search.
+// blame turns a failure of the kernel into the status of its point. Any other error ends the search.
 func (t *tuner) blame(a *attempt, err error) error {
 	if fault, ok := errors.AsType[*oracle.FaultError](err); ok {
 		a.e.Status, a.e.Why = tune.RuntimeError, oneLine(fault.Message)
@@ -192,7 +190,7 @@ func (t *tuner) blame(a *attempt, err error) error {
 
 const mostWhy = 300
 
-// oneLine is what a journal keeps of a message.
+// oneLine shortens a message to one line for the journal.
 func oneLine(s string) string {
 	s = strings.Join(strings.Fields(s), " ")
 	if len(s) > mostWhy {

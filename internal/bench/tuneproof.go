@@ -16,27 +16,27 @@ import (
 	"github.com/goatnote-inc/pawl/ratchet"
 )
 
-// ProofOptions say how to prove what a search found, beside what Options say of the suite,
-// the device and the seed.
+// ProofOptions describe how to prove the result of a search. The suite, the
+// device and the seed are in Options.
 type ProofOptions struct {
-	Finalists int            // how many of the best to measure again; 0 for 3
-	Budget    time.Duration  // for everything; 0 for no limit
-	Fuzz      time.Duration  // for looking for wrong results of each finalist; 0 for none
-	Ledger    *ledger.Ledger // its baseline's commit is measured too; nil for none
+	Finalists int            // number of points to measure again; 0 for 3
+	Budget    time.Duration  // total time; 0 for no limit
+	Fuzz      time.Duration  // time to search for wrong results of each finalist; 0 for none
+	Ledger    *ledger.Ledger // also measure its baseline's commit; nil for none
 }
 
-// DefaultSide is the name of the side with the defaults in the record of a proof.
+// DefaultSide is the name of the default point's side in the record of a proof.
 const DefaultSide = "default"
 
-// finalistSides are the names of the others, best of the search first.
+// finalistSides are the names of the finalists' sides, best of the search first.
 var finalistSides = []string{"best", "second", "third", "fourth", "fifth"}
 
-// usualFinalists are as many as a lucky winner can hide behind.
+// usualFinalists is the default number of finalists, enough not to miss the best one behind a lucky winner.
 const usualFinalists = 3
 
 // Prove measures the best few points of a search again, beside the defaults, in rounds of fresh
-// processes and on every config of the benchmark. The search's own times are not used: the
-// best of many looks better than it is. What was reached comes also with an error.
+// processes and on every config of the benchmark. It does not use the search's own times: the best
+// of many looks better than it is. If it fails, it also returns the proof so far.
 func Prove(ctx context.Context, o Options, found *Tuning, what ProofOptions) (*tune.Proof, error) {
 	o = o.filled()
 	if what.Finalists <= 0 {
@@ -55,7 +55,7 @@ func Prove(ctx context.Context, o Options, found *Tuning, what ProofOptions) (*t
 	return &p.proof, err
 }
 
-// prover is a proof on its way.
+// prover is the state of a proof.
 type prover struct {
 	Options
 	ProofOptions
@@ -68,7 +68,7 @@ type prover struct {
 	began     time.Time
 }
 
-// begin chooses the finalists and what they are compared with.
+// begin chooses the finalists and the sides to compare them with.
 func (p *prover) begin(ctx context.Context, o Options) (err error) {
 	if o.Dir, err = filepath.Abs(o.Dir); err != nil {
 		return fmt.Errorf("find the suite's folder: %w", err)
@@ -92,7 +92,7 @@ func (p *prover) begin(ctx context.Context, o Options) (err error) {
 	p.suites = map[string]*suite.Suite{}
 	for i, e := range p.found.Finalists(min(p.Finalists, len(finalistSides))) {
 		if e.Value >= p.found.Default.Value {
-			break // what is slower needs no proof
+			break // slower points need no proof
 		}
 		side := finalistSides[i]
 		if p.suites[side], err = o.Suite.Tuned(name, e.Point); err != nil {
@@ -105,14 +105,14 @@ func (p *prover) begin(ctx context.Context, o Options) (err error) {
 	return nil
 }
 
-// fit leaves out what the budget has no time for: finalists first, then the other configs. An
-// answer about one point on one config is better than none about everything.
+// fit drops what the budget has no time for: finalists first, then the other configs. An answer
+// about one point on one config is better than none about everything.
 func (p *prover) fit() {
 	budget, all := p.ProofOptions.Budget.Seconds(), len(p.proof.Finalists)
 	if budget <= 0 || all == 0 {
 		return
 	}
-	// A process is started, warmed up, measured in turns with the others, and a result of it checked.
+	// Each process starts, warms up, is measured in turns with the others, and has one result checked.
 	each := 0.5 + 2*p.found.Default.Measure
 	finalists, one := tune.Fit(all, len(p.benchmark.Configs), p.Suite.Measure.Rounds[0], each, budget)
 	p.proof.Finalists = p.proof.Finalists[:finalists]
@@ -125,7 +125,7 @@ func (p *prover) fit() {
 	}
 }
 
-// benchmarkIn is the benchmark that a case belongs to.
+// benchmarkIn returns the name of the benchmark that a case belongs to.
 func benchmarkIn(s *suite.Suite, name string) string {
 	for _, c := range s.Cases() {
 		if c.Name() == name {
@@ -135,7 +135,7 @@ func benchmarkIn(s *suite.Suite, name string) string {
 	return name
 }
 
-// measure runs the rounds. A finalist that breaks is left out, and the others are measured anew:
+// measure runs the rounds. If a finalist fails, it is dropped and the others are measured again:
 // a point that crashes on another config must not hide one that does not.
 func (p *prover) measure(ctx context.Context) error {
 	for {
@@ -164,7 +164,7 @@ func (p *prover) measure(ctx context.Context) error {
 	}
 }
 
-// finalist is the one whose side broke; nil for any other side.
+// finalist returns the finalist whose side failed; nil for any other side.
 func (p *prover) finalist(e *trial.SideError) *tune.Finalist {
 	if e == nil {
 		return nil
@@ -176,7 +176,7 @@ func (p *prover) finalist(e *trial.SideError) *tune.Finalist {
 	return &p.proof.Finalists[i]
 }
 
-// left counts the finalists that nothing is known against.
+// left counts the finalists with no known failure.
 func (p *prover) left() int {
 	n := 0
 	for _, f := range p.proof.Finalists {
@@ -187,7 +187,7 @@ func (p *prover) left() int {
 	return n
 }
 
-// decide asks the judge which configs need more rounds: those that are open for any finalist.
+// decide asks the judge which configs need more rounds: those still undecided for any finalist.
 func (p *prover) decide(seen *measure.Run, over bool) []string {
 	if over {
 		return nil
@@ -201,7 +201,7 @@ func (p *prover) decide(seen *measure.Run, over bool) []string {
 	return ratchet.MoreRounds(p.policy, questions...)
 }
 
-// evidence compares two sides on the times of the cases that both have.
+// evidence compares the times of two sides on the cases that both have.
 func (p *prover) evidence(run *measure.Run, base, candidate string) []ratchet.Evidence {
 	list := ratchet.Gather([]*measure.Run{run}, []*measure.Run{run}, base, candidate)
 	return slices.DeleteFunc(list, func(e ratchet.Evidence) bool {
@@ -209,7 +209,7 @@ func (p *prover) evidence(run *measure.Run, base, candidate string) []ratchet.Ev
 	})
 }
 
-// judge compares every finalist with the defaults, and with the baseline where there is one.
+// judge compares every finalist with the defaults, and with the baseline if there is one.
 func (p *prover) judge(run *measure.Run) {
 	tuned := p.found.Header.Case
 	for _, im := range run.Implementations {

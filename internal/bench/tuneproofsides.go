@@ -15,8 +15,8 @@ import (
 // errNoFinalist ends a proof in which every finalist gave wrong results.
 var errNoFinalist = errors.New("no finalist is right")
 
-// sides are the defaults in the user's own folder, every finalist in a copy of the sources where
-// builds would overwrite each other, and the baseline's commit.
+// sides returns the defaults in the user's own folder, the finalists, and the baseline's commit.
+// The finalists get copies of the sources if their builds would overwrite each other.
 func (p *prover) sides(ctx context.Context, r *run) ([]side, error) {
 	list := []side{{name: DefaultSide, from: suite.Candidate, dir: r.Dir}}
 	copies, err := p.copies(ctx, r)
@@ -51,17 +51,17 @@ func (p *prover) sides(ctx context.Context, r *run) ([]side, error) {
 	return list, nil
 }
 
-// copies makes a place for the finalists' sources; nil where no tunable stands in the build.
+// copies makes a folder for the finalists' sources; nil if no tunable affects the build.
 func (p *prover) copies(ctx context.Context, r *run) (*build.Rooms, error) {
 	if !r.Suite.TunesBuild(suite.Candidate, p.benchmark) {
-		return nil, nil //nolint:nilnil // then all sides are one build
+		return nil, nil //nolint:nilnil // all sides share one build
 	}
 	leave := r.makes(side{dir: r.Dir})
 	if results := within(r.Dir, filepath.Dir(p.out)); p.out != "" && results != "" {
 		leave = append(leave, results)
 	}
 	candidate, _ := r.Suite.Implementation(suite.Candidate)
-	place := filepath.Join(filepath.Dir(r.Out), ".proof") // ours: the place of the record is locked
+	place := filepath.Join(filepath.Dir(r.Out), ".proof") // exclusive: the place of the record is locked
 	copies, err := build.NewRooms(ctx, place, r.Dir, candidate.Harness.Files, leave)
 	if err != nil {
 		return nil, err
@@ -70,7 +70,7 @@ func (p *prover) copies(ctx context.Context, r *run) (*build.Rooms, error) {
 	return copies, nil
 }
 
-// ready is what happens between building and measuring, which take their part of the budget.
+// ready runs between building and measuring: it checks results and sets the rest of the budget.
 func (p *prover) ready(ctx context.Context, r *run) error {
 	if err := p.check(ctx, r); err != nil {
 		return err
@@ -81,8 +81,8 @@ func (p *prover) ready(ctx context.Context, r *run) error {
 	return nil
 }
 
-// check looks for wrong results of the finalists before they are measured, on all the sizes that
-// the suite tries: the search looked at two. Those that are wrong leave the run.
+// check searches for wrong results of the finalists before they are measured, on all sizes that the
+// suite tries; the search checked only two. Wrong finalists leave the run.
 func (p *prover) check(ctx context.Context, r *run) error {
 	if p.benchmark.Check == nil || p.Fuzz <= 0 {
 		return nil
@@ -90,7 +90,7 @@ func (p *prover) check(ctx context.Context, r *run) error {
 	var right []side
 	for _, s := range r.sides {
 		f := p.finalist(&trial.SideError{Side: s.name})
-		if f == nil || f.Checked > 0 { // it was looked at before another one broke
+		if f == nil || f.Checked > 0 { // already checked, before another one failed
 			right = append(right, s)
 			continue
 		}
@@ -108,17 +108,17 @@ func (p *prover) check(ctx context.Context, r *run) error {
 	return nil
 }
 
-// checkOne looks for wrong results where the finalist was built.
+// checkOne searches for wrong results of a finalist where it was built.
 func (p *prover) checkOne(ctx context.Context, r *run, s side, finalist *tune.Finalist) (err error) {
 	own := &run{Options: r.Options, device: r.device, lease: r.lease}
 	own.Suite, own.Dir, own.lineup, own.Seed = s.suite, s.dir, nil, r.random().Uint64()
-	own.Emit = func(Event) {} // what matters is told when it is over
+	own.Emit = func(Event) {} // the result is reported at the end
 	defer func() { err = errors.Join(err, own.cleanUp(ctx)) }()
 	f, err := own.searching(FuzzOptions{Time: p.Fuzz})
 	if err != nil {
 		return err
 	}
-	for _, v := range r.variants(s) { // it is built: a second build would find what the first left
+	for _, v := range r.variants(s) { // already built: a second build would find files of the first
 		f.built[v.Build.Key()], f.built[s.from+v.Build.Key()] = true, true
 	}
 	targets, err := f.plans()

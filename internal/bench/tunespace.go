@@ -14,10 +14,10 @@ import (
 	"github.com/goatnote-inc/pawl/internal/tune/space"
 )
 
-// defaultStrategy is whom to ask when nobody says.
+// defaultStrategy is the search strategy when none is given.
 const defaultStrategy = "auto"
 
-// openSpace lists the points of the case. Its own parameters are in the space too, with one
+// openSpace lists the points of the case. The space includes the case's own parameters, with one
 // value each, because constraints may use them.
 func (t *tuner) openSpace() error {
 	var d space.Definition
@@ -48,7 +48,7 @@ func (t *tuner) openSpace() error {
 	return nil
 }
 
-// values are the tunables of a point.
+// values returns the tunables of a point.
 func (t *tuner) values(point int) map[string]any {
 	values := t.space.Config(point)
 	maps.DeleteFunc(values, func(name string, _ any) bool {
@@ -58,7 +58,7 @@ func (t *tuner) values(point int) map[string]any {
 	return values
 }
 
-// point finds a point by its tunables.
+// point returns the point with the given tunables.
 func (t *tuner) point(values map[string]any) (int, bool) {
 	parameters := t.space.Parameters()
 	indices := make([]uint16, len(parameters))
@@ -76,7 +76,7 @@ func (t *tuner) point(values map[string]any) (int, bool) {
 	return t.space.Index(indices)
 }
 
-// openStrategy makes the strategy and tells it what is known already.
+// openStrategy creates the strategy and gives it the known results.
 func (t *tuner) openStrategy() error {
 	if t.Strategy == "" {
 		t.Strategy = defaultStrategy
@@ -89,7 +89,7 @@ func (t *tuner) openStrategy() error {
 	if err != nil {
 		return &UsageError{err}
 	}
-	// Where time is the limit and not a number, what an evaluation costs counts.
+	// If time is the limit and not a number of points, the cost of an evaluation counts.
 	o := search.Options{Seed: t.Seed, Evaluations: evaluations, ByCost: t.Evals <= 0, Source: source}
 	t.strategy, err = search.New(t.Strategy, t.space, o)
 	if err != nil {
@@ -106,26 +106,26 @@ func (t *tuner) openStrategy() error {
 	return nil
 }
 
-// tell teaches the strategy.
+// tell passes a result to the strategy.
 func (t *tuner) tell(point int, e tune.Evaluation) {
 	t.strategy.Tell(search.Outcome{Point: point, Value: e.Value, Failed: e.Status != tune.OK, Cost: e.Seconds(), Noise: e.Noise()})
 }
 
-// consider keeps the best.
+// consider updates the best evaluation.
 func (t *tuner) consider(e tune.Evaluation) {
 	if e.Status == tune.OK && (t.best == nil || !e.Lost && e.Value < t.best.Value) {
 		t.best = &e
 	}
 }
 
-// pruned says why no device of this kind can run a point, before it is built; empty if it may.
+// pruned returns why no device of this kind can run a point, before it is built; empty if one may.
 func (t *tuner) pruned(s *suite.Suite) string {
 	o := t.benchmark.Tune.Occupancy
 	if o == nil || t.device.Identity().Kind != gpu.NVIDIA {
 		return ""
 	}
 	arch, err := gpu.FindArch(t.device.Identity().ComputeCapability)
-	if err != nil { // newer than the tables
+	if err != nil { // a device newer than the tables
 		return ""
 	}
 	variables := s.Benchmarks[0].Complete(t.target.Params).Map()

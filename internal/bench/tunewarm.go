@@ -11,15 +11,15 @@ import (
 	"github.com/goatnote-inc/pawl/internal/tune/search"
 )
 
-// warmest are the best points of a journal that a strategy hears of first. It may listen to the
-// beginning of a long list alone, and that should hold what matters and some of everything else.
+// warmest is the number of best points of a journal that a strategy gets first. It may use only the
+// start of a long list, which should hold what matters and some of everything else.
 const warmest = 50
 
-// warmStart reads what was found elsewhere, for the strategy to begin with; nil for nothing.
-// Times are told as parts of the best of their journal: those of two devices have nothing else in common.
+// warmStart reads the results of other searches for the strategy to start with; nil for none. Times
+// are relative to the best of their journal: those of two devices have nothing else in common.
 func (t *tuner) warmStart() (*search.Source, error) {
 	if len(t.WarmStart) == 0 {
-		return nil, nil //nolint:nilnil // nothing to begin with is no error
+		return nil, nil //nolint:nilnil // no warm start is no error
 	}
 	source := &search.Source{}
 	for _, path := range t.WarmStart {
@@ -35,7 +35,7 @@ func (t *tuner) warmStart() (*search.Source, error) {
 	return source, nil
 }
 
-// foundElsewhere reads a search from whatever wrote it.
+// foundElsewhere reads the evaluations of a search in any supported format.
 func foundElsewhere(path string) ([]tune.Evaluation, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -49,8 +49,8 @@ func foundElsewhere(path string) ([]tune.Evaluation, error) {
 	return list, nil
 }
 
-// outcomes are the evaluations of another journal that are points here, the best first, then the rest in
-// random order: a search that went through everything would begin with a corner.
+// outcomes returns the evaluations of another journal that are points of this space: the best first, then the
+// rest in random order. In its own order, an exhaustive search would start with one corner of the space.
 func (t *tuner) outcomes(list []tune.Evaluation) []search.Outcome {
 	ranked := tune.Ranked(list)
 	if len(ranked) == 0 {

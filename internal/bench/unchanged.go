@@ -8,9 +8,9 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// unchanged returns an error if a build output or a harness file of a side, or a launcher, is not
-// what was built. All are read: a process can set the times of a file back, and one that is mapped
-// into memory changes without its times being set at once.
+// unchanged returns an error if a build output or a harness file of a side, or a launcher, differs
+// from what was built. It reads all files: a process can set file times back, and writes through a
+// memory mapping do not update them at once.
 func (r *run) unchanged(s side) error {
 	var files []measure.FileDigest
 	for _, other := range r.sides {
@@ -29,8 +29,8 @@ func (r *run) unchanged(s side) error {
 	return nil
 }
 
-// same returns an error if one of the files below dir has another content. Sides of one folder may
-// build the same file in turn: the last has it.
+// same returns an error if the content of one of the files below dir differs. Sides in one folder
+// may build the same file in turn: the last one's counts.
 func same(dir string, files []measure.FileDigest, whose string) error {
 	want := map[string][]string{}
 	for _, f := range files {

@@ -11,24 +11,24 @@ import (
 	"github.com/goatnote-inc/pawl/internal/trial"
 )
 
-// verifier compares what timed runs left with what is right. Whoever says what is
-// right has a process of its own, which stays for the whole run.
+// verifier compares the results of timed runs with the correct ones. Each reference runs in its own
+// process for the whole run.
 type verifier struct {
 	*fuzz
 	log        io.Writer
 	references map[string]oracle.Reference // by benchmark
 
-	slack map[string]map[string]oracle.Slack // by case and output: what its rules allow
+	slack map[string]map[string]oracle.Slack // tolerances, by case and output
 }
 
-// newVerifier is nil where the suite does not say what is right.
+// newVerifier returns nil if the suite defines no correct results.
 func (r *run) newVerifier() (*verifier, error) {
 	known := false
 	for _, b := range r.Suite.Benchmarks {
 		known = known || b.Check != nil
 	}
 	if !known || r.plain() {
-		return nil, nil //nolint:nilnil // nothing to compare with is no error
+		return nil, nil //nolint:nilnil // nothing to compare with is not an error
 	}
 	f, err := r.searching(FuzzOptions{})
 	if err != nil {
@@ -42,7 +42,7 @@ func (r *run) newVerifier() (*verifier, error) {
 	return &verifier{fuzz: f, log: log, references: map[string]oracle.Reference{}, slack: map[string]map[string]oracle.Slack{}}, nil
 }
 
-// verify says what is wrong with the result of a run; empty if nothing is.
+// verify describes what is wrong with the result of a run; empty if nothing is.
 func (v *verifier) verify(ctx context.Context, c trial.Case, inputs, outputs []tensor.Tensor) (string, error) {
 	b := v.benchmark(c.Key.Benchmark)
 	if b.Check == nil {
@@ -67,20 +67,20 @@ func (v *verifier) verify(ctx context.Context, c trial.Case, inputs, outputs []t
 	return "", nil
 }
 
-// right is who says what is right of a benchmark.
+// right returns the reference of a benchmark, starting it on first use.
 func (v *verifier) right(b suite.Benchmark) oracle.Reference {
 	if v.references[b.Name] == nil {
 		reference, end := v.reference(b, v.log)
 		v.references[b.Name] = reference
 		v.atEnd(func(ctx context.Context) error {
-			_ = end(ctx) // how it ends says nothing about results
+			_ = end(ctx) // how it ends does not affect results
 			return nil
 		})
 	}
 	return v.references[b.Name]
 }
 
-// paramsOf finds the parameters of a case with their order.
+// paramsOf returns the parameters of a case in their order.
 func paramsOf(o Options, c trial.Case) (suite.Params, bool) {
 	for _, config := range o.benchmark(c.Key.Benchmark).Configs {
 		if config.Name == c.Key.Config {

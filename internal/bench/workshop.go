@@ -16,21 +16,21 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// BuildOptions are those of every run that builds.
+// BuildOptions are the options of every run that builds.
 type BuildOptions struct {
-	NoCache bool   // build everything, whatever was kept
+	NoCache bool   // build everything, ignoring the cache
 	Arch    string // architecture to build for, "sm_89"; empty for the device's
 }
 
-// workshop is what the builds of a run share.
+// workshop is the state that the builds of a run share.
 type workshop struct {
-	slots chan struct{} // one for each build at work
-	jobs  int           // compilers of each, where the suite does not say
+	slots chan struct{} // one per running build
+	jobs  int           // compiler jobs per build, unless the suite sets them
 	cache *build.Cache  // nil for none
 
 	mu     sync.Mutex
 	builds []Build
-	done   map[string]build.Result // what the builds of this run gave, by folder and recipe
+	done   map[string]build.Result // results of this run's builds, by folder and recipe
 }
 
 func newWorkshop(r *run, lanes int) *workshop {
@@ -41,12 +41,12 @@ func newWorkshop(r *run, lanes int) *workshop {
 	capacity := build.Capacity(candidate.Build.Memory)
 	w := &workshop{slots: make(chan struct{}, capacity), jobs: max(1, capacity/max(lanes, 1)), done: map[string]build.Result{}}
 	if !r.NoCache {
-		w.cache, _ = build.DefaultCache() // without a home there is none
+		w.cache, _ = build.DefaultCache() // nil without a home directory
 	}
 	return w
 }
 
-// Build is what came of one build.
+// Build is the result of one build.
 type Build struct {
 	Side    string               `json:"side"`
 	What    string               `json:"what"`
@@ -59,9 +59,8 @@ type Build struct {
 	Log     string               `json:"log,omitempty"`
 }
 
-// makeOne builds as soon as there is room for it. What another side of the same
-// folder has built already is taken as it is: a reference is often the candidate's
-// build, asked for another kernel.
+// makeOne builds as soon as a slot is free. It reuses what another side in the same folder has
+// already built: a reference often uses the candidate's build to run another kernel.
 func (r *run) makeOne(ctx context.Context, side string, recipe build.Recipe, log io.Writer) (build.Result, error) {
 	if res, ok := r.workshop.recall(recipe); ok {
 		return res, nil
@@ -93,7 +92,7 @@ func (w *workshop) recall(recipe build.Recipe) (build.Result, bool) {
 	return res, ok
 }
 
-// remember keeps what a build gave until another one makes the same files.
+// remember keeps the result of a build until another build makes the same files.
 func (w *workshop) remember(recipe build.Recipe, res build.Result, b Build) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -113,8 +112,8 @@ func workKey(r build.Recipe) string {
 	return r.Dir + "\x00" + fmt.Sprintf("%q %q %q", r.Command, r.Env, r.Outputs)
 }
 
-// BuildOnly builds what a run would build, and measures nothing. With an error come
-// the builds that were done.
+// BuildOnly builds what a run would build, and measures nothing. If it fails, it
+// also returns the builds that finished.
 func BuildOnly(ctx context.Context, o Options) (builds []Build, err error) {
 	r := &run{Options: o.filled(), narrow: true}
 	if err := o.check(); err != nil {
@@ -124,7 +123,7 @@ func BuildOnly(ctx context.Context, o Options) (builds []Build, err error) {
 	if !o.Suite.NeedsHarness() && !o.plain() && !slices.ContainsFunc(o.Suite.Cases(), func(c suite.Case) bool { return o.wants(c.Name(), c.Benchmark) }) {
 		return nil, o.noCase()
 	}
-	if o.Arch == "" { // a build needs no device; one that is here says what to build for
+	if o.Arch == "" { // a build needs no device, but one that is present sets the architecture
 		if err := r.chooseDevice(ctx); err != nil && ctx.Err() != nil {
 			return nil, err
 		}
@@ -137,7 +136,7 @@ func BuildOnly(ctx context.Context, o Options) (builds []Build, err error) {
 	return builds, err
 }
 
-// order is the candidate first, then the base.
+// order sorts the candidate first, then the base.
 func order(side string) int {
 	switch side {
 	case suite.Candidate:

@@ -9,18 +9,18 @@ import (
 	"github.com/goatnote-inc/pawl/ratchet"
 )
 
-// yardstick is what a run is held against beside its base: the baselines there are.
+// yardstick compares a run with the baselines, in addition to its base.
 type yardstick struct {
 	policy    ratchet.Policy
 	baselines ratchet.Baselines
 }
 
-// change is the evidence of what the change did.
+// change returns the evidence of the difference between base and candidate.
 func change(run *measure.Run, base, candidate string) []ratchet.Evidence {
 	return ratchet.Gather([]*measure.Run{run}, []*measure.Run{run}, base, candidate)
 }
 
-// looked turns what was measured into evidence.
+// looked turns a record into evidence for the loop.
 func (y yardstick) looked(run *measure.Run, over bool) loop.Looked {
 	l := loop.Looked{Change: change(run, suite.Base, suite.Candidate), Over: over}
 	drift := change(run, BaselineSide, suite.Base)
@@ -33,7 +33,7 @@ func (y yardstick) looked(run *measure.Run, over bool) loop.Looked {
 			l.Drift, l.Gain = append(l.Drift, only(drift, e.Case)...), append(l.Gain, e)
 		case side == suite.Base:
 			l.Gain = append(l.Gain, only(l.Change, e.Case)...)
-		case side == "" && b.Testbed.Key == bed.Key: // times of another testbed do not stand in
+		case side == "" && b.Testbed.Key == bed.Key: // times of another testbed are no substitute
 			if now, _, err := ratchet.SessionOf(run, e.Case.Name(), suite.Candidate); err == nil {
 				l.Gain = append(l.Gain, b.Against(y.policy, e, now))
 			}
@@ -42,7 +42,7 @@ func (y yardstick) looked(run *measure.Run, over bool) loop.Looked {
 	return l
 }
 
-// of is the baseline of a case on a testbed, or the one that would be carried over to it.
+// of returns the baseline of a case on a testbed, or the one that would be carried over to it.
 func (y yardstick) of(name string, bed ratchet.Testbed) (ratchet.Baseline, bool) {
 	if b, ok := y.baselines.Find(name, bed); ok {
 		return b, true
@@ -50,7 +50,7 @@ func (y yardstick) of(name string, bed ratchet.Testbed) (ratchet.Baseline, bool)
 	return y.baselines.Nearest(name, bed)
 }
 
-// only is the evidence of one case, where there is any.
+// only returns the evidence of one case, if there is any.
 func only(list []ratchet.Evidence, key measure.CaseKey) []ratchet.Evidence {
 	i := slices.IndexFunc(list, func(e ratchet.Evidence) bool { return e.Case.Name() == key.Name() })
 	if i < 0 {
@@ -59,7 +59,7 @@ func only(list []ratchet.Evidence, key measure.CaseKey) []ratchet.Evidence {
 	return list[i : i+1]
 }
 
-// holder is the side of a run that was built from a commit, without other changes.
+// holder returns the side of a run that was built from exactly this commit.
 func holder(run *measure.Run, commit string) string {
 	for _, im := range run.Implementations {
 		own := im.Name == suite.Candidate || im.Name == suite.Base || im.Name == BaselineSide

@@ -1,8 +1,8 @@
-// Package blob keeps files by the digest of what they hold, in a folder or in S3. What a
-// file is called by people is no part of where it lies: a key is made of a project's
-// number and a SHA-256, and of nothing that a sender can choose.
+// Package blob stores files by the digest of their content, in a folder or in S3. A key consists of a
+// project's number and a SHA-256, and of nothing that a sender can choose. A file's name is not part of
+// it.
 //
-// The package must not know what the bytes mean, nor who may read them.
+// The package must not know what the bytes mean, nor any access rights.
 package blob
 
 import (
@@ -27,31 +27,30 @@ import (
 )
 
 var (
-	// ErrNotFound says that there is no such blob.
+	// ErrNotFound means that there is no such blob.
 	ErrNotFound = errors.New("there is no such blob")
-	// ErrMismatch says that what was sent is not what its digest or size say. Nothing
-	// of it is kept.
+	// ErrMismatch means that the bytes do not match their digest or size. None of them are stored.
 	ErrMismatch = errors.New("these are not the bytes that were announced")
-	// ErrName says that a project or a digest is none.
+	// ErrName means that a project or a digest is invalid.
 	ErrName = errors.New("want a project above zero and a SHA-256 of 64 hexadecimal digits in lower case")
-	// ErrDamaged says that a blob is not any more what it was.
+	// ErrDamaged means that a blob has changed since it was stored.
 	ErrDamaged = errors.New("the blob is damaged: its bytes are not those of its digest; restore it from a backup")
 )
 
-// Bucket is where blobs are kept.
+// Bucket stores blobs.
 type Bucket struct {
 	kept  *blob.Bucket
 	place placer
 }
 
-// placer makes a blob appear, whole and for good, or not at all.
+// placer writes a blob atomically and durably.
 type placer interface {
-	// place calls fill with where the bytes go. What fill wrote is there when it
-	// returned nil, and is not when it did not.
+	// place calls fill with the writer for the bytes. The blob exists afterwards if fill returned nil, and does
+	// not if it returned an error.
 	place(ctx context.Context, key string, size int64, fill func(io.Writer) error) error
 }
 
-// Object is a blob that is kept.
+// Object describes a stored blob.
 type Object struct {
 	Project  int64
 	Digest   string
@@ -59,10 +58,10 @@ type Object struct {
 	Modified time.Time
 }
 
-// Open opens what a URL names: file:///dir for a folder, which is made if it is not
-// there; s3://bucket?region=R, with &endpoint=https://HOST&use_path_style=true for other
-// servers than Amazon's, and &prefix=PATH/ for a part of a bucket. Credentials of S3 are
-// found as everywhere: AWS_ACCESS_KEY_ID, a profile, the role of the machine.
+// Open opens the bucket at a URL. file:///dir is a folder, which is created if missing.
+// s3://bucket?region=R is S3, with &endpoint=https://HOST&use_path_style=true for servers other than
+// Amazon's, and &prefix=PATH/ for a part of a bucket. S3 credentials are found in the usual places:
+// AWS_ACCESS_KEY_ID, a profile, the role of the machine.
 func Open(ctx context.Context, address string) (*Bucket, error) {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -100,10 +99,10 @@ func openFolder(u *url.URL) (*Bucket, error) {
 	return &Bucket{kept, folder(dir)}, nil
 }
 
-// Close lets go of the bucket.
+// Close closes the bucket.
 func (b *Bucket) Close() error { return b.kept.Close() }
 
-// Ping asks whether the place answers.
+// Ping checks that the storage answers.
 func (b *Bucket) Ping(ctx context.Context) error {
 	ok, err := b.kept.IsAccessible(ctx)
 	if err == nil && !ok {
@@ -115,9 +114,9 @@ func (b *Bucket) Ping(ctx context.Context) error {
 	return nil
 }
 
-// Put keeps what r holds, if it is what the digest and the size say: else ErrMismatch,
-// and nothing of it is there. When it returns nil the blob survives a crash. A blob that
-// is there already is written again, which mends one that was damaged.
+// Put stores the content of r if it matches the digest and the size. Otherwise it stores nothing and
+// returns ErrMismatch. When it returns nil, the blob survives a crash. An existing blob is written
+// again, which repairs a damaged one.
 func (b *Bucket) Put(ctx context.Context, project int64, digest string, r io.Reader, size int64) error {
 	key, err := keyOf(project, digest)
 	if err != nil {
@@ -136,8 +135,8 @@ func (b *Bucket) Put(ctx context.Context, project int64, digest string, r io.Rea
 	return nil
 }
 
-// Get opens a blob; ErrNotFound if there is none. Reading ends with ErrDamaged where
-// the bytes are no longer those of the digest.
+// Get opens a blob, or returns ErrNotFound. Reading ends with ErrDamaged if the bytes no longer match
+// the digest.
 func (b *Bucket) Get(ctx context.Context, project int64, digest string) (io.ReadCloser, error) {
 	key, err := keyOf(project, digest)
 	if err != nil {
@@ -150,7 +149,7 @@ func (b *Bucket) Get(ctx context.Context, project int64, digest string) (io.Read
 	return &checkedReader{r: r, digest: digest}, nil
 }
 
-// Has tells whether a blob is there.
+// Has reports whether a blob exists.
 func (b *Bucket) Has(ctx context.Context, project int64, digest string) (bool, error) {
 	key, err := keyOf(project, digest)
 	if err != nil {
@@ -163,7 +162,7 @@ func (b *Bucket) Has(ctx context.Context, project int64, digest string) (bool, e
 	return ok, nil
 }
 
-// Delete removes a blob; one that is not there is no error.
+// Delete removes a blob. A missing blob is not an error.
 func (b *Bucket) Delete(ctx context.Context, project int64, digest string) error {
 	key, err := keyOf(project, digest)
 	if err != nil {
@@ -175,7 +174,7 @@ func (b *Bucket) Delete(ctx context.Context, project int64, digest string) error
 	return nil
 }
 
-// All lists the blobs of a project. The first error ends it.
+// All lists the blobs of a project. It stops at the first error.
 func (b *Bucket) All(ctx context.Context, project int64) iter.Seq2[Object, error] {
 	return func(yield func(Object, error) bool) {
 		list := b.kept.List(&blob.ListOptions{Prefix: strconv.FormatInt(project, 10) + "/"})
@@ -190,7 +189,7 @@ func (b *Bucket) All(ctx context.Context, project int64) iter.Seq2[Object, error
 			}
 			_, digest, _ := strings.Cut(strings.TrimPrefix(o.Key, strconv.FormatInt(project, 10)+"/"), "/")
 			if key, err := keyOf(project, digest); err != nil || key != o.Key {
-				continue // not ours
+				continue // not a blob
 			}
 			if !yield(Object{project, digest, o.Size, o.ModTime}, nil) {
 				return
@@ -199,7 +198,7 @@ func (b *Bucket) All(ctx context.Context, project int64) iter.Seq2[Object, error
 	}
 }
 
-// Projects lists the projects that have blobs. The first error ends it.
+// Projects lists the projects that have blobs. It stops at the first error.
 func (b *Bucket) Projects(ctx context.Context) iter.Seq2[int64, error] {
 	return func(yield func(int64, error) bool) {
 		list := b.kept.List(&blob.ListOptions{Delimiter: "/"})
@@ -215,7 +214,7 @@ func (b *Bucket) Projects(ctx context.Context) iter.Seq2[int64, error] {
 			name := strings.TrimSuffix(o.Key, "/")
 			project, err := strconv.ParseInt(name, 10, 64)
 			if !o.IsDir || err != nil || project <= 0 || strconv.FormatInt(project, 10) != name {
-				continue // not ours
+				continue // not a project
 			}
 			if !yield(project, nil) {
 				return
@@ -224,7 +223,7 @@ func (b *Bucket) Projects(ctx context.Context) iter.Seq2[int64, error] {
 	}
 }
 
-// keyOf is where a blob lies. The middle part keeps folders small.
+// keyOf returns the key of a blob. The middle part keeps folders small.
 func keyOf(project int64, digest string) (string, error) {
 	if project <= 0 || len(digest) != 64 || strings.Trim(digest, "0123456789abcdef") != "" {
 		return "", ErrName

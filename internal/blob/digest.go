@@ -9,8 +9,8 @@ import (
 	"io"
 )
 
-// copyExactly copies what must have this size and this digest, and says when it has not
-// before it returns: whoever waits for that keeps nothing else.
+// copyExactly copies bytes that must have this size and digest. It returns an error if they do not, so
+// that the caller can discard the copy.
 func copyExactly(w io.Writer, r io.Reader, digest string, size int64) error {
 	sum := sha256.New()
 	n, err := io.Copy(io.MultiWriter(w, sum), io.LimitReader(r, size))
@@ -35,7 +35,7 @@ func copyExactly(w io.Writer, r io.Reader, digest string, size int64) error {
 	return nil
 }
 
-// checkedReader tells at the end whether the bytes were those of the digest.
+// checkedReader returns an error at the end if the bytes do not match the digest.
 type checkedReader struct {
 	r      io.ReadCloser
 	sum    hash.Hash

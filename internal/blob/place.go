@@ -15,12 +15,11 @@ import (
 	"github.com/goatnote-inc/pawl/internal/failpoint"
 )
 
-// incoming is the folder of what is not whole yet. It has no number, so that no project
-// is called so.
+// incoming is the folder of incomplete files. It is not a number, so it cannot clash with a project.
 const incoming = "incoming"
 
-// folder places blobs itself: fileblob renames what may not have reached the disk, and
-// a receipt promises that it has.
+// folder writes blobs without fileblob, which renames files that may not have reached the disk. A receipt
+// promises that they have.
 type folder string
 
 func (d folder) place(ctx context.Context, key string, _ int64, fill func(io.Writer) error) error {
@@ -28,7 +27,7 @@ func (d folder) place(ctx context.Context, key string, _ int64, fill func(io.Wri
 	if err != nil {
 		return err
 	}
-	defer os.Remove(f.Name()) // not there any more when all went well
+	defer os.Remove(f.Name()) // no longer there on success
 	err = fill(interruptedWriter{ctx, f})
 	if err == nil {
 		err = f.Sync()
@@ -45,7 +44,7 @@ func (d folder) place(ctx context.Context, key string, _ int64, fill func(io.Wri
 		return err
 	}
 	failpoint.At("blob.placed")
-	// The names on the way are as new as the file may be.
+	// Sync the parent folders too: they may be as new as the file.
 	for dir := filepath.Dir(target); ; dir = filepath.Dir(dir) {
 		if err := disk.SyncFolder(dir); err != nil {
 			return err
@@ -56,7 +55,7 @@ func (d folder) place(ctx context.Context, key string, _ int64, fill func(io.Wri
 	}
 }
 
-// sweep removes what writers left that were killed. No upload lasts a day.
+// sweep removes files that killed writers left behind. No upload lasts a day.
 func sweep(dir string, now time.Time) error {
 	files, err := os.ReadDir(dir)
 	if err != nil {
@@ -87,11 +86,11 @@ func (w interruptedWriter) Write(p []byte) (int, error) {
 	return w.w.Write(p)
 }
 
-// remote places blobs through gocloud.
+// remote writes blobs through gocloud.
 type remote struct{ bucket *blob.Bucket }
 
 func (r remote) place(ctx context.Context, key string, size int64, fill func(io.Writer) error) error {
-	// An upload is given up by ending its context before it is closed.
+	// Canceling its context before closing aborts an upload.
 	ctx, giveUp := context.WithCancel(ctx)
 	defer giveUp()
 	w, err := r.bucket.NewWriter(ctx, key, &blob.WriterOptions{
@@ -102,7 +101,7 @@ func (r remote) place(ctx context.Context, key string, size int64, fill func(io.
 	}
 	if err := fill(w); err != nil {
 		giveUp()
-		_ = w.Close() // says that it was given up
+		_ = w.Close() // reports the abort
 		return err
 	}
 	if err := w.Close(); err != nil {

@@ -17,27 +17,27 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// Result is what came of a build.
+// Result is the result of a build.
 type Result struct {
 	Facts  measure.BuildFacts
-	Cached bool   // nothing was built: the outputs were kept from an earlier build
-	Key    string // of everything it was made of; empty when that was not looked at
-	Log    string // what it printed, then or now
+	Cached bool   // nothing was built: the outputs come from the cache
+	Key    string // digest of everything that affects the build; empty if not computed
+	Log    string // what the build printed, now or when it was cached
 	Ccache Ccache
-	// Note is why a build that could have been kept was not; empty when there is nothing to say.
+	// Note is why a build that could have been cached was not; may be empty.
 	Note string
 }
 
-// Error is a build that failed.
+// Error reports a build that failed.
 type Error struct {
 	Command string
 	Dir     string
 	Reason  string
-	First   *Diagnostic // the first error that was recognised; nil for none
-	Output  string      // the end of what it printed
-	Log     string      // the file with all of it, where the caller keeps one
+	First   *Diagnostic // the first error that was recognized; nil if none
+	Output  string      // the last lines of the output
+	Log     string      // the file with the full output, if the caller keeps one
 
-	vague bool // First says no more than that something failed
+	vague bool // First only reports that something failed
 }
 
 func (e *Error) Error() string {
@@ -56,7 +56,7 @@ func (e *Error) Error() string {
 
 func indent(text string) string { return "    " + strings.ReplaceAll(text, "\n", "\n    ") }
 
-// shorten keeps a generated script from hiding what went wrong.
+// shorten returns the first line of a command, so that a generated script does not hide the error.
 func shorten(command string) string {
 	first, _, more := strings.Cut(command, "\n")
 	if more {
@@ -65,13 +65,13 @@ func shorten(command string) string {
 	return command
 }
 
-// Run builds and says what came out. Everything printed goes to the log.
+// Run builds and returns the facts of the build. All output goes to log.
 func Run(ctx context.Context, r Recipe, log io.Writer) (measure.BuildFacts, error) {
 	res, err := Make(ctx, r, log)
 	return res.Facts, err
 }
 
-// Make builds, or takes the outputs of the same build from the cache.
+// Make builds, or restores the outputs of the same build from the cache.
 func Make(ctx context.Context, r Recipe, log io.Writer) (Result, error) {
 	if log == nil {
 		log = io.Discard
@@ -99,7 +99,7 @@ func Make(ctx context.Context, r Recipe, log io.Writer) (Result, error) {
 	return res, nil
 }
 
-// Name is what a person is told of a build, in a line.
+// Name describes a build on one line.
 func (r Recipe) Name() string {
 	if r.Title != "" {
 		return r.Title
@@ -107,15 +107,14 @@ func (r Recipe) Name() string {
 	return r.Command
 }
 
-// complete sees to it that the tools of the recipe are here, and a place for what is
-// made on the way.
+// complete checks that the tools of the recipe are installed, and creates its scratch folder.
 func (r Recipe) complete() error {
 	for _, t := range r.Tools {
 		if lookTool(r.Env, t) == "" {
 			return &MissingError{Tool: t, Why: fmt.Sprintf("%s needs it", r.Name())}
 		}
 	}
-	if !strings.HasPrefix(r.Scratch, scratchRoot+"/") || r.Sandbox != nil { // a stranger's link could lead anywhere; the sandbox makes its own
+	if !strings.HasPrefix(r.Scratch, scratchRoot+"/") || r.Sandbox != nil { // untrusted code may have put a link there; the sandbox creates its own
 		return nil
 	}
 	if err := os.MkdirAll(filepath.Join(r.Dir, filepath.FromSlash(r.Scratch)), 0o755); err != nil {
@@ -157,8 +156,7 @@ func (r Recipe) make(ctx context.Context, res *Result, log io.Writer) error {
 	return r.buildAndKeep(ctx, before, res, log)
 }
 
-// buildAndKeep builds, and keeps the outputs if they are made of what the key says
-// and of nothing else.
+// buildAndKeep builds, and caches the outputs if they depend on nothing but what the key covers.
 func (r Recipe) buildAndKeep(ctx context.Context, before *snapshot, res *Result, log io.Writer) error {
 	root, err := os.OpenRoot(r.Dir)
 	if err != nil {
@@ -195,7 +193,7 @@ func (r Recipe) buildAndKeep(ctx context.Context, before *snapshot, res *Result,
 		return nil
 	}
 	if err := r.keep(root, before, res, seconds); err != nil {
-		res.Note = "not kept: " + err.Error() // the build itself is good
+		res.Note = "not kept: " + err.Error() // the build itself succeeded
 	}
 	return nil
 }
@@ -222,8 +220,8 @@ func (r Recipe) keep(root *os.Root, before *snapshot, res *Result, seconds float
 	return r.Cache.store(e, root, []byte(res.Log))
 }
 
-// names tells whether a file holds the name of a folder: a library search path, or
-// where its sources are. Elsewhere it would lead astray.
+// names reports whether a file contains the name of a folder, such as a library search path or
+// the location of its sources. Such a file would be wrong in another folder.
 func names(root *os.Root, path, folder string) (bool, error) {
 	f, err := root.Open(path)
 	if err != nil {
@@ -248,7 +246,7 @@ func names(root *os.Root, path, folder string) (bool, error) {
 	}
 }
 
-// notFound is what shells say of a command that is not there.
+// notFound matches the messages of shells for a missing command.
 var notFound = lazyregexp.New(`(?m)(?:^|: )([^\s:]+): (?:command )?not found$|^make: (\S+): No such file or directory$`)
 
 func (r Recipe) execute(ctx context.Context, res *Result, log io.Writer) error {
@@ -287,8 +285,8 @@ func (r Recipe) execute(ctx context.Context, res *Result, log io.Writer) error {
 	return e
 }
 
-// transcript keeps what a build prints, the begin and the end of it: the first
-// error stands early, the reason for giving up late.
+// transcript keeps the start and the end of a build's output: the first error is early, the
+// reason for stopping is late.
 type transcript struct {
 	head, tail []byte
 	cut        bool

@@ -18,19 +18,19 @@ import (
 	"time"
 )
 
-// Cache keeps finished builds, by what they were made of. An entry is a folder
-// that appears as a whole, by one rename, and is checked when it is read: no lock is
-// needed, and a writer that is killed leaves nothing that could be mistaken for an entry.
+// Cache stores finished builds by a key of their inputs. An entry is a folder that appears
+// atomically, by one rename, and is checked when it is read. So no lock is needed, and a killed
+// writer leaves nothing that looks like an entry.
 type Cache struct {
 	Dir   string
-	Limit int64 // bytes, above which the longest unused entries go; 0 for DefaultLimit
+	Limit int64 // bytes, above which the least recently used entries are removed; 0 means DefaultLimit
 }
 
-// DefaultLimit is how much a cache holds.
+// DefaultLimit is the default size of a cache in bytes.
 const DefaultLimit = 5 << 30
 
-// DefaultCache is the cache of this user: PAWL_CACHE, or a folder beside the caches
-// of other programs. PAWL_CACHE_SIZE, such as 20GB, is its limit.
+// DefaultCache returns the cache of this user: in PAWL_CACHE, or beside the caches of other
+// programs. PAWL_CACHE_SIZE sets its limit, for example 20GB.
 func DefaultCache() (*Cache, error) {
 	dir, err := CacheDir()
 	if err != nil {
@@ -43,7 +43,7 @@ func DefaultCache() (*Cache, error) {
 	return &Cache{Dir: filepath.Join(dir, "builds"), Limit: limit}, nil
 }
 
-// CacheDir is where pawl keeps what it can make again, for this user.
+// CacheDir returns the folder where pawl stores what it can recreate, for this user.
 func CacheDir() (string, error) {
 	dir := os.Getenv("PAWL_CACHE")
 	if dir == "" {
@@ -78,7 +78,7 @@ func parseSize(s string) (int64, error) {
 	return 0, fmt.Errorf("%q is not a size such as 20GB", s)
 }
 
-// entry is what was kept of a build.
+// entry describes a cached build.
 type entry struct {
 	Format  string     `json:"format"`
 	Key     string     `json:"key"`
@@ -90,9 +90,9 @@ type entry struct {
 	Made    *time.Time `json:"made,omitempty"`
 }
 
-// kept is an output; its content is the file of its index.
+// kept is an output. Its content is in the file named by its index.
 type kept struct {
-	Path   string      `json:"path"` // below the suite's folder, with slashes
+	Path   string      `json:"path"` // relative to the suite's folder, with slashes
 	Mode   fs.FileMode `json:"mode"`
 	Size   int64       `json:"size"`
 	Digest string      `json:"digest"`
@@ -105,20 +105,20 @@ const (
 
 func (c *Cache) at(key string) string { return filepath.Join(c.Dir, key[:2], key) }
 
-// placed is the key of a build whose outputs name the folder they were made in: it
-// is of use in no other.
+// placed returns the key of a build whose outputs contain the name of the folder they were built
+// in. It is valid only in that folder.
 func placed(key, root string) string {
 	sum := sha256.New()
 	writeField(sum, key, root)
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// load reads an entry and checks it. One that is damaged is removed.
+// load reads an entry and checks it. It removes a damaged entry.
 func (c *Cache) load(key string) (*entry, string, bool) {
 	dir := c.at(key)
 	f, err := os.Open(filepath.Join(dir, "entry.json"))
 	if err != nil {
-		if _, err := os.Lstat(dir); err == nil { // a folder without a head
+		if _, err := os.Lstat(dir); err == nil { // a folder without entry.json
 			c.discard(dir)
 		}
 		return nil, "", false
@@ -131,12 +131,12 @@ func (c *Cache) load(key string) (*entry, string, bool) {
 		return nil, "", false
 	}
 	now := time.Now()
-	_ = os.Chtimes(f.Name(), now, now) // the order of eviction; a reader without the right to write does not matter
+	_ = os.Chtimes(f.Name(), now, now) // sets the order of eviction; a failure for lack of permission is harmless
 	return &e, dir, true
 }
 
-// whole tells whether an entry is one that pawl wrote under this key. Its contents
-// are checked while they are copied.
+// whole reports whether an entry is a valid one under this key. Its contents are checked while
+// they are copied.
 func (e *entry) whole(key string) bool {
 	ok := e.Format == keyFormat && e.Key == key && len(e.Outputs) > 0 && len(e.Outputs) <= maxKept && e.Seconds >= 0
 	for _, o := range e.Outputs {
@@ -145,8 +145,8 @@ func (e *entry) whole(key string) bool {
 	return ok
 }
 
-// store keeps the outputs of a build. Of two that write the same entry one wins,
-// and both are right.
+// store caches the outputs of a build. If two processes write the same entry, one wins, and both
+// are valid.
 func (c *Cache) store(e entry, root *os.Root, log []byte) error {
 	if err := os.MkdirAll(filepath.Join(c.Dir, "tmp"), 0o700); err != nil {
 		return fmt.Errorf("keep a build: %w", err)
@@ -194,7 +194,7 @@ func copyOut(root *os.Root, name, to string) (digest string, size int64, err err
 	return copyTo(in, to, 0o600)
 }
 
-// copyTo writes a file and says what was written.
+// copyTo writes a file and returns the digest and size of its content.
 func copyTo(in io.Reader, to string, mode fs.FileMode) (digest string, size int64, err error) {
 	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
@@ -205,7 +205,7 @@ func copyTo(in io.Reader, to string, mode fs.FileMode) (digest string, size int6
 	return "sha256:" + hex.EncodeToString(sum.Sum(nil)), size, errors.Join(err, out.Close())
 }
 
-// discard takes an entry away as a whole, so that no reader meets half of it.
+// discard removes an entry atomically, so that no reader sees half of it.
 func (c *Cache) discard(dir string) {
 	away, err := os.MkdirTemp(filepath.Join(c.Dir, "tmp"), "old-")
 	if err != nil {
@@ -220,14 +220,14 @@ func (c *Cache) discard(dir string) {
 	_ = os.RemoveAll(away)
 }
 
-// held is an entry as the disk shows it.
+// held is an entry as found on disk.
 type held struct {
 	dir  string
 	size int64
 	used time.Time
 }
 
-// entries lists what the cache holds.
+// entries returns the entries of the cache.
 func (c *Cache) entries() []held {
 	dirs, _ := filepath.Glob(filepath.Join(globSafe(c.Dir), "??", "*"))
 	var list []held
@@ -250,12 +250,12 @@ func (c *Cache) entries() []held {
 	return list
 }
 
-// abandoned is after how long an unfinished entry belongs to nobody: no build takes
-// so long to be copied.
+// abandoned is the age at which an unfinished entry counts as abandoned. Copying a build never
+// takes this long.
 const abandoned = time.Hour
 
-// evict removes the longest unused entries until a tenth below the limit, and what
-// killed writers left.
+// evict removes the least recently used entries until the cache is a tenth below its limit, and
+// the leftovers of killed writers.
 func (c *Cache) evict(now time.Time) error {
 	unfinished, err := os.ReadDir(filepath.Join(c.Dir, "tmp"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -286,7 +286,7 @@ func (c *Cache) evict(now time.Time) error {
 	return nil
 }
 
-// Size tells how many builds the cache holds and how many bytes they take.
+// Size returns the number of builds in the cache and their size in bytes.
 func (c *Cache) Size() (builds int, bytes int64) {
 	for _, h := range c.entries() {
 		builds++
@@ -295,7 +295,7 @@ func (c *Cache) Size() (builds int, bytes int64) {
 	return builds, bytes
 }
 
-// Clean empties the cache. A build that is being kept meanwhile may stay.
+// Clean empties the cache. A build that is stored at the same time may remain.
 func (c *Cache) Clean(ctx context.Context) error {
 	for _, h := range c.entries() {
 		if ctx.Err() != nil {

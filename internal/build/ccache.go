@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// Ccache is what a compiler cache did during a build.
+// Ccache holds the statistics of a compiler cache during a build.
 type Ccache struct {
 	Hits     int `json:"hits"`
 	Misses   int `json:"misses"`
-	Uncached int `json:"uncached,omitempty"` // calls it passes on: linking, or flags it does not know
+	Uncached int `json:"uncached,omitempty"` // calls it does not cache: linking, or flags it does not know
 }
 
-// Rate is the share of compilations that it served; 0 when there were none.
+// Rate returns the share of compilations served from the cache; 0 if there were none.
 func (c Ccache) Rate() float64 {
 	if c.Hits+c.Misses == 0 {
 		return 0
@@ -20,8 +20,8 @@ func (c Ccache) Rate() float64 {
 	return float64(c.Hits) / float64(c.Hits+c.Misses)
 }
 
-// statsLog is a file in which ccache writes what became of each call. Counting
-// there, not in its own sums, leaves out what other builds do meanwhile.
+// statsLog is a file to which ccache writes the result of each call. Unlike ccache's own totals,
+// it excludes other builds that run at the same time.
 type statsLog struct{ path string }
 
 func newStatsLog(r Recipe) statsLog {
@@ -30,7 +30,7 @@ func newStatsLog(r Recipe) statsLog {
 	}
 	f, err := os.CreateTemp("", "pawl-ccache-*")
 	if err != nil {
-		return statsLog{} // nobody needs the numbers to build
+		return statsLog{} // the build works without the statistics
 	}
 	f.Close()
 	return statsLog{f.Name()}
@@ -55,8 +55,8 @@ func (l statsLog) read() Ccache {
 	return countCcache(string(b))
 }
 
-// countCcache reads a statistics log: a comment names the source of a call, the
-// lines after it what happened.
+// countCcache parses a statistics log: a comment names the source of a call, the lines after it
+// the result.
 func countCcache(text string) Ccache {
 	var c Ccache
 	for line := range strings.Lines(text) {

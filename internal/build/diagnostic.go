@@ -15,28 +15,28 @@ import (
 
 // Diagnostic is an error that a tool of a build printed.
 type Diagnostic struct {
-	File    string // as the tool names it; empty when it names none
-	Line    int    // from 1; 0 when the tool does not tell
-	Column  int    // from 1; 0 when the tool does not tell
+	File    string // as printed by the tool; empty if none
+	Line    int    // from 1; 0 if unknown
+	Column  int    // from 1; 0 if unknown
 	Message string
-	Fix     string // what to do about it, where that is known
+	Fix     string // how to fix it; empty if unknown
 }
 
-// shape is a form in which a tool prints errors. Its groups are named file, line,
-// column and message.
+// shape is a format in which a tool prints errors. Its groups are named file, line, column and
+// message.
 type shape struct {
 	pattern *lazyregexp.Regexp
-	// weak shapes only tell that something failed. They count where nothing says what.
+	// weak shapes only report that something failed. They count if no other shape matches.
 	weak bool
-	// follows says that the message goes on in the indented lines below.
+	// follows reports that the message continues in the indented lines below.
 	follows bool
 }
 
 func form(pattern string) shape { return shape{pattern: lazyregexp.New(pattern)} }
 
-// shapes are tried in this order on every line.
+// shapes is tried in this order on every line.
 var shapes = []shape{
-	// gcc, clang, and what is like them
+	// gcc, clang, and similar
 	form(`^(?P<file>[^\s:][^:]*):(?P<line>\d+):(?P<column>\d+): (?:fatal )?error: (?P<message>.+)$`),
 	form(`^(?P<file>[^\s:][^:]*):(?P<line>\d+): (?:fatal )?error: (?P<message>.+)$`),
 	// nvcc's front end
@@ -59,7 +59,7 @@ var shapes = []shape{
 	{pattern: lazyregexp.New(`^(?P<message>FAILED: .+)$`), weak: true},
 }
 
-// Python tells where it failed before it tells why.
+// Python prints the position of an error before its message.
 var (
 	pythonFile  = lazyregexp.New(`^ +File "([^"]+)", line (\d+)`)
 	pythonError = lazyregexp.New(`^((?:\w+\.)*\w*(?:Error|Exception|Interrupt|Exit)): (.+)$`)
@@ -71,18 +71,18 @@ const (
 	maxMessage         = 500
 )
 
-// FirstError finds the first error in what a build printed: all that follow are
-// often its consequences.
+// FirstError returns the first error in the output of a build. Later errors are often its
+// consequences.
 func FirstError(log string) (Diagnostic, bool) {
 	d, _, ok := firstError(log)
 	return d, ok
 }
 
-// firstError also tells whether it says no more than that something failed: what it
-// was stands before it.
+// firstError is FirstError. vague is true if the error only reports that something failed; the
+// cause is then earlier in the output.
 func firstError(log string) (d Diagnostic, vague, ok bool) {
 	var weak *Diagnostic
-	var at Diagnostic // where Python is
+	var at Diagnostic // last position printed by Python
 	lines := splitLines(log)
 	for i, line := range lines {
 		if m := pythonFile.FindStringSubmatch(line); m != nil {
@@ -113,7 +113,7 @@ func firstError(log string) (d Diagnostic, vague, ok bool) {
 	return weak.withFix(log), true, true
 }
 
-// splitLines bounds what a build can make pawl look at.
+// splitLines splits a log into lines, and limits how much pawl reads of it.
 func splitLines(log string) []string {
 	var lines []string
 	for line := range strings.Lines(log) {
@@ -126,7 +126,7 @@ func splitLines(log string) []string {
 	return lines
 }
 
-// escapes are the colours that compilers print to what they take for a terminal.
+// escapes matches the color codes that compilers print to a terminal.
 var escapes = lazyregexp.New(`\x1b\[[0-9;]*[A-Za-z]`)
 
 func match(line string) (Diagnostic, shape, bool) {
@@ -153,7 +153,7 @@ func match(line string) (Diagnostic, shape, bool) {
 	return Diagnostic{}, shape{}, false
 }
 
-// paragraph joins the indented lines that explain an error of CMake's.
+// paragraph joins the indented lines that explain an error of CMake.
 func paragraph(lines []string) string {
 	var words []string
 	for _, line := range lines[:min(len(lines), 12)] {
@@ -179,7 +179,7 @@ func number(s string) int {
 	return n
 }
 
-// clean leaves what can be printed on a line.
+// clean removes everything that cannot be printed on one line.
 func clean(s string) string {
 	s = strings.Map(func(r rune) rune {
 		switch {
@@ -197,7 +197,7 @@ func clean(s string) string {
 	return s
 }
 
-// Where is the place of the error, as editors understand it.
+// Where returns the position of the error in the form that editors understand.
 func (d Diagnostic) Where() string {
 	switch {
 	case d.File == "":
@@ -211,7 +211,7 @@ func (d Diagnostic) Where() string {
 	}
 }
 
-// Text shows the error with its source line, for a build that ran in dir.
+// Text formats the error with its source line, for a build that ran in dir.
 func (d Diagnostic) Text(dir string) string {
 	text := d.Message
 	if where := d.Where(); where != "" {
@@ -230,8 +230,8 @@ func (d Diagnostic) Text(dir string) string {
 	return text
 }
 
-// source is the line that the error is about. What a build prints is not to be
-// trusted: only files of the repository are shown.
+// source returns the line that the error is about. The output of a build is untrusted, so only
+// files of the repository are shown.
 func (d Diagnostic) source(dir string) (string, bool) {
 	if d.File == "" || d.Line == 0 {
 		return "", false
@@ -261,7 +261,7 @@ func (d Diagnostic) source(dir string) (string, bool) {
 	return "", false
 }
 
-// topOf is the folder of the repository, or dir itself.
+// topOf returns the top folder of the repository, or dir itself if there is none.
 func topOf(dir string) string {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -297,7 +297,7 @@ func lineOf(root *os.Root, name string, line int) (string, bool) {
 	if len(lines) < line {
 		return "", false
 	}
-	shown := strings.Map(func(r rune) rune { // a column stays a column
+	shown := strings.Map(func(r rune) rune { // keeps columns aligned
 		if r == '\t' || !unicode.IsPrint(r) {
 			return ' '
 		}

@@ -11,11 +11,10 @@ import (
 	"github.com/goatnote-inc/pawl/internal/touch"
 )
 
-// Changed are the files in which the working tree differs from a commit, by their paths
-// from the top of the repository: both names of what was moved, and what git does not
-// track yet.
+// Changed returns the files in which the working tree differs from a commit, as paths from the
+// top of the repository. It includes both names of a moved file, and untracked files.
 func (r *Repository) Changed(ctx context.Context, commit string) ([]string, error) {
-	// Each name follows a status: what git() trims is never part of one.
+	// Each name follows a status, so the spaces that git() trims are never part of a name.
 	out, err := git(ctx, r.Root, "diff", "--name-status", "-z", "--no-renames", "--no-ext-diff", "--no-textconv", "--ignore-submodules=none", commit, "--")
 	if err != nil {
 		return nil, err
@@ -40,18 +39,18 @@ func (r *Repository) Changed(ctx context.Context, commit string) ([]string, erro
 	return slices.Compact(files), nil
 }
 
-// Mentions returns the lines of text files in the working tree that hold one of the names, of files
-// that git does not ignore.
+// Mentions returns the lines in the working tree that contain one of the names. It searches the text
+// files that git does not ignore.
 func (r *Repository) Mentions(ctx context.Context, names []string) ([]touch.Mention, error) {
 	var list []touch.Mention
-	for some := range slices.Chunk(names, 1000) { // a command line has an end
+	for some := range slices.Chunk(names, 1000) { // command lines have a maximum length
 		args := []string{"grep", "-z", "-I", "-F", "--untracked", "--no-color", "--full-name"}
 		for _, name := range some {
 			args = append(args, "-e", name)
 		}
 		out, err := git(ctx, r.Root, args...)
 		if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() == 1 {
-			continue // no line
+			continue // no match
 		}
 		if err != nil {
 			return nil, err

@@ -2,12 +2,11 @@ package build
 
 import "github.com/goatnote-inc/pawl/internal/lazyregexp"
 
-// remedy is what to do about an error whose cause is known. $1 stands for what the
-// pattern found.
+// remedy is the fix for an error with a known cause. $1 stands for what the pattern matched.
 type remedy struct {
 	pattern  *lazyregexp.Regexp
 	fix      string
-	anywhere bool // it is about the machine, so the cause may stand in any line
+	anywhere bool // about the machine, so the pattern may match any line
 }
 
 func cure(pattern, fix string) remedy { return remedy{lazyregexp.New(pattern), fix, false} }
@@ -56,7 +55,7 @@ var remedies = []remedy{
 	cure(`No space left on device`, "free some disk space; pawl build --clean empties the build cache").ofTheMachine(),
 }
 
-// withFix adds what to do, by the error itself, else by what else was printed.
+// withFix adds the fix for the error, found in its message or else in the rest of the output.
 func (d Diagnostic) withFix(log string) Diagnostic {
 	find := func(text string, r remedy) bool {
 		m := r.pattern.FindStringSubmatchIndex(text)

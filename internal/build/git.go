@@ -14,13 +14,13 @@ import (
 // Repository is a git working tree.
 type Repository struct {
 	Root string // top of the working tree
-	git  string // the folder shared by all its worktrees
+	git  string // the git folder shared by all its worktrees
 }
 
-// ErrNoRepository says that a folder is not in a git working tree.
+// ErrNoRepository reports that a folder is not in a git working tree.
 var ErrNoRepository = errors.New("not in a git repository")
 
-// Open finds the repository that dir belongs to.
+// Open returns the repository that contains dir.
 func Open(ctx context.Context, dir string) (*Repository, error) {
 	root, err := git(ctx, dir, "rev-parse", "--show-toplevel")
 	if err != nil {
@@ -33,7 +33,7 @@ func Open(ctx context.Context, dir string) (*Repository, error) {
 	return &Repository{Root: root, git: common}, nil
 }
 
-// Metadata is the folder in which git keeps what all working trees of the repository share.
+// Metadata returns the git folder that all working trees of the repository share.
 func (r *Repository) Metadata() string { return r.git }
 
 // Commit resolves a ref to a commit.
@@ -48,7 +48,7 @@ func (r *Repository) Commit(ctx context.Context, ref string) (string, error) {
 	return commit, nil
 }
 
-// Head is the commit of the working tree, and whether tracked files differ from it.
+// Head returns the commit of the working tree, and whether tracked files differ from it.
 func (r *Repository) Head(ctx context.Context) (commit string, dirty bool, err error) {
 	if commit, err = r.Commit(ctx, "HEAD"); err != nil {
 		return "", false, err
@@ -57,16 +57,15 @@ func (r *Repository) Head(ctx context.Context) (commit string, dirty bool, err e
 	return commit, changes != "", err
 }
 
-// Has tells whether a commit holds a file, which is named by its place in the
-// working tree.
+// Has reports whether a commit contains a file, which is given by its path in the working tree.
 func (r *Repository) Has(ctx context.Context, commit, file string) bool {
 	_, err := git(ctx, filepath.Dir(file), "cat-file", "-e", commit+":./"+filepath.Base(file))
 	return err == nil
 }
 
-// MergeBase is what the working tree's change began from: where its branch left the
-// main line, of which the first of the usual names that exists decides. On the main
-// line itself that is the last commit, or the one before it when nothing has changed since.
+// MergeBase returns the commit that the working tree's change started from: the merge base with
+// the main branch, which is the first of the usual names that exists. On the main branch itself
+// it is HEAD, or its parent if nothing has changed since HEAD.
 func (r *Repository) MergeBase(ctx context.Context) (commit, with string, err error) {
 	head, dirty, err := r.Head(ctx)
 	if err != nil {
@@ -80,9 +79,9 @@ func (r *Repository) MergeBase(ctx context.Context) (commit, with string, err er
 		case commit != head:
 			return commit, with, nil
 		}
-		break // on the main line itself
+		break // on the main branch itself
 	}
-	if dirty { // a main line of another name: what is not committed is the change
+	if dirty { // also for a main branch with another name: the uncommitted changes are the change
 		return head, "HEAD", nil
 	}
 	if parent, err := r.Commit(ctx, "HEAD~1"); err == nil {
@@ -91,8 +90,8 @@ func (r *Repository) MergeBase(ctx context.Context) (commit, with string, err er
 	return "", "", errors.New("no commit to compare with: this is the first one")
 }
 
-// Onto tells whether HEAD, without other changes, is the tip of a branch here or on
-// the remote: a push to it is what CI has checked out.
+// Onto reports whether HEAD, without other changes, is the tip of a branch, local or remote. This
+// is what CI checks out after a push to the branch.
 func (r *Repository) Onto(ctx context.Context, branch string) bool {
 	head, dirty, err := r.Head(ctx)
 	if err != nil || dirty || branch == "" {
@@ -106,14 +105,14 @@ func (r *Repository) Onto(ctx context.Context, branch string) bool {
 	return false
 }
 
-// User is the name git puts on commits here; empty if it knows none.
+// User returns git's user.name here; empty if unset.
 func (r *Repository) User(ctx context.Context) string {
 	name, _ := git(ctx, r.Root, "config", "user.name")
 	return name
 }
 
-// git runs one git command. Hooks and configuration that could run a stranger's
-// program on checkout are left out.
+// git runs one git command. It disables hooks and configuration that could run untrusted programs
+// on checkout.
 func git(ctx context.Context, dir string, args ...string) (string, error) {
 	safe := []string{"-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "protocol.ext.allow=never"}
 	cmd := exec.CommandContext(ctx, "git", append(safe, args...)...)
@@ -129,8 +128,8 @@ func git(ctx context.Context, dir string, args ...string) (string, error) {
 	return strings.TrimSpace(string(out)), nil
 }
 
-// ChangedSince reports whether a commit of HEAD's history that is not part of commit's changed one
-// of the files, which are named by their places in the working tree.
+// ChangedSince reports whether any commit in HEAD's history, but not in commit's, changed one of the
+// files. Files are given by their paths in the working tree.
 func (r *Repository) ChangedSince(ctx context.Context, commit string, files []string) (bool, error) {
 	if _, err := r.Commit(ctx, commit); err != nil {
 		return false, err
@@ -147,7 +146,7 @@ func (r *Repository) ChangedSince(ctx context.Context, commit string, files []st
 	return out != "", err
 }
 
-// Contains tells whether a commit is on a branch, here or on the remote.
+// Contains reports whether a commit is on a branch, local or remote.
 func (r *Repository) Contains(ctx context.Context, branch, commit string) bool {
 	if branch == "" {
 		return false
@@ -160,7 +159,7 @@ func (r *Repository) Contains(ctx context.Context, branch, commit string) bool {
 	return false
 }
 
-// Tracks reports whether git tracks any file of a folder of the repository.
+// Tracks reports whether git tracks any file in a folder of the repository. It is true if git fails.
 func (r *Repository) Tracks(ctx context.Context, folder string) bool {
 	files, err := git(ctx, r.Root, "ls-files", "-z", "--", folder)
 	return err != nil || files != ""

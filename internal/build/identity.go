@@ -16,8 +16,8 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// Digests hashes every file below dir that one of the globs matches, sorted by
-// path. A glob that names a folder means everything in it.
+// Digests hashes every file below dir that matches one of the globs, sorted by path. A glob that
+// names a folder includes everything in it.
 func Digests(dir string, globs []string) ([]measure.FileDigest, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -54,8 +54,8 @@ func Digests(dir string, globs []string) ([]measure.FileDigest, error) {
 	return digests, nil
 }
 
-// Changed returns the first file below dir whose content is none of those that it may have, by path;
-// empty if there is none. A file that is gone has changed.
+// Changed returns the first file below dir, by path, whose digest is not one of those in want; empty if
+// there is none. A missing file has changed.
 func Changed(dir string, want map[string][]string) (string, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -87,8 +87,8 @@ func fileDigest(root *os.Root, path string) (string, error) {
 	return "sha256:" + hex.EncodeToString(sum.Sum(nil)), nil
 }
 
-// Programs lists the words of a command line that are files below dir: the
-// harness itself, and a script that an interpreter is given.
+// Programs returns the words of a command line that are files below dir: the harness itself, and
+// a script passed to an interpreter.
 func Programs(dir, command string) []string {
 	var files []string
 	for word := range strings.FieldsSeq(command) {
@@ -104,9 +104,8 @@ func Programs(dir, command string) []string {
 	return files
 }
 
-// Combine makes one digest of an implementation from everything that could make
-// two of them differ: build outputs, harness files, the suite, and how the harnesses
-// are started.
+// Combine returns one digest of an implementation. It covers everything that could make two of
+// them differ: build outputs, harness files, the suite, and how the harnesses are started.
 func Combine(suite string, impl measure.Implementation, starts []string) string {
 	sum := sha256.New()
 	field := func(parts ...string) {
@@ -126,7 +125,7 @@ func Combine(suite string, impl measure.Implementation, starts []string) string 
 		field("file", f.Path, f.Digest)
 	}
 	for _, t := range impl.Toolchain {
-		if slices.Contains(interpreters, t.Name) { // a compiler's effect is in the outputs, an interpreter's is not
+		if slices.Contains(interpreters, t.Name) { // the outputs reflect a compiler, but not an interpreter
 			field("tool", t.Name, t.Version)
 		}
 	}

@@ -19,27 +19,27 @@ import (
 	"sync"
 )
 
-// What a build may read, bounded: beyond this, hashing takes longer than building.
+// Limits on the inputs of a build: beyond these, hashing takes longer than building.
 const (
 	maxInputFiles = 200_000
 	maxInputBytes = 8 << 30
 )
 
-// errTooLarge says that a tree is too large to be looked at before every build.
+// errTooLarge reports that a tree is too large to hash before every build.
 var errTooLarge = errors.New("there is too much to look at before every build: name what it reads in build.inputs")
 
-// snapshot is the state of a tree before a build, as far as a build could read it.
+// snapshot is the state of everything a build could read in a tree.
 type snapshot struct {
 	root    string            // top of the tree, absolute
 	inside  string            // the suite's folder in it
-	inputs  map[string]string // path to digest of its content, or what else it is
-	left    map[string]string // path to size and time: what git ignores, objects of an earlier build among it
+	inputs  map[string]string // path to content digest, or to its kind if not a regular file
+	left    map[string]string // path to size and time of files that git ignores, such as objects of an earlier build
 	tracked map[string]bool
-	missing []string // what the suite names and nobody finds
+	missing []string // inputs named by the suite that do not exist
 }
 
-// look takes the snapshot. In a repository, inputs are the files that git tracks
-// or would track; elsewhere all files of the folder. What the build itself makes does not count.
+// look takes a snapshot. In a repository, inputs are the files that git tracks or would track;
+// elsewhere all files of the folder. Outputs of the build itself are excluded.
 func (r Recipe) look(ctx context.Context) (*snapshot, error) {
 	dir, err := filepath.Abs(r.Dir)
 	if err != nil {
@@ -49,7 +49,7 @@ func (r Recipe) look(ctx context.Context) (*snapshot, error) {
 		return nil, err
 	}
 	s := &snapshot{root: dir, inside: ".", inputs: map[string]string{}, left: map[string]string{}, tracked: map[string]bool{}}
-	var read []string // below root
+	var read []string // relative to root
 	repo, err := Open(ctx, dir)
 	if err == nil {
 		if s.root, err = filepath.EvalSymlinks(repo.Root); err != nil {
@@ -69,7 +69,7 @@ func (r Recipe) look(ctx context.Context) (*snapshot, error) {
 		return nil, err
 	}
 	for _, p := range outside {
-		more, err := walkFiles("", p) // their full names
+		more, err := walkFiles("", p) // with absolute paths
 		if err != nil {
 			return nil, fmt.Errorf("build.inputs: %w", err)
 		}
@@ -78,8 +78,8 @@ func (r Recipe) look(ctx context.Context) (*snapshot, error) {
 	return s, s.hash(ctx, read)
 }
 
-// scope says where to look: the whole tree, or the suite's folder and what the
-// suite names beside it. Names outside the tree are returned apart, absolute.
+// scope returns where the inputs are: the whole tree, or the suite's folder and the inputs that
+// the suite names. Inputs outside the tree are returned separately, as absolute paths.
 func (s *snapshot) scope(dir string, inputs []string) (within, outside []string) {
 	if inputs == nil {
 		return []string{"."}, nil
@@ -105,7 +105,7 @@ func (s *snapshot) scope(dir string, inputs []string) (within, outside []string)
 	return within, outside
 }
 
-// fromGit lists what git knows of the scope.
+// fromGit lists the files in scope that git tracks or would track. It also records ignored files.
 func (s *snapshot) fromGit(ctx context.Context, within []string, r Recipe) ([]string, error) {
 	list := func(args ...string) ([]string, error) {
 		out, err := git(ctx, s.root, slices.Concat([]string{"--literal-pathspecs", "ls-files", "-z"}, args, []string{"--"}, within)...)
@@ -134,7 +134,7 @@ func (s *snapshot) fromGit(ctx context.Context, within []string, r Recipe) ([]st
 		s.tracked[p] = true
 	}
 	for _, p := range others {
-		if strings.HasSuffix(p, "/") { // a repository inside this one
+		if strings.HasSuffix(p, "/") { // a nested repository
 			files, err := walkFiles(s.root, filepath.Join(s.root, p))
 			if err != nil {
 				return nil, err
@@ -155,7 +155,7 @@ func (s *snapshot) fromGit(ctx context.Context, within []string, r Recipe) ([]st
 	return read, nil
 }
 
-// fromFolder lists every file where there is no git to ask.
+// fromFolder lists every file in scope, if there is no repository.
 func (s *snapshot) fromFolder(within []string, r Recipe) ([]string, error) {
 	var read []string
 	for _, w := range within {
@@ -172,8 +172,7 @@ func (s *snapshot) fromFolder(within []string, r Recipe) ([]string, error) {
 	return read, nil
 }
 
-// walkFiles lists the files at and below a path, named as seen from base when they
-// are below it.
+// walkFiles lists the files at and below a path, relative to base if they are below it.
 func walkFiles(base, at string) ([]string, error) {
 	var list []string
 	err := filepath.WalkDir(at, func(p string, e fs.DirEntry, err error) error {
@@ -192,8 +191,8 @@ func walkFiles(base, at string) ([]string, error) {
 	return list, err
 }
 
-// makes tells whether a path of the tree is made by this build, by another of the
-// same folder, or by pawl or a compiler cache whose folder was put into the tree.
+// makes reports whether a path in the tree is written by this build or by another build in the same
+// folder. It is also true in the folders of pawl and of a compiler cache, if these are in the tree.
 func (r Recipe) makes(s *snapshot, p string) bool {
 	for _, store := range []string{r.Cache.Dir, lookEnv(r.Env, "CCACHE_DIR"), os.Getenv("PAWL_LOCK_DIR"), os.TempDir()} {
 		if below(s.root, store) && below(store, s.at(p)) {
@@ -208,19 +207,19 @@ func (r Recipe) makes(s *snapshot, p string) bool {
 	return strings.HasPrefix(rel, ".pawl/") || matchesAny(r.Outputs, rel) || matchesAny(r.Ignore, rel) || r.Scratch != "" && below(r.Scratch, rel)
 }
 
-// remembers tells of the one file of a scratch folder that changes what is built:
-// CMake keeps there what it was told by hand.
+// remembers reports whether a path is CMake's cache, the one file in a scratch folder that affects
+// the build: it contains settings that a user made by hand.
 func (r Recipe) remembers(s *snapshot, p string) bool {
 	return r.Scratch != "" && p == filepath.Join(s.inside, filepath.FromSlash(r.Scratch), "CMakeCache.txt")
 }
 
-// below tells whether a path lies in a folder.
+// below reports whether a path is inside a folder.
 func below(folder, p string) bool {
 	rel, err := filepath.Rel(folder, p)
 	return err == nil && folder != "" && p != "" && rel != "." && filepath.IsLocal(rel)
 }
 
-// matchesAny tells whether a glob matches a path or a folder above it.
+// matchesAny reports whether a glob matches a path or a folder above it.
 func matchesAny(globs []string, p string) bool {
 	for _, g := range globs {
 		g = path.Clean(filepath.ToSlash(g))
@@ -233,7 +232,7 @@ func matchesAny(globs []string, p string) bool {
 	return false
 }
 
-// stamp is what tells a file from its later self without reading it.
+// stamp returns a text that changes when a file changes, without reading the file.
 func stamp(name string) string {
 	info, err := os.Lstat(name)
 	if err != nil {
@@ -242,7 +241,7 @@ func stamp(name string) string {
 	return fmt.Sprintf("%d %d %v", info.Size(), info.ModTime().UnixNano(), info.Mode())
 }
 
-// hash reads the inputs, on all processors.
+// hash computes the digests of the inputs, on all processors.
 func (s *snapshot) hash(ctx context.Context, names []string) error {
 	var total int64
 	for _, n := range names {
@@ -288,12 +287,12 @@ func (s *snapshot) at(name string) string {
 	return filepath.Join(s.root, name)
 }
 
-// identify is the content of a file and whether it can be run. Of a link it is
-// where it leads and what is there.
+// identify returns the content digest of a file and whether it is executable. For a link, it adds
+// the target.
 func identify(name string) (string, error) {
 	info, err := os.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return "gone", nil // tracked and deleted
+		return "gone", nil // tracked but deleted
 	}
 	if err != nil {
 		return "", err
@@ -306,7 +305,7 @@ func identify(name string) (string, error) {
 		}
 		id = "-> " + target + " "
 		if info, err = os.Stat(name); err != nil || info.IsDir() {
-			return id, nil // that it leads nowhere is what there is to say of it
+			return id, nil // a dangling link, or a folder: the target alone identifies it
 		}
 	}
 	if !info.Mode().IsRegular() {
@@ -324,9 +323,8 @@ func identify(name string) (string, error) {
 	return fmt.Sprintf("%s%o %s", id, info.Mode().Perm()&0o111, hex.EncodeToString(sum.Sum(nil))), nil
 }
 
-// keeps tells whether a later snapshot shows that the build was one of these
-// inputs and no others: nothing that it could read was changed meanwhile, and what
-// an earlier build left was not touched.
+// keeps reports whether a later snapshot shows that the build used exactly these inputs: none of
+// them changed during the build, and files left by an earlier build were not touched.
 func (s *snapshot) keeps(after *snapshot) bool {
 	for name, id := range s.inputs {
 		if after.inputs[name] != id {

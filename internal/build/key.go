@@ -18,16 +18,16 @@ import (
 	"github.com/goatnote-inc/pawl/internal/shell"
 )
 
-// keyFormat changes when a key covers something else, or an entry looks different.
+// keyFormat changes when a key covers other things, or when the format of an entry changes.
 const keyFormat = "pawl.build/v1"
 
-// key is the digest of everything that could make two builds differ.
+// key returns the digest of everything that could make two builds differ.
 func (r Recipe) key(ctx context.Context, s *snapshot) string {
 	sum := sha256.New()
 	field := func(parts ...string) { writeField(sum, parts...) }
 	field(keyFormat, runtime.GOOS, runtime.GOARCH, processor())
 	field("command", r.Command)
-	field("sandbox", strconv.FormatBool(r.Sandbox != nil)) // what a stranger built is for nobody else
+	field("sandbox", strconv.FormatBool(r.Sandbox != nil)) // trusted builds must not reuse outputs of untrusted code
 	field("inside", filepath.ToSlash(s.inside))
 	field(append([]string{"outputs"}, r.Outputs...)...)
 	field(append([]string{"arch"}, r.Arch...)...)
@@ -46,7 +46,7 @@ func (r Recipe) key(ctx context.Context, s *snapshot) string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// writeField writes every string with its length, so that no two lists read alike.
+// writeField writes every string with its length, so that different lists give different text.
 func writeField(w io.Writer, parts ...string) {
 	fmt.Fprintf(w, "%d", len(parts))
 	for _, p := range parts {
@@ -55,7 +55,7 @@ func writeField(w io.Writer, parts ...string) {
 	fmt.Fprintln(w)
 }
 
-// effective is the environment of a build, without what cannot matter to it.
+// effective returns the environment of a build, without variables that cannot affect it.
 func effective(env []string) []string {
 	all := map[string]string{}
 	for _, kv := range append(shell.Environ(), env...) {
@@ -70,14 +70,14 @@ func effective(env []string) []string {
 	return list
 }
 
-// immaterial are the variables that differ from shell to shell and from job to job
-// of a CI and say nothing to a compiler. All others count: a Makefile may read any of them.
+// immaterial matches the variables that differ between shells and CI jobs but do not affect a
+// compiler. All others count: a Makefile may read any of them.
 var immaterial = lazyregexp.New(`^(_|PWD|OLDPWD|SHLVL|TERM.*|COLORTERM|COLUMNS|LINES|TMPDIR|TMP|TEMP|DISPLAY|WAYLAND_.*|WINDOWID|HOSTNAME|LOGNAME|USER|MAIL|` +
 	`SSH_.*|XDG_(SESSION|RUNTIME|CACHE)_?.*|DBUS_.*|TMUX.*|STY|WINDOW|PS[0-9]|PROMPT.*|HIST.*|LESS.*|PAGER|EDITOR|VISUAL|LS_COLORS|NO_COLOR|INVOCATION_ID|JOURNAL_STREAM|` +
 	`PAWL_.*|CCACHE_(BASEDIR|DIR|STATSLOG|LOGFILE|MAXSIZE)|CI|GITHUB_.*|RUNNER_.*|ACTIONS_.*|GITLAB_.*|CI_.*|BUILDKITE_.*|JENKINS_.*|BUILD_(ID|NUMBER|TAG|URL)|` +
 	`GOCOVERDIR|TESTSCRIPT_.*|VSCODE_.*|GIT_(ASKPASS|PAGER|EDITOR|TERMINAL_PROMPT))$`)
 
-// processor tells CPUs apart whose native code differs.
+// processor returns a text that differs between CPUs whose native code differs.
 func processor() string {
 	text, err := os.ReadFile("/proc/cpuinfo")
 	if err != nil {
@@ -96,12 +96,12 @@ func processor() string {
 	return model + "\n" + flags
 }
 
-// compilers are the programs that make code, by the names under which they are
-// installed: gcc-12, x86_64-linux-gnu-g++-11, clang++-16.
+// compilers matches the programs that generate code, by the names under which they are installed:
+// gcc-12, x86_64-linux-gnu-g++-11, clang++-16.
 var compilers = lazyregexp.New(`^([a-z0-9_]+-linux-gnu-)?(gcc|g\+\+|cc|c\+\+|clang|clang\+\+|nvcc|hipcc|ptxas|cicc|ld|as|ar|cmake|ninja|make|ccache|sccache|python3|rustc|cargo|go)(-[0-9.]+)?$`)
 
-// toolIDs tell the tools of this machine apart from those of another, or of
-// another day: every compiler by its place, size and time, and what the named ones say of themselves.
+// toolIDs identifies the tools of this machine at this time: every compiler by its path, size and
+// time, and the tools that the recipe names by their version.
 func (r Recipe) toolIDs(ctx context.Context) []string {
 	var list []string
 	seen := map[string]bool{}

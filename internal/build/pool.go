@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// DefaultMemory is what a compiler may take: templates of CUDA need that much.
+// DefaultMemory is the memory of one compiler in bytes: CUDA templates need that much.
 const DefaultMemory = 2 << 30
 
-// Capacity is how many compilers the machine carries at once, each of so much
-// memory: no more than there are processors, and at least one.
+// Capacity returns how many compilers can run at once, each with this much memory in bytes: at
+// most the number of processors, and at least one.
 func Capacity(memory int64) int {
 	if memory <= 0 {
 		memory = DefaultMemory
@@ -24,8 +24,8 @@ func Capacity(memory int64) int {
 	return max(n, 1)
 }
 
-// freeMemory is what can be had without swapping, by the kernel and by the control
-// group that pawl runs in; 0 when neither tells.
+// freeMemory returns the memory available without swapping, limited by the control group that pawl
+// runs in; 0 means unknown.
 func freeMemory(root string) int64 {
 	var free int64
 	for line := range strings.Lines(read(root, "proc/meminfo")) {
@@ -40,7 +40,7 @@ func freeMemory(root string) int64 {
 		if !ok {
 			continue
 		}
-		for at := group; ; at = filepath.Dir(at) { // the tightest limit above counts
+		for at := group; ; at = filepath.Dir(at) { // the tightest limit of all parents applies
 			limit, errLimit := strconv.ParseInt(strings.TrimSpace(read(root, "sys/fs/cgroup", at, "memory.max")), 10, 64)
 			used, errUsed := strconv.ParseInt(strings.TrimSpace(read(root, "sys/fs/cgroup", at, "memory.current")), 10, 64)
 			if errLimit == nil && errUsed == nil {

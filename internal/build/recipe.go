@@ -17,44 +17,43 @@ import (
 	"github.com/goatnote-inc/pawl/internal/suite"
 )
 
-// Recipe is one build, ready to run: a command line in a folder, what it reads and
-// what it makes.
+// Recipe is one build, ready to run: a command line in a folder, its inputs and its outputs.
 type Recipe struct {
-	Command string // for sh -c; empty when nothing has to be built
-	Title   string // what a person is told; empty for the command itself
+	Command string // for sh -c; empty if there is nothing to build
+	Title   string // description for users; empty means the command itself
 	Dir     string
-	Env     []string // added to pawl's own
-	Outputs []string // globs below Dir
+	Env     []string // added to pawl's own environment
+	Outputs []string // globs relative to Dir
 	Timeout time.Duration
 
-	Tools  []string // programs without which it cannot begin
-	Arch   []string // what it is built for, as compilers are told: "sm_89"
-	Jobs   int      // compilers at once; 0 for as many as the machine carries
-	Memory int64    // bytes one compiler may take; 0 for DefaultMemory
-	// Scratch is a folder below Dir for what is made on the way, of this build alone.
-	// Builds that have one can run beside each other.
+	Tools  []string // required programs
+	Arch   []string // target architectures in compiler spelling: "sm_89"
+	Jobs   int      // compilers at once; 0 means as many as the machine supports
+	Memory int64    // bytes per compiler; 0 means DefaultMemory
+	// Scratch is a folder below Dir for the intermediate files of this build alone. Builds
+	// with a scratch folder can run in parallel.
 	Scratch string
 
-	Sandbox *Sandbox // what keeps the command away from everything else; nil for nothing
+	Sandbox *Sandbox // nil means no sandbox
 
-	Cache  *Cache   // where finished builds are kept; nil for nowhere
-	Inputs []string // what is read beside Dir; nil for the whole repository
-	Ignore []string // globs below Dir of what pawl and other builds make there
+	Cache  *Cache   // nil means no caching
+	Inputs []string // inputs outside Dir; nil means the whole repository
+	Ignore []string // globs relative to Dir of files that pawl and other builds write there
 }
 
-// Place is where a recipe is to run.
+// Place describes where a recipe runs.
 type Place struct {
 	Dir  string
-	Arch string // of the device, "sm_89"; empty when there is none
+	Arch string // of the device, "sm_89"; empty if there is none
 }
 
-// SpecError is a build that a suite describes wrongly.
+// SpecError reports a build that the suite describes incorrectly.
 type SpecError struct{ Reason string }
 
 func (e *SpecError) Error() string { return "build: " + e.Reason }
 
-// MissingError is a build that cannot begin, or that broke off, because a program
-// is not installed. That says nothing about the sources.
+// MissingError reports a build that cannot start, or stopped, because a program is not installed.
+// It does not mean that the sources are wrong.
 type MissingError struct{ Tool, Why string }
 
 func (e *MissingError) Error() string {
@@ -65,8 +64,8 @@ func (e *MissingError) Error() string {
 	return s + "\n  pawl setup says how to get it"
 }
 
-// Compose makes the command line of a build that a suite describes, with all
-// parameters filled in. A nil Cache is left to the caller.
+// Compose returns the recipe for a build of a suite whose parameters are all filled in. The caller
+// sets Cache.
 func Compose(b suite.Build, p Place) (Recipe, error) {
 	c := &composer{Build: b, Place: p}
 	c.Recipe = Recipe{
@@ -86,7 +85,7 @@ func Compose(b suite.Build, p Place) (Recipe, error) {
 	return c.Recipe, err
 }
 
-// composer is a recipe in the making.
+// composer builds a recipe.
 type composer struct {
 	suite.Build
 	Place
@@ -101,10 +100,10 @@ func environ(env map[string]string) []string {
 	return list
 }
 
-// plain leaves a command alone: it does what it did without pawl.
+// plain leaves the command unchanged, so that it works as it does without pawl.
 func (c *composer) plain() error { return nil }
 
-// archs are the architectures to build for; none when the suite leaves it to the
+// archs returns the architectures to build for. It is empty if the suite leaves the choice to the
 // device and there is no device.
 func (c *composer) archs() []string {
 	var list []string
@@ -123,7 +122,7 @@ func (c *composer) archs() []string {
 	return list
 }
 
-// sources are the files that the globs match, in the order of the globs.
+// sources returns the files that the globs match, in the order of the globs.
 func (c *composer) sources() ([]string, error) {
 	var list []string
 	for _, glob := range c.Sources {
@@ -150,29 +149,29 @@ func (c *composer) sources() ([]string, error) {
 	return list, nil
 }
 
-// globSafe keeps the letters of a folder's name from being read as a pattern.
+// globSafe escapes the name of a folder, so that it is not read as a pattern.
 func globSafe(dir string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(dir)
 }
 
-// scratchRoot holds what pawl makes on the way, below the suite's folder.
+// scratchRoot is the folder for pawl's intermediate files, relative to the suite's folder.
 const scratchRoot = ".pawl/build"
 
-// scratch names a folder for this build alone: one with other flags has another.
+// scratch returns a folder for this build alone: other flags give another folder.
 func (c *composer) scratch(parts ...string) string {
 	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
 	c.Recipe.Scratch = scratchRoot + "/" + hex.EncodeToString(sum[:6])
 	return c.Recipe.Scratch
 }
 
-// setEnv sets a variable that neither the suite nor the user has set.
+// setEnv sets a variable, unless the suite or the user has set it.
 func (c *composer) setEnv(name, value string) {
 	if c.env(name) == "" {
 		c.Recipe.Env = append(c.Recipe.Env, name+"="+value)
 	}
 }
 
-// env is a variable as the build will see it.
+// env returns the value of a variable as the build sees it.
 func (c *composer) env(name string) string { return lookEnv(c.Recipe.Env, name) }
 
 func lookEnv(env []string, name string) string {
@@ -184,9 +183,9 @@ func lookEnv(env []string, name string) string {
 	return os.Getenv(name)
 }
 
-// launcher is the compiler cache to put before a compiler; empty where none is
-// installed. Paths below the repository are made relative in it, so that a base's
-// checkout and the working tree share what was compiled.
+// launcher returns the compiler cache to prefix a compiler with; empty if none is installed. It makes
+// paths in the repository relative, so that a base's checkout and the working tree share compiled
+// objects.
 func (c *composer) launcher() string {
 	if lookTool(c.Recipe.Env, "ccache") == "" {
 		return ""
@@ -201,7 +200,7 @@ func (c *composer) launcher() string {
 	return "ccache"
 }
 
-// needs says which programs must be here.
+// needs adds required programs to the recipe.
 func (c *composer) needs(tools ...string) {
 	for _, t := range tools {
 		if !slices.Contains(c.Recipe.Tools, t) {
@@ -210,7 +209,7 @@ func (c *composer) needs(tools ...string) {
 	}
 }
 
-// lookTool finds a program as the build would; empty when it is not there.
+// lookTool returns the path of a program as the build would find it; empty if it is not installed.
 func lookTool(env []string, name string) string {
 	if strings.ContainsRune(name, '/') {
 		if path, err := exec.LookPath(name); err == nil {
@@ -230,12 +229,12 @@ func lookTool(env []string, name string) string {
 	return ""
 }
 
-// words joins what is not empty.
+// words joins the nonempty parts with spaces.
 func words(parts ...string) string {
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " ")
 }
 
-// quote makes a file's name one word of a command line.
+// quote returns a file name as one word of a command line.
 func quote(name string) string {
 	plain := func(r rune) bool {
 		return r < 128 && (r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_./+,:@%=-", r))
@@ -244,12 +243,12 @@ func quote(name string) string {
 		return name
 	}
 	if name != "" && name[0] == '-' {
-		name = "./" + name // never an option
+		name = "./" + name // so that it is not read as an option
 	}
 	return "'" + strings.ReplaceAll(name, "'", `'\''`) + "'"
 }
 
-// environ is what the command is given beside pawl's own environment.
+// environ returns the variables that the command gets in addition to pawl's own environment.
 func (r Recipe) environ(more ...string) []string {
 	jobs := r.Jobs
 	if jobs <= 0 {

@@ -8,11 +8,11 @@ import (
 	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 )
 
-// optimises finds flags that say themselves how hard to optimise.
+// optimises matches flags that already set an optimization level.
 var optimises = lazyregexp.New(`(^|\s)(-O\S*|--optimize\S*|-G|--device-debug)(\s|$)`)
 
-// nvcc compiles every source apart, so that a compiler cache can serve all but the
-// changed one, and links. What the target is called says what is made.
+// nvcc compiles every source separately, so that a compiler cache can serve all but the changed
+// ones, and links. The extension of the target decides what is made.
 func (c *composer) nvcc() error {
 	c.needs("nvcc")
 	sources, err := c.sources()
@@ -49,7 +49,7 @@ func level(flags string) string {
 	return "-O3"
 }
 
-// archFlags name one architecture with its PTX, or several without.
+// archFlags returns flags for one architecture with its PTX, or for several without PTX.
 func archFlags(archs []string) string {
 	if len(archs) == 1 {
 		return "-arch=" + archs[0]
@@ -61,7 +61,7 @@ func archFlags(archs []string) string {
 	return strings.Join(list, " ")
 }
 
-// device makes code for the device alone, of one source.
+// device compiles one source to device code only.
 func (c *composer) device(kind string, sources, archs []string, flags string) error {
 	if len(sources) > 1 {
 		return &SpecError{fmt.Sprintf("a .%s is made of one source, and sources match %s", kind, some(sources))}
@@ -70,15 +70,15 @@ func (c *composer) device(kind string, sources, archs []string, flags string) er
 		return &SpecError{fmt.Sprintf("a .%s is for one architecture, and arch names %s: make a .fatbin", kind, strings.Join(archs, ", "))}
 	}
 	if kind == "ptx" {
-		flags = strings.Replace(flags, "-Xptxas -v", "", 1) // no ptxas runs
+		flags = strings.Replace(flags, "-Xptxas -v", "", 1) // ptxas does not run
 	}
 	c.scratch(kind, flags, c.Target)
 	c.Recipe.Command = words("nvcc", "-"+kind, flags, "-o", quote(c.Target), quote(sources[0]))
 	return nil
 }
 
-// program compiles and links. The compilers run beside each other; each has a log
-// of its own, shown in the order of the sources.
+// program compiles and links. The compilers run in parallel; each has its own log, and the logs
+// are printed in the order of the sources.
 func (c *composer) program(sources []string, flags, link string) {
 	o := c.scratch(flags, link, c.Link, c.Target, strings.Join(sources, "\x00"))
 	compiler := words(c.launcher(), "nvcc", flags)
@@ -103,7 +103,7 @@ func (c *composer) program(sources []string, flags, link string) {
 	c.Recipe.Command = b.String()
 }
 
-// some names the first of several files.
+// some returns a short description of several files, with the first name.
 func some(files []string) string {
 	if len(files) == 1 {
 		return files[0]

@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// DefaultFolder is where CMake builds when the suite does not say.
+// DefaultFolder is where CMake builds if the suite does not set a folder.
 const DefaultFolder = "build"
 
-// cmake configures a folder beside the sources and builds in it.
+// cmake configures a build folder and builds in it.
 func (c *composer) cmake() error {
 	c.needs("cmake")
 	source := "."
@@ -48,13 +48,13 @@ func (c *composer) cmake() error {
 		target = "--target " + quote(c.Target)
 	}
 	c.Recipe.Title = words("cmake", target, "in", folder)
-	c.Recipe.Scratch = filepath.ToSlash(filepath.Clean(folder)) // what CMake and Ninja leave there, they know how to go on from
+	c.Recipe.Scratch = filepath.ToSlash(filepath.Clean(folder)) // CMake and Ninja can continue from what they left there
 	c.Recipe.Command = words(words(configure...), c.Flags, "&&", "cmake --build", quote(folder), target, `-j "$PAWL_JOBS"`)
 	return nil
 }
 
-// make asks make for a target. A compiler cache comes through the environment: a
-// Makefile that names its compiler keeps it.
+// make runs make for a target. It sets the compiler cache through the environment, so a Makefile
+// that names its compiler keeps it.
 func (c *composer) make() error {
 	c.needs("make")
 	arch := ""
@@ -87,8 +87,8 @@ func quoteAny(name string) string {
 	return quote(name)
 }
 
-// torchScript builds an extension as torch.utils.cpp_extension does for a user; the
-// library is left in the suite's folder.
+// torchScript builds an extension with torch.utils.cpp_extension, as a user would, and leaves the
+// library in the suite's folder.
 const torchScript = `import os, shutil, sys
 from torch.utils import cpp_extension
 a = %s
@@ -101,7 +101,7 @@ cpp_extension.load(name=a["name"], sources=a["sources"], extra_cflags=flags, ext
 shutil.copyfile(os.path.join(a["folder"], a["name"] + ".so"), a["target"])
 `
 
-// torch builds an extension of PyTorch.
+// torch builds a PyTorch extension.
 func (c *composer) torch() error {
 	sources, err := c.sources()
 	if err != nil {
@@ -129,7 +129,7 @@ func (c *composer) torch() error {
 	if launcher := c.launcher(); launcher != "" {
 		c.setEnv("PYTORCH_NVCC", launcher+" nvcc")
 		c.setEnv("CXX", launcher+" c++")
-		c.setEnv("TORCH_DONT_CHECK_COMPILER_ABI", "1") // torch cannot look at a compiler behind a launcher
+		c.setEnv("TORCH_DONT_CHECK_COMPILER_ABI", "1") // torch cannot check a compiler behind a launcher
 	}
 	if len(c.Recipe.Outputs) == 0 {
 		c.Recipe.Outputs = []string{c.Target}
@@ -148,7 +148,7 @@ func (c *composer) torch() error {
 	return nil
 }
 
-// hostFlags are those that a host compiler understands too.
+// hostFlags returns the flags that a host compiler also understands.
 func hostFlags(flags string) string {
 	var list []string
 	for f := range strings.FieldsSeq(flags) {
@@ -163,7 +163,7 @@ func cudaFlags(flags string) []string {
 	return strings.Fields(words(level(flags), "-Xptxas -v", flags))
 }
 
-// capability spells an architecture as PyTorch does: sm_89 is 8.9, sm_90a is 9.0a.
+// capability formats an architecture as PyTorch does: sm_89 is 8.9, sm_90a is 9.0a.
 func capability(arch string) string {
 	digits := strings.TrimPrefix(arch, "sm_")
 	suffix := strings.TrimLeft(digits, "0123456789")

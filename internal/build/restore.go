@@ -14,9 +14,9 @@ import (
 	"time"
 )
 
-// restore puts the outputs of an entry into the folder. All are copied and checked
-// before the first takes its place; false means that the entry is damaged or gone,
-// and that nothing was changed.
+// restore copies the outputs of an entry into the folder. It copies and checks all of them before
+// it renames the first. It returns false if the entry is damaged or missing, and then nothing has
+// changed.
 func (c *Cache) restore(key, dir string) (*entry, []byte, bool) {
 	e, from, ok := c.load(key)
 	if !ok {
@@ -32,7 +32,7 @@ func (c *Cache) restore(key, dir string) (*entry, []byte, bool) {
 		return nil, nil, false
 	}
 	defer root.Close()
-	staged := map[string]string{} // the temporary name of an output
+	staged := map[string]string{} // output to its temporary name
 	defer func() {
 		for _, tmp := range staged {
 			_ = root.Remove(tmp)
@@ -40,7 +40,7 @@ func (c *Cache) restore(key, dir string) (*entry, []byte, bool) {
 	}()
 	for i, o := range e.Outputs {
 		if have, err := fileDigest(root, o.Path); err == nil && have == o.Digest && sameMode(root, o) {
-			continue // it is there already
+			continue // already there
 		}
 		tmp, digest, err := stage(root, o, filepath.Join(from, strconv.Itoa(i)))
 		if tmp != "" {
@@ -56,7 +56,7 @@ func (c *Cache) restore(key, dir string) (*entry, []byte, bool) {
 	}
 	for name, tmp := range staged {
 		if err := root.Rename(tmp, filepath.FromSlash(name)); err != nil {
-			return nil, nil, false // a folder stands in the way: a build says so better
+			return nil, nil, false // a folder has this name: a build reports it better
 		}
 		delete(staged, name)
 	}
@@ -68,7 +68,7 @@ func sameMode(root *os.Root, o kept) bool {
 	return err == nil && info.Mode() == o.Mode
 }
 
-// stage copies an output beside its place.
+// stage copies an output to a temporary name beside its final one.
 func stage(root *os.Root, o kept, from string) (tmp, digest string, err error) {
 	in, err := os.Open(from)
 	if err != nil {
@@ -86,12 +86,12 @@ func stage(root *os.Root, o kept, from string) (tmp, digest string, err error) {
 	}
 	sum := sha256.New()
 	_, err = io.Copy(io.MultiWriter(out, sum), in)
-	err = errors.Join(err, out.Close(), root.Chmod(tmp, o.Mode)) // whatever the umask is
+	err = errors.Join(err, out.Close(), root.Chmod(tmp, o.Mode)) // independent of the umask
 	return tmp, "sha256:" + hex.EncodeToString(sum.Sum(nil)), err
 }
 
-// aged are outputs that were there before a build, made to look old: a build that
-// takes them for up to date would hand on what another made of other flags.
+// aged holds outputs that existed before a build, with their old times. They are made to look old:
+// a build that considers them up to date would return what was built with other flags.
 type aged struct {
 	root *os.Root
 	was  map[string]time.Time
@@ -99,8 +99,8 @@ type aged struct {
 
 var longAgo = time.Unix(0, 0)
 
-// age makes outputs look older than every source. Files that git tracks are
-// sources, whatever the suite calls them, and are left alone.
+// age makes outputs look older than every source. Files that git tracks are sources, even if the
+// suite lists them as outputs, and keep their times.
 func age(root *os.Root, paths []string, tracked func(string) bool) aged {
 	a := aged{root, map[string]time.Time{}}
 	for _, p := range paths {
@@ -112,7 +112,7 @@ func age(root *os.Root, paths []string, tracked func(string) bool) aged {
 	return a
 }
 
-// end gives the time back to those that were not made anew, and says whether all were.
+// end restores the time of outputs that were not rebuilt, and reports whether all were rebuilt.
 func (a aged) end() (renewed bool) {
 	renewed = true
 	for p, t := range a.was {

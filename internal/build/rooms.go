@@ -12,19 +12,19 @@ import (
 	"strings"
 )
 
-// Rooms are copies of the sources as they are at one moment, in which builds that would
-// overwrite each other's files can run beside each other. What git tracks comes from a
-// worktree; what was changed or is not tracked yet is laid over it.
+// Rooms makes copies of the sources at one moment, in which builds that would overwrite each
+// other's files can run in parallel. Tracked files come from a worktree; changed and untracked
+// files are copied over it.
 type Rooms struct {
-	path   string // of all of them; nobody else's
+	path   string // folder of all copies, used for nothing else
 	repo   *Repository
 	root   string   // top of the user's sources
-	inside string   // the suite's folder in it
-	laid   []string // files that are laid over a worktree, kept in path/over
-	gone   []string // files of the commit that the user has deleted
+	inside string   // the suite's folder, relative to root
+	laid   []string // files to copy over a worktree, stored in path/over
+	gone   []string // files of the commit that are deleted in the working tree
 }
 
-// Room is one copy.
+// Room is one copy of the sources.
 type Room struct {
 	Dir string // the suite's folder
 
@@ -34,16 +34,16 @@ type Room struct {
 	made map[string]fileState
 }
 
-// fileState tells whether a file was touched.
+// fileState detects whether a file was changed.
 type fileState struct {
 	mode fs.FileMode
 	size int64
 	time int64
 }
 
-// NewRooms remembers the sources that dir belongs to, in the folder at path, which is made
-// anew. Carry are globs below dir of files that belong to them although git ignores them;
-// leave are globs and folders of what is no source.
+// NewRooms records the sources that contain dir in the folder at path, which it recreates. carry
+// holds globs, relative to dir, of files that belong to the sources although git ignores them.
+// leave holds globs and folders of files that are not sources.
 func NewRooms(ctx context.Context, path, dir string, carry, leave []string) (_ *Rooms, err error) {
 	if dir, err = filepath.Abs(dir); err == nil {
 		dir, err = filepath.EvalSymlinks(dir)
@@ -69,7 +69,7 @@ func NewRooms(ctx context.Context, path, dir string, carry, leave []string) (_ *
 	r.laid = without(r.laid, r.root, r.inside, leave)
 	r.laid = slices.DeleteFunc(r.laid, func(name string) bool { return name == "" || gitOwn(name) || r.below(name, leave) })
 	for _, glob := range carry {
-		found, _ := declared(os.DirFS(r.root), filepath.ToSlash(filepath.Join(r.inside, glob))) // what cannot be listed is not there
+		found, _ := declared(os.DirFS(r.root), filepath.ToSlash(filepath.Join(r.inside, glob))) // an unreadable glob matches nothing
 		r.laid = append(r.laid, found...)
 	}
 	slices.Sort(r.laid)
@@ -79,13 +79,13 @@ func NewRooms(ctx context.Context, path, dir string, carry, leave []string) (_ *
 	return r, copyAll(r.root, r.kept(), r.laid)
 }
 
-// headed tells whether there is a commit to begin from.
+// headed reports whether the repository has a commit to start from.
 func (r *Rooms) headed(ctx context.Context, repo *Repository) bool {
 	_, err := repo.Commit(ctx, "HEAD")
 	return err == nil
 }
 
-// below tells whether a file lies in one of the folders, which are told from the suite's.
+// below reports whether a file is in one of the folders, which are relative to the suite's folder.
 func (r *Rooms) below(name string, folders []string) bool {
 	rel, err := filepath.Rel(r.inside, name)
 	return err == nil && slices.ContainsFunc(append([]string{".pawl"}, folders...), func(folder string) bool {
@@ -95,7 +95,7 @@ func (r *Rooms) below(name string, folders []string) bool {
 
 func (r *Rooms) kept() string { return filepath.Join(r.path, "over") }
 
-// changes finds how the working tree differs from its commit.
+// changes records how the working tree differs from its commit.
 func (r *Rooms) changes(ctx context.Context, dir string) (err error) {
 	if r.root, err = filepath.EvalSymlinks(r.repo.Root); err != nil {
 		return err
@@ -121,14 +121,14 @@ func (r *Rooms) changes(ctx context.Context, dir string) (err error) {
 			r.gone = append(r.gone, name)
 		case err != nil:
 			return err
-		case !info.IsDir(): // a submodule is as its commit says
+		case !info.IsDir(): // a submodule stays as in its commit
 			r.laid = append(r.laid, name)
 		}
 	}
 	return nil
 }
 
-// Room makes a copy.
+// Room creates a copy of the sources.
 func (r *Rooms) Room(ctx context.Context) (_ *Room, err error) {
 	room := &Room{of: r}
 	if r.repo != nil {
@@ -149,7 +149,7 @@ func (r *Rooms) Room(ctx context.Context) (_ *Room, err error) {
 		err = copyAll(r.kept(), room.root, r.laid)
 	}
 	if err == nil {
-		err = os.MkdirAll(room.Dir, 0o755) // git knows no empty folders
+		err = os.MkdirAll(room.Dir, 0o755) // git does not store empty folders
 	}
 	if err == nil {
 		room.made, err = room.states()
@@ -160,7 +160,7 @@ func (r *Rooms) Room(ctx context.Context) (_ *Room, err error) {
 	return room, nil
 }
 
-// Clean makes a room what it was: an object of the last build would otherwise end in the next.
+// Clean restores a room to its original state, so that objects of one build do not get into the next.
 func (r *Room) Clean(ctx context.Context) error {
 	now, err := r.states()
 	if err != nil {
@@ -211,10 +211,10 @@ func (r *Room) Remove(ctx context.Context) error {
 	return os.RemoveAll(r.root)
 }
 
-// Remove deletes what the rooms were made from.
+// Remove deletes the recorded sources.
 func (r *Rooms) Remove() error { return os.RemoveAll(r.path) }
 
-// states lists the files of a room.
+// states returns the state of every file of a room.
 func (r *Room) states() (map[string]fileState, error) {
 	list := map[string]fileState{}
 	err := filepath.WalkDir(r.root, func(path string, e fs.DirEntry, err error) error {
@@ -237,7 +237,7 @@ func (r *Room) states() (map[string]fileState, error) {
 	return list, err
 }
 
-// copyAll copies files and links with their folders, in the place of what is there.
+// copyAll copies files and links with their folders, and replaces existing ones.
 func copyAll(from, to string, names []string) error {
 	source, err := os.OpenRoot(from)
 	if err != nil {

@@ -15,39 +15,38 @@ import (
 	"github.com/goatnote-inc/pawl/internal/shell"
 )
 
-// Sandbox keeps a build away from everything but a copy of its sources: no
-// network, no home, no devices, no caches, no variables that were not meant for it. It
-// is bubblewrap's; a nil one runs the command as it is.
+// Sandbox isolates a build from everything but a copy of its sources: no network, no home, no
+// devices, no caches, and only the variables meant for it. It uses bubblewrap. A nil Sandbox runs
+// the command without isolation.
 //
-// What is shared with the machine is its kernel. That is enough for the build of a
-// pull request, and not for code of which one knows that it attacks.
+// The build shares the kernel with the machine. That is enough isolation for the build of a pull
+// request, but not for code that is known to be malicious.
 type Sandbox struct {
-	Program string // bubblewrap
+	Program string // path of bubblewrap
 	Limits  Limits
-	prlimit string // the program that sets them
+	prlimit string // path of the program that sets the limits
 }
 
-// Limits bound what a build in the sandbox may use. Its time is bounded by the
-// recipe.
+// Limits bounds what a build in the sandbox may use. The recipe bounds its time.
 type Limits struct {
-	Memory    int64 // bytes of address space, of each process
-	Processes int64 // and threads, of all of the build
-	File      int64 // bytes of one file
-	Disk      int64 // bytes of everything it writes, its copy of the sources included
-	Outputs   int64 // bytes of what is taken out of it
+	Memory    int64 // bytes of address space per process
+	Processes int64 // processes and threads of the whole build
+	File      int64 // bytes per file
+	Disk      int64 // bytes of everything it writes, including its copy of the sources
+	Outputs   int64 // bytes of all outputs copied out of it
 }
 
 const gib = 1 << 30
 
-// defaultLimits let large template libraries compile on large machines.
+// defaultLimits is large enough to compile big template libraries on big machines.
 var defaultLimits = Limits{Memory: 16 * gib, Processes: 4096, File: 4 * gib, Disk: 16 * gib, Outputs: 4 * gib}
 
-// SandboxError says that a build could not be kept in a sandbox, so that it was
-// not run, or that its sandbox failed. It says nothing of the code.
+// SandboxError reports that a build did not run because no sandbox was available, or that its
+// sandbox failed. It does not mean that the code is wrong.
 type SandboxError struct {
-	What   string // was to be done; empty for a build
+	What   string // what was attempted; empty for a build
 	Reason string
-	Fix    string // what to do about it; empty when there is nothing to say
+	Fix    string // how to fix it; may be empty
 	Err    error
 }
 
@@ -64,7 +63,7 @@ func (e *SandboxError) Error() string {
 
 func (e *SandboxError) Unwrap() error { return e.Err }
 
-// findBubblewrap looks for bubblewrap, to do something with it.
+// findBubblewrap returns the path of bubblewrap. what names the attempted action in an error.
 func findBubblewrap(what string) (string, error) {
 	program, err := exec.LookPath("bwrap")
 	if err != nil {
@@ -76,7 +75,7 @@ func findBubblewrap(what string) (string, error) {
 	return program, nil
 }
 
-// FindSandbox looks for bubblewrap and tries whether it may make a sandbox here.
+// FindSandbox finds bubblewrap and checks that it can create a sandbox on this machine.
 func FindSandbox(ctx context.Context) (*Sandbox, error) {
 	program, err := findBubblewrap("build")
 	if err != nil {
@@ -101,7 +100,7 @@ func FindSandbox(ctx context.Context) (*Sandbox, error) {
 	return s, nil
 }
 
-// Version is what bubblewrap says of itself.
+// Version returns the version that bubblewrap prints.
 func (s *Sandbox) Version(ctx context.Context) string {
 	return toolVersion(ctx, s.Program, "--version")
 }
@@ -114,9 +113,9 @@ func firstLine(text string, err error) string {
 	return line
 }
 
-// Run runs the command of a recipe, as shell.Command has prepared it, and waits
-// for its end, with its messages on the command's Stdout. In a sandbox it runs on a copy of the sources, of which only the
-// declared outputs come back; when it returns, nothing of the build is alive.
+// Run runs the command of a recipe, as prepared by shell.Command, and waits for it. Its messages go
+// to the command's Stdout. In a sandbox it runs on a copy of the sources, and only the declared
+// outputs are copied back. When Run returns, no process of the build is left.
 func (s *Sandbox) Run(ctx context.Context, cmd *exec.Cmd, r Recipe) error {
 	if s == nil {
 		return shell.Run(cmd)
@@ -138,8 +137,8 @@ func (s *Sandbox) Run(ctx context.Context, cmd *exec.Cmd, r Recipe) error {
 	return room.takeOut(r.Outputs, s.Limits.Outputs)
 }
 
-// standing is why there is no sandbox yet: one that was told to stop before it stood has no
-// fault.
+// standing returns why a sandbox could not be set up. If the context ended, that is the reason, and
+// not a fault of the sandbox.
 func standing(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -147,7 +146,7 @@ func standing(ctx context.Context, err error) error {
 	return err
 }
 
-// confined wraps the command and runs it to its end.
+// confined runs the command in bubblewrap and waits for it.
 func (s *Sandbox) confined(ctx context.Context, cmd *exec.Cmd, room *room, r Recipe) error {
 	gate, err := openGate()
 	if err != nil {
@@ -192,7 +191,7 @@ func (s *Sandbox) confined(ctx context.Context, cmd *exec.Cmd, room *room, r Rec
 	return errors.Join(err, inside.gone())
 }
 
-// tail passes on what is printed and remembers the end of it.
+// tail forwards output and keeps the end of it.
 type tail struct {
 	to  io.Writer
 	end []byte

@@ -16,20 +16,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Apart keeps the processes of a harness away from those of another: they see, stop and trace only
+// Apart isolates the processes of one harness from those of another: they see, stop and trace only
 // each other. They see the machine as pawl does, with its devices and its network, but some folders
-// are read-only for them. It is bubblewrap's.
+// are read-only for them. It uses bubblewrap.
 type Apart struct{ program string }
 
-// apartCapabilities are what root keeps. Without the others it can neither trace processes nor mount
-// a folder that it could write to.
+// apartCapabilities lists the capabilities that root keeps. Without the others, root can neither trace
+// processes nor mount a folder so that it is writable.
 var apartCapabilities = map[string]int{
 	"CHOWN": unix.CAP_CHOWN, "DAC_OVERRIDE": unix.CAP_DAC_OVERRIDE, "FOWNER": unix.CAP_FOWNER, "FSETID": unix.CAP_FSETID,
 	"SETGID": unix.CAP_SETGID, "SETUID": unix.CAP_SETUID, "KILL": unix.CAP_KILL, "IPC_LOCK": unix.CAP_IPC_LOCK,
 	"NET_BIND_SERVICE": unix.CAP_NET_BIND_SERVICE, "SYS_NICE": unix.CAP_SYS_NICE, "SYS_RESOURCE": unix.CAP_SYS_RESOURCE,
 }
 
-// FindApart looks for bubblewrap and tries whether it may keep processes apart here.
+// FindApart finds bubblewrap and checks that it can isolate processes on this machine.
 func FindApart(ctx context.Context) (*Apart, error) {
 	program, err := findBubblewrap("keep the sides apart")
 	if err != nil {
@@ -54,8 +54,8 @@ func FindApart(ctx context.Context) (*Apart, error) {
 	return a, nil
 }
 
-// powerful reports whether a process of which this is /proc/PID/status could leave its namespaces or
-// trace others. One that does not say so could.
+// powerful reports whether a process with this /proc/PID/status could leave its namespaces or trace
+// others. A status that cannot be parsed counts as powerful.
 func powerful(status string) bool {
 	_, after, _ := strings.Cut(status, "CapEff:")
 	line, _, _ := strings.Cut(after, "\n")
@@ -63,26 +63,26 @@ func powerful(status string) bool {
 	return err != nil || mask&(1<<unix.CAP_SYS_ADMIN|1<<unix.CAP_SYS_PTRACE|1<<unix.CAP_DAC_READ_SEARCH|1<<unix.CAP_SYS_MODULE) != 0
 }
 
-// makeDevices makes the device files of CUDA. Its runtime makes them when it starts first after a boot,
-// by a program with root's rights, which no process that is kept apart gets.
+// makeDevices creates the device files of CUDA. The CUDA runtime creates them on first use after a boot,
+// with a program that needs root's rights, which isolated processes do not get.
 func makeDevices(ctx context.Context) {
 	if _, err := os.Stat("/proc/driver/nvidia"); err != nil {
 		return
 	}
 	if _, err := os.Stat("/dev/nvidia-uvm"); err != nil {
-		_ = exec.CommandContext(ctx, "nvidia-modprobe", "-u", "-c", "0").Run() // CUDA says it if there is none
+		_ = exec.CommandContext(ctx, "nvidia-modprobe", "-u", "-c", "0").Run() // CUDA reports the error if this fails
 	}
 }
 
-// Confine makes cmd run apart. The folders in locked are read-only for it, except those in own. The
-// function that it returns is called when cmd has started.
+// Confine makes cmd run isolated. The folders in locked are read-only for it, except those in own. The
+// caller must call started after cmd has started.
 func (a *Apart) Confine(cmd *exec.Cmd, own, locked []string) (started func(), err error) {
 	dir, err := filepath.Abs(cmd.Dir)
 	if err != nil {
 		return nil, err
 	}
-	// Variables of a suite are not for bubblewrap itself, which could load a library by one, and what
-	// other users of the machine see of a command must not hold them.
+	// The suite's variables must not reach bubblewrap itself, which could load a library through them.
+	// They must not be on the command line either, which other users of the machine can see.
 	args := a.view(dir, own, locked)
 	for _, kv := range cmd.Env {
 		name, value, _ := strings.Cut(kv, "=")
@@ -98,21 +98,21 @@ func (a *Apart) Confine(cmd *exec.Cmd, own, locked []string) (started func(), er
 	return func() { said.Close() }, nil
 }
 
-// view is how bubblewrap is asked to show the machine.
+// view returns the bubblewrap options that set up the file system and the capabilities.
 func (a *Apart) view(dir string, own, locked []string) []string {
 	args := []string{"--dev-bind", "/", "/", "--unshare-pid", "--proc", "/proc", "--die-with-parent"}
 	if os.Geteuid() == 0 {
 		args = append(args, "--cap-drop", "ALL")
 		has := capabilities()
 		for name, bit := range apartCapabilities {
-			if has&(1<<bit) != 0 { // one that pawl has not would leave it all of them
+			if has&(1<<bit) != 0 { // adding one that pawl lacks would leave it all of them
 				args = append(args, "--cap-add", "CAP_"+name)
 			}
 		}
 	}
 	own, locked = resolved(own), resolved(locked)
 	folders := slices.Concat(own, locked)
-	slices.SortStableFunc(folders, func(a, b string) int { return len(a) - len(b) }) // one that holds another comes first
+	slices.SortStableFunc(folders, func(a, b string) int { return len(a) - len(b) }) // a folder comes before the folders in it
 	for _, f := range slices.Compact(folders) {
 		how := "--ro-bind"
 		if slices.Contains(own, f) {
@@ -123,7 +123,7 @@ func (a *Apart) view(dir string, own, locked []string) []string {
 	return append(args, "--chdir", dir)
 }
 
-// resolved returns where folders are, without those that are not there: nothing can be mounted on a link.
+// resolved returns the real paths of folders that exist: bubblewrap cannot mount on a link.
 func resolved(folders []string) []string {
 	var list []string
 	for _, f := range folders {
@@ -134,14 +134,14 @@ func resolved(folders []string) []string {
 	return list
 }
 
-// capabilities are those of pawl.
+// capabilities returns the effective capabilities of pawl.
 func capabilities() uint64 {
 	var data [2]unix.CapUserData
 	_ = unix.Capget(&unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}, &data[0]) // none if it fails
 	return uint64(data[1].Effective)<<32 | uint64(data[0].Effective)
 }
 
-// inMemory returns a file that holds text.
+// inMemory returns an in-memory file that contains text.
 func inMemory(text string) (*os.File, error) {
 	fd, err := unix.MemfdCreate("arguments", unix.MFD_CLOEXEC)
 	if err != nil {

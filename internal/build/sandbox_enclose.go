@@ -11,25 +11,25 @@ import (
 	"strings"
 )
 
-// Enclosure is a sandbox for programs that run beside a build: a copy of a tree that they can only
-// read, and the folders that View names.
+// Enclosure is a sandbox for other programs than a build. It has a read-only copy of a tree, and the
+// folders in View.
 type Enclosure struct {
 	sandbox *Sandbox
 	room    *room
 }
 
-// View is what a program in an enclosure sees beside the tree, the system and the tools.
+// View lists what a program in an enclosure sees in addition to the tree, the system and the tools.
 type View struct {
-	Read      []string // folders
-	Write     []string // folders; as root, OwnedInside must have been called for them
-	Path      []string // folders that come first on the search path for programs
-	Variables []string // names of variables that it gets beside those of a build
-	Devices   bool     // GPUs
+	Read      []string // read-only folders
+	Write     []string // writable folders; as root, call OwnedInside for them first
+	Path      []string // folders at the start of PATH
+	Variables []string // names of variables it gets in addition to those of a build
+	Devices   bool     // whether it sees GPUs
 }
 
-// Enclose copies the tree that dir belongs to: the files that git does not ignore, and outputs, the
-// globs of what was built in dir. A copy keeps the program away from git's own files and from what
-// else lies in the folder, and what is written to the tree later does not reach it.
+// Enclose copies the tree that contains dir: the files that git does not ignore, and the files in dir
+// that match the globs in outputs. The copy hides git's own files and everything else in the folder,
+// and later writes to the tree do not reach it.
 func (s *Sandbox) Enclose(ctx context.Context, dir string, outputs []string) (*Enclosure, error) {
 	room, err := s.room(ctx, Recipe{Dir: dir}, outputs)
 	if err != nil {
@@ -37,7 +37,7 @@ func (s *Sandbox) Enclose(ctx context.Context, dir string, outputs []string) (*E
 	}
 	for _, folder := range toolRoots(os.Environ()) {
 		if rel, err := filepath.Rel(room.root, folder); err == nil && filepath.IsLocal(rel) {
-			_ = os.MkdirAll(filepath.Join(room.at("tree"), rel), 0o755) // a mount point; without it the tools are missing, which shows
+			_ = os.MkdirAll(filepath.Join(room.at("tree"), rel), 0o755) // a mount point; if it is missing, so are the tools, which shows
 		}
 	}
 	return &Enclosure{s, room}, nil
@@ -46,7 +46,7 @@ func (s *Sandbox) Enclose(ctx context.Context, dir string, outputs []string) (*E
 // Remove deletes the copy.
 func (e *Enclosure) Remove() { e.room.clear() }
 
-// OwnedInside gives a file or folder to the user that programs in a sandbox run as, where that is
+// OwnedInside makes the user that runs programs in a sandbox the owner of a file or folder, if it is
 // not the user of pawl.
 func OwnedInside(path string) error {
 	if os.Geteuid() != 0 {
@@ -56,7 +56,7 @@ func OwnedInside(path string) error {
 }
 
 // Confine makes cmd run in the enclosure. The descriptors that it inherits stay as they are. The
-// function that it returns is called when cmd has started.
+// caller must call started after cmd has started.
 func (e *Enclosure) Confine(cmd *exec.Cmd, v View) (started func(), err error) {
 	filter, err := systemCallFilter()
 	if err != nil {
@@ -70,14 +70,14 @@ func (e *Enclosure) Confine(cmd *exec.Cmd, v View) (started func(), err error) {
 		started = func() { filter.Close() }
 	}
 	limits := e.sandbox.Limits
-	limits.Memory, limits.File = 1<<62, 1<<62 // what a problem needs is the suite's to say
+	limits.Memory, limits.File = 1<<62, 1<<62 // the suite decides how much a problem needs
 	cmd.Args = slices.Concat([]string{e.sandbox.Program}, args, e.view(cmd.Env, v), []string{"--"}, limits.bounded(e.sandbox.prlimit, cmd.Args))
 	cmd.Path, cmd.Dir, cmd.Env = e.sandbox.Program, "/", []string{}
 	asNobody(cmd)
 	return started, nil
 }
 
-// view is how bubblewrap is asked to show the machine, the tree and the folders of v.
+// view returns the bubblewrap options that show the machine, the tree and the folders of v.
 func (e *Enclosure) view(env []string, v View) []string {
 	args, hidden := e.room.system()
 	args = append(args, "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/dev/shm")
@@ -112,14 +112,14 @@ func (e *Enclosure) view(env []string, v View) []string {
 	return append(args, "--remount-ro", "/", "--chdir", e.room.dir)
 }
 
-// seenInside reports whether the user that a sandbox runs as can get to a folder: as root, that is
+// seenInside reports whether the user that runs a sandbox can reach a folder. If pawl is root, that is
 // another user.
 func seenInside(folder string) bool {
 	_, err := os.Stat(folder)
 	return err == nil && (os.Geteuid() != 0 || open(folder))
 }
 
-// built returns the files that the globs of a build in a folder of root match.
+// built returns the files that match the output globs of a build in the folder inside of root.
 func built(root, inside string, globs []string) ([]string, error) {
 	var files []string
 	for _, glob := range globs {
@@ -132,7 +132,7 @@ func built(root, inside string, globs []string) ([]string, error) {
 	return files, nil
 }
 
-// SharedFolder makes a folder for files that programs in a sandbox read, where their user can reach it.
+// SharedFolder creates a folder for files that programs in a sandbox read, where their user can reach it.
 func SharedFolder(pattern string) (string, error) {
 	dir, err := os.MkdirTemp(roomParent(), pattern)
 	if err != nil {

@@ -9,10 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A build needs files and processes of its own. What else the kernel offers is where
-// ways out of a sandbox have been found, so it is refused: new namespaces, the
-// kernel's own programs and keys, and sockets that no network namespace confines
-// (AF_VSOCK leads from a virtual machine to its host).
+// A build needs only files and its own processes. Sandbox escapes have used other parts of the
+// kernel, so these are refused: new namespaces, kernel modules, BPF and keys, and sockets that no
+// network namespace confines (AF_VSOCK leads from a virtual machine to its host).
 var (
 	refused = []uintptr{
 		unix.SYS_UNSHARE, unix.SYS_SETNS, unix.SYS_MOUNT, unix.SYS_UMOUNT2, unix.SYS_PIVOT_ROOT, unix.SYS_CHROOT,
@@ -21,8 +20,8 @@ var (
 		unix.SYS_KEXEC_LOAD, unix.SYS_INIT_MODULE, unix.SYS_FINIT_MODULE, unix.SYS_DELETE_MODULE, unix.SYS_SYSLOG, unix.SYS_QUOTACTL, unix.SYS_ACCT,
 		unix.SYS_FSOPEN, unix.SYS_OPEN_TREE, unix.SYS_MOVE_MOUNT, unix.SYS_MOUNT_SETATTR,
 	}
-	// absent are told to be missing, so that programs take the older way. The flags of
-	// clone3 lie in memory, where a filter cannot read them.
+	// absent calls report ENOSYS, so that programs fall back to older ones. The flags of clone3
+	// are in memory, where a filter cannot read them.
 	absent = []uintptr{unix.SYS_CLONE3, unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER}
 
 	families = []uint32{unix.AF_UNIX, unix.AF_INET, unix.AF_INET6, unix.AF_NETLINK}
@@ -31,20 +30,20 @@ var (
 const newNamespaces = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC |
 	unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNET
 
-// The words of struct seccomp_data that the filter reads, on a little-endian machine.
+// Offsets in struct seccomp_data that the filter reads, on a little-endian machine.
 const (
 	dataNumber   = 0
 	dataArch     = 4
 	dataFirstArg = 16
 )
 
-// x32 marks the calls of a third binary interface that amd64 kernels may have.
+// x32 marks the calls of a third ABI that amd64 kernels may support.
 const x32 = 0x40000000
 
 var auditArch = map[string]uint32{"amd64": unix.AUDIT_ARCH_X86_64, "arm64": unix.AUDIT_ARCH_AARCH64}
 
-// systemCallFilter is the filter as bubblewrap takes it; nil on a processor that we
-// have no numbers for.
+// systemCallFilter returns the filter in the form that bubblewrap reads; nil for an unknown
+// processor architecture.
 func systemCallFilter() (*os.File, error) {
 	arch, known := auditArch[runtime.GOARCH]
 	if !known {
@@ -57,7 +56,7 @@ func systemCallFilter() (*os.File, error) {
 	f := os.NewFile(uintptr(fd), "filter")
 	var code bytes.Buffer
 	for _, i := range filterProgram(arch) {
-		_ = binary.Write(&code, binary.NativeEndian, i) // a buffer takes everything
+		_ = binary.Write(&code, binary.NativeEndian, i) // writing to a buffer cannot fail
 	}
 	if _, err = f.Write(code.Bytes()); err == nil {
 		_, err = f.Seek(0, 0)
@@ -77,7 +76,7 @@ func filterProgram(arch uint32) []unix.SockFilter {
 	answer := func(with uint32) {
 		p = append(p, unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: with})
 	}
-	// when runs the next n instructions only where the test holds.
+	// when runs the next n instructions only if the test holds.
 	when := func(test uint16, k uint32, n uint8) {
 		p = append(p, unix.SockFilter{Code: unix.BPF_JMP | test | unix.BPF_K, Jf: n, K: k})
 	}

@@ -11,11 +11,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// gate is how pawl and bubblewrap talk: bubblewrap stops before the build's first
-// instruction and says which process it is; pawl takes hold of it and lets it go.
+// gate synchronizes pawl and bubblewrap. bubblewrap stops before the build's first instruction and
+// reports its process; pawl opens a handle to the process and lets it run.
 type gate struct {
-	status, said *os.File // bubblewrap writes what happens, pawl reads it
-	hold, loose  *os.File // bubblewrap waits, pawl writes
+	status, said *os.File // bubblewrap writes status events, pawl reads them
+	hold, loose  *os.File // bubblewrap waits for pawl to write
 	filter       *os.File // the system calls a build may make
 	events       *json.Decoder
 }
@@ -40,7 +40,7 @@ func openGate() (_ *gate, err error) {
 	return g, nil
 }
 
-// files are what bubblewrap inherits: descriptors 3 and up, as args numbers them.
+// files returns the files that bubblewrap inherits: descriptors 3 and up, as numbered in args.
 func (g *gate) files() []*os.File {
 	list := []*os.File{g.status, g.hold}
 	if g.filter != nil {
@@ -65,9 +65,9 @@ func (g *gate) close() {
 	}
 }
 
-// enter waits for the build to stand ready and lets it run.
+// enter waits until the build is ready and lets it run.
 func (g *gate) enter() (*inmates, error) {
-	g.status.Close() // what bubblewrap holds of it ends with bubblewrap
+	g.status.Close() // so that reading ends when bubblewrap does
 	g.hold.Close()
 	if err := g.said.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
 		return nil, err
@@ -85,7 +85,7 @@ func (g *gate) enter() (*inmates, error) {
 	if err != nil {
 		return nil, fmt.Errorf("hold on to process %d: %w", event.Child, err)
 	}
-	// Where memory runs out, the build goes first; where that cannot be said, it may not.
+	// If memory runs out, the kernel should kill the build first. A failure to set this is harmless.
 	_ = os.WriteFile(fmt.Sprintf("/proc/%d/oom_score_adj", event.Child), []byte("1000"), 0o644)
 	if _, err := g.loose.Write([]byte{1}); err != nil {
 		unix.Close(fd)
@@ -94,8 +94,8 @@ func (g *gate) enter() (*inmates, error) {
 	return &inmates{first: fd}, nil
 }
 
-// ended tells, after bubblewrap's end, whether the build itself came to an end. If
-// not, bubblewrap did not get as far as starting it, or was killed.
+// ended reports, after bubblewrap has ended, whether the build itself ended. If not, bubblewrap did
+// not start it, or was killed.
 func (g *gate) ended() bool {
 	var event struct {
 		Code *int `json:"exit-code"`
@@ -103,8 +103,8 @@ func (g *gate) ended() bool {
 	return g.events.Decode(&event) == nil && event.Code != nil
 }
 
-// bounded puts the limits before a command: prlimit sets them inside, where the
-// processes of a user outside do not count, and what it starts cannot lift them.
+// bounded prefixes a command with limits. prlimit sets them inside, where the user's processes
+// outside do not count, and the command cannot raise them.
 func (l Limits) bounded(prlimit string, command []string) []string {
 	args := []string{prlimit, "--core=0"}
 	for _, limit := range []struct {
@@ -117,19 +117,19 @@ func (l Limits) bounded(prlimit string, command []string) []string {
 		var now unix.Rlimit
 		most := uint64(limit.most)
 		if unix.Getrlimit(limit.resource, &now) == nil {
-			most = min(most, now.Max) // a limit can be lowered only
+			most = min(most, now.Max) // a limit can only be lowered
 		}
 		args = append(args, fmt.Sprintf("--%s=%d", limit.name, most))
 	}
 	return slices.Concat(args, []string{"--"}, command)
 }
 
-// inmates are the processes of a build. The kernel ends the first of them only when
-// all others are gone.
+// inmates represents the processes of a build. The kernel reports the end of the first one only
+// after all others have ended.
 type inmates struct{ first int }
 
-// gone waits until no process of the build is left: only then does nobody write into
-// its outputs any more.
+// gone waits until no process of the build is left. Only then can nothing write to its outputs
+// any more.
 func (i *inmates) gone() error {
 	defer unix.Close(i.first)
 	for deadline := time.Now().Add(10 * time.Second); ; {

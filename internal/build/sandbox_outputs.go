@@ -10,9 +10,8 @@ import (
 	"strings"
 )
 
-// takeOut brings the declared outputs from the room to where the sources lie. Only
-// regular files come out, and nothing that leads elsewhere or changes a source: what
-// stands at a declared place was put there by a stranger.
+// takeOut copies the declared outputs from the room to the sources. It copies only regular files,
+// follows no links, and changes no source: the files at the declared paths are untrusted.
 func (r *room) takeOut(globs []string, most int64) error {
 	inside, err := filepath.Rel(r.root, r.dir)
 	if err != nil {
@@ -48,10 +47,10 @@ func (r *room) takeOut(globs []string, most int64) error {
 	return nil
 }
 
-// maxOutputs bounds the files of a build.
+// maxOutputs is the maximum number of output files of a glob.
 const maxOutputs = 100_000
 
-// declared lists the files that a glob matches, those in matched folders included.
+// declared returns the files that a glob matches, including those in matched folders.
 func declared(tree fs.FS, glob string) ([]string, error) {
 	if !filepath.IsLocal(filepath.FromSlash(glob)) {
 		return nil, errors.New("it lies outside the sources")
@@ -61,12 +60,12 @@ func declared(tree fs.FS, glob string) ([]string, error) {
 		return nil, err
 	}
 	if _, err := fs.Lstat(tree, glob); err == nil && len(matches) == 0 {
-		matches = []string{glob} // a link that leads nowhere, or out: it must not go unnoticed
+		matches = []string{glob} // a link that is dangling or leads outside: it must be reported
 	}
 	var files []string
 	for _, m := range matches {
 		if info, err := fs.Lstat(tree, m); err == nil && !info.IsDir() {
-			files = append(files, m) // links too, of which WalkDir would see where they lead
+			files = append(files, m) // includes links, which WalkDir would follow
 			continue
 		}
 		err := fs.WalkDir(tree, m, func(path string, e fs.DirEntry, err error) error {
@@ -85,7 +84,7 @@ func declared(tree fs.FS, glob string) ([]string, error) {
 	return files, nil
 }
 
-// take brings one output out, so that it is there as a whole or not at all.
+// take copies one output atomically.
 func (r *room) take(from, to *os.Root, name string, most int64) (int64, error) {
 	if gitOwn(name) {
 		return 0, errors.New("it lies in git's own folder")
@@ -123,7 +122,7 @@ func (r *room) take(from, to *os.Root, name string, most int64) (int64, error) {
 	return n, nil
 }
 
-// straight sees to it that the way to a file leads through folders only.
+// straight checks that the path to a file contains only folders, no links.
 func straight(root *os.Root, name string) error {
 	parts := strings.Split(filepath.ToSlash(filepath.Dir(name)), "/")
 	for i := range parts {
@@ -142,7 +141,7 @@ func straight(root *os.Root, name string) error {
 	return nil
 }
 
-// unchanged refuses an output that would put other contents into a source.
+// unchanged rejects an output that would change a source.
 func (r *room) unchanged(from, to *os.Root, name string) error {
 	a, err := fileDigest(from, name)
 	if err != nil {

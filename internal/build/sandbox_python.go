@@ -15,9 +15,9 @@ import (
 
 var python = lazyregexp.New(`^python[0-9.]*$`)
 
-// Interpreter finds what a sandbox has to show for the Python of a command line: the folders of its
-// environment, and those where its programs are. Both are empty for the Python of the system, which
-// is shown anyway, and where the line names none. Env is the environment in which the line would run.
+// Interpreter returns what a sandbox must show for the Python of a command line: the folders of its
+// environment, and the folders of its programs. Both are empty for the system's Python, which is
+// always visible, and if the line uses no Python. env is the environment of the command line.
 func Interpreter(ctx context.Context, line string, env []string) (read, programs []string) {
 	for _, name := range shell.Programs(line) {
 		if !python.MatchString(filepath.Base(name)) || !filepath.IsAbs(name) && filepath.Base(name) != name {
@@ -35,7 +35,7 @@ func Interpreter(ctx context.Context, line string, env []string) (read, programs
 	return read, programs
 }
 
-// find is exec.LookPath with the search path of another environment. It takes no relative folders.
+// find is exec.LookPath with the PATH of env. It ignores relative folders.
 func find(name string, env []string) string {
 	if filepath.IsAbs(name) {
 		return name
@@ -64,8 +64,8 @@ func cutVariable(kv, name string) (string, bool) {
 const askPython = `import json, site, sys
 print(json.dumps([sys.executable, sys.prefix, sys.base_prefix, sys.exec_prefix, *site.getsitepackages()]))`
 
-// environmentOf asks an interpreter where it and its packages are. A folder that holds a home is left
-// out: it would show it.
+// environmentOf asks an interpreter for its location and those of its packages. It leaves out a folder
+// that contains the home folder, because it would expose it.
 func environmentOf(ctx context.Context, program string) (folders []string, executable string) {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// nobody is who builds when pawl is root: root's files are then not the build's
-// own, and the kernel counts its processes, which it does not do for root.
+// nobody is the user ID for builds when pawl is root. Files of root then do not belong to the
+// build, and the kernel limits its processes, which it does not do for root.
 const nobody = 65534
 
 func asNobody(cmd *exec.Cmd) {
@@ -27,18 +27,18 @@ func asNobody(cmd *exec.Cmd) {
 	cmd.SysProcAttr.Credential = &syscall.Credential{Uid: nobody, Gid: nobody}
 }
 
-// room is the only place where a build in the sandbox can write: a private copy of
-// the sources, which it sees where they lie, with a home and a /tmp of its own.
+// room is the only folder that a build in the sandbox can write: a private copy of the sources,
+// visible at their original path, with its own home and /tmp.
 type room struct {
-	path    string          // of the room
-	root    string          // the top of the sources it has a copy of
+	path    string          // folder of the room
+	root    string          // top of the original sources
 	dir     string          // where the build runs, in or below root
-	sources map[string]bool // what was copied, relative to root
+	sources map[string]bool // copied files, relative to root
 	private []string        // folders of the machine that a build must not see
 }
 
-// roomParent is where rooms are made: the folder for temporary files, or when pawl
-// is root and that is root's alone, one that everybody reaches.
+// roomParent returns the folder for rooms: the folder for temporary files, or, if pawl is root and
+// only root can reach that one, a folder that every user can reach.
 func roomParent() string {
 	own := os.TempDir()
 	for _, dir := range []string{own, "/var/tmp", "/tmp"} {
@@ -49,7 +49,7 @@ func roomParent() string {
 	return own
 }
 
-// open tells whether everybody may pass through a folder and those above it.
+// open reports whether every user may pass through a folder and all folders above it.
 func open(dir string) bool {
 	info, err := os.Stat(dir)
 	if err != nil || info.Mode()&0o001 == 0 {
@@ -61,14 +61,14 @@ func open(dir string) bool {
 
 func (r *room) at(name string) string { return filepath.Join(r.path, name) }
 
-// furnish makes a room with a copy of the sources that dir belongs to: the files of
-// its repository that git does not ignore, or of the folder where there is none.
+// furnish creates a room with a copy of the sources: the files of the repository that git does not
+// ignore, or all files of the folder if there is no repository.
 func (s *Sandbox) furnish(ctx context.Context, recipe Recipe) (*room, error) {
 	return s.room(ctx, recipe, nil)
 }
 
-// room makes a room with the sources and, of what an earlier build made in the recipe's folder,
-// what keep matches.
+// room creates a room with the sources and with the outputs of an earlier build in the recipe's
+// folder that match the globs in keep.
 func (s *Sandbox) room(ctx context.Context, recipe Recipe, keep []string) (_ *room, err error) {
 	failed := func(what string, err error) error {
 		return &SandboxError{Reason: what, Err: err}
@@ -142,7 +142,7 @@ func (r *room) fill(files []string, scratch string, most int64) error {
 	}
 	inside, err := filepath.Rel(r.root, r.dir)
 	if err == nil {
-		err = to.MkdirAll(filepath.Join(inside, filepath.FromSlash(scratch)), 0o755) // git knows no empty folders
+		err = to.MkdirAll(filepath.Join(inside, filepath.FromSlash(scratch)), 0o755) // git does not store empty folders
 	}
 	if err == nil {
 		err = os.WriteFile(r.at("passwd"), []byte("build:x:1000:1000::"+sandboxHome+":/bin/sh\n"), 0o644)
@@ -158,7 +158,7 @@ func (r *room) fill(files []string, scratch string, most int64) error {
 	})
 }
 
-// watch ends with an error when the room has become too large.
+// watch returns an error when the room becomes too large.
 func (r *room) watch(ctx context.Context, most int64) error {
 	pause := time.Second
 	for {
@@ -171,7 +171,7 @@ func (r *room) watch(ctx context.Context, most int64) error {
 		if r.size(ctx) > most {
 			return fmt.Errorf("it wrote more than %.0f GiB", float64(most)/gib)
 		}
-		pause = max(time.Second, 10*time.Since(began)) // a large room is not walked through all the time
+		pause = max(time.Second, 10*time.Since(began)) // limits how often a large room is walked
 	}
 }
 
@@ -180,7 +180,7 @@ func (r *room) size(ctx context.Context) (bytes int64) {
 		if ctx.Err() != nil {
 			return fs.SkipAll
 		}
-		if err == nil { // what was there a moment ago may be gone: it is being built in
+		if err == nil { // files may disappear during a build
 			if info, err := e.Info(); err == nil {
 				if s, ok := info.Sys().(*syscall.Stat_t); ok {
 					bytes += s.Blocks * 512
@@ -192,7 +192,7 @@ func (r *room) size(ctx context.Context) (bytes int64) {
 	return bytes
 }
 
-// clear removes the room. A build may have locked folders of its own.
+// clear removes the room. A build may have made some of its folders read-only.
 func (r *room) clear() {
 	if os.RemoveAll(r.path) == nil {
 		return
@@ -206,7 +206,7 @@ func (r *room) clear() {
 	_ = os.RemoveAll(r.path)
 }
 
-// each visits everything in the room, links as what they are.
+// each calls visit for everything in the room. It does not follow links.
 func (r *room) each(visit func(in *os.Root, path string, e fs.DirEntry, err error) error) error {
 	in, err := os.OpenRoot(r.path)
 	if err != nil {

@@ -15,12 +15,12 @@ import (
 	"time"
 )
 
-// maxSources bounds the files of a copy.
+// maxSources is the maximum number of files in a copy of the sources.
 const maxSources = 200_000
 
-// sourceFiles lists what a build may read, relative to root: what git tracks or
-// would track, or all of the folder where there is no git; not what an earlier build
-// made there. What git keeps for itself is no source: its configuration may hold a token.
+// sourceFiles lists what a build may read, relative to root: the files that git tracks or would
+// track, or all files of the folder if there is no repository. It leaves out the outputs of an
+// earlier build and git's own files: git's configuration may contain a token.
 func sourceFiles(ctx context.Context, dir string, outputs []string) (root string, files []string, err error) {
 	repo, err := Open(ctx, dir)
 	if err != nil {
@@ -73,11 +73,11 @@ func tooManyFiles(dir string) error {
 	return fmt.Errorf("%s has more than %d files", dir, maxSources)
 }
 
-// without leaves out what the globs of a build in a folder of root match.
+// without removes the files that match the output globs of a build in the folder inside of root.
 func without(files []string, root, inside string, outputs []string) []string {
 	made := map[string]bool{}
 	for _, glob := range outputs {
-		found, _ := declared(os.DirFS(root), path.Join(filepath.ToSlash(inside), filepath.ToSlash(glob))) // what cannot be listed is not there
+		found, _ := declared(os.DirFS(root), path.Join(filepath.ToSlash(inside), filepath.ToSlash(glob))) // an unreadable glob matches nothing
 		for _, name := range found {
 			made[name] = true
 		}
@@ -85,8 +85,7 @@ func without(files []string, root, inside string, outputs []string) []string {
 	return slices.DeleteFunc(files, func(name string) bool { return made[filepath.ToSlash(name)] })
 }
 
-// gitOwn tells whether a path leads into what git keeps for itself: a file that
-// comes to lie there can make git run it.
+// gitOwn reports whether a path is in a .git folder. A file written there can make git run it.
 func gitOwn(path string) bool {
 	for part := range strings.SplitSeq(filepath.ToSlash(path), "/") {
 		if strings.EqualFold(part, ".git") {
@@ -96,11 +95,11 @@ func gitOwn(path string) bool {
 	return false
 }
 
-// copyEntry copies one file or link. What is neither, or is gone again, is left out.
+// copyEntry copies one file or link. It skips other kinds and files that no longer exist.
 func copyEntry(from, to *os.Root, name string, most int64) (int64, error) {
 	info, err := from.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return 0, nil // deleted, and git not told yet
+		return 0, nil // deleted, but still in git's index
 	}
 	if err != nil {
 		return 0, err
@@ -115,7 +114,7 @@ func copyEntry(from, to *os.Root, name string, most int64) (int64, error) {
 	case info.Mode().IsRegular():
 		n, err := copyFile(from, to, name, name, most)
 		if err == nil {
-			err = to.Chtimes(name, time.Time{}, info.ModTime()) // make goes by it
+			err = to.Chtimes(name, time.Time{}, info.ModTime()) // make depends on it
 		}
 		return n, err
 	default:
@@ -123,8 +122,8 @@ func copyEntry(from, to *os.Root, name string, most int64) (int64, error) {
 	}
 }
 
-// copyFile copies at most so many bytes of a regular file, and one more when there
-// are more.
+// copyFile copies a regular file, up to most+1 bytes, so that the caller notices a file that is
+// too large.
 func copyFile(from, to *os.Root, name, as string, most int64) (int64, error) {
 	in, err := from.OpenFile(name, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {

@@ -13,15 +13,16 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// SandboxVariable is how who runs pawl decides about the sandbox, whatever a suite
-// says: always, never or auto.
+// SandboxVariable is the environment variable that overrides the suite's choice of sandbox: always,
+// never or auto.
 const SandboxVariable = "PAWL_SANDBOX"
 
-// Confine finds the sandbox that builds have to run in; nil when they need none.
-// The mode is the suite's build.sandbox. A stranger's suite cannot say never: it is part
-// of what the stranger wrote. Who runs pawl can, by SandboxVariable.
+// Confine returns the sandbox in which builds must run; nil if they need none. mode is the suite's
+// build.sandbox. The suite of untrusted code cannot choose never, because it is untrusted too. The
+// user of pawl can, with SandboxVariable.
 //
-// Where a sandbox is needed and there is none, nothing is built: never silently without.
+// If a sandbox is needed but not available, Confine returns an error. A build never runs silently
+// without one.
 func Confine(ctx context.Context, mode string, trust measure.Trust, getenv func(string) string) (*Sandbox, error) {
 	stranger := Stranger(trust, getenv)
 	switch ours := getenv(SandboxVariable); ours {
@@ -45,7 +46,7 @@ func Confine(ctx context.Context, mode string, trust measure.Trust, getenv func(
 	return s, err
 }
 
-// Stranger says why the code to build is not one's own; empty when it is.
+// Stranger returns why the code to build is untrusted; empty if it is trusted.
 func Stranger(trust measure.Trust, getenv func(string) string) string {
 	if trust == measure.Checked || trust == measure.SelfTimed {
 		return fmt.Sprintf("the suite trusts nobody: trust is %s", trust)
@@ -65,14 +66,14 @@ func Stranger(trust measure.Trust, getenv func(string) string) string {
 	return strangerInEvent(event, io.LimitReader(f, 32<<20))
 }
 
-// foreignEvents are those of GitHub's with which code of a fork may have been checked out.
+// foreignEvents lists the GitHub events for which code of a fork may be checked out.
 var foreignEvents = map[string]bool{
 	"pull_request": true, "pull_request_target": true, "pull_request_review": true, "pull_request_review_comment": true,
 	"workflow_run": true, "issue_comment": true,
 }
 
-// strangerInEvent reads what GitHub says of an event. What it does not say, or not
-// in a way that is understood, is taken for a stranger's.
+// strangerInEvent reads GitHub's description of an event. Code whose origin is missing or unclear
+// counts as untrusted.
 func strangerInEvent(event string, from io.Reader) string {
 	type repository struct {
 		Name string `json:"full_name"`
@@ -104,7 +105,7 @@ func strangerInEvent(event string, from io.Reader) string {
 	switch event {
 	case "issue_comment":
 		if e.Issue.Pull == nil {
-			return "" // of an issue: there is no change to check out
+			return "" // a comment on an issue: there is no change to check out
 		}
 		return "this answers a comment on a pull request, and nothing says whose that is"
 	case "workflow_run":

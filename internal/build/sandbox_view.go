@@ -8,23 +8,23 @@ import (
 	"strings"
 )
 
-// What a build sees of the machine, all of it read-only: programs, libraries and
-// headers, and of /etc only what compilers read.
+// What a build sees of the machine, all read-only: programs, libraries and headers, and only those
+// files of /etc that compilers read.
 var (
 	systemFolders = []string{"/usr", "/opt", "/nix/store"}
-	systemLinks   = []string{"/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"} // into /usr, on most
+	systemLinks   = []string{"/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"} // usually links into /usr
 	systemFiles   = []string{
 		"/etc/alternatives", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/localtime", "/etc/OpenCL",
 		"/etc/nvcc.profile", "/etc/debian_version", "/etc/os-release", "/etc/python3", "/etc/mime.types",
 	}
 )
 
-// toolFolders are the variables that name a folder with tools: their folders are
-// seen too, wherever they lie.
+// toolFolders lists the variables that name a folder with tools. A build sees these folders too,
+// wherever they are.
 var toolFolders = []string{"CUDA_HOME", "CUDA_PATH", "ROCM_PATH", "HIP_PATH", "VIRTUAL_ENV", "CONDA_PREFIX"}
 
-// passed are the variables that a build gets from pawl's own environment; an
-// asterisk stands for any ending. Everything else could be a token.
+// passed lists the variables that a build gets from pawl's own environment; * matches any suffix.
+// Any other variable could be a token.
 var passed = append([]string{
 	"LANG", "LC_*", "TZ", "CC", "CXX", "CUDACXX", "CUDAHOSTCXX", "HIPCXX", "CFLAGS", "CXXFLAGS", "CPPFLAGS", "CUDAFLAGS", "LDFLAGS",
 	"NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS", "NVCC_CCBIN", "LD_LIBRARY_PATH", "LIBRARY_PATH", "CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH",
@@ -33,9 +33,9 @@ var passed = append([]string{
 
 const sandboxHome = "/home/build"
 
-// cleanEnviron is what a build finds in its environment: what is passed of ours,
-// then what the suite gives it. A compiler cache is switched off: a stranger's build
-// must not write into a shared one, and an empty one is of no use.
+// cleanEnviron returns the environment of a build: the passed variables of pawl, then those of the
+// suite. It disables the compiler cache: an untrusted build must not write to a shared one, and an
+// empty one is useless.
 func cleanEnviron(ours, suites []string) []string {
 	env := []string{"HOME=" + sandboxHome, "USER=build", "TMPDIR=/tmp"}
 	for _, kv := range ours {
@@ -53,7 +53,7 @@ func cleanEnviron(ours, suites []string) []string {
 	return append(append(env, suites...), "CCACHE_DISABLE=1")
 }
 
-// visiblePath leaves of a search path what can be seen in the sandbox.
+// visiblePath returns the folders of a search path that are visible in the sandbox.
 func visiblePath(path string, tools []string) string {
 	seen := slices.Concat(systemFolders, systemLinks, tools)
 	folders := slices.DeleteFunc(filepath.SplitList(path), func(f string) bool {
@@ -65,8 +65,8 @@ func visiblePath(path string, tools []string) string {
 	return strings.Join(folders, ":")
 }
 
-// toolRoots are the folders that the environment names as those of tools. One that
-// holds a home is none: it would show it.
+// toolRoots returns the folders of tools that the environment names. It leaves out a folder that
+// contains the home folder, because it would expose it.
 func toolRoots(env []string) []string {
 	home, _ := os.UserHomeDir()
 	var list []string
@@ -82,8 +82,8 @@ func toolRoots(env []string) []string {
 	return list
 }
 
-// privateFolders lists what no build sees, also where it lies in a folder that builds see: the
-// homes of CI runners are often below /opt. These are the home, caches, copies of sources of other
+// privateFolders returns the folders that no build may see, even inside a folder that builds see: the
+// homes of CI runners are often below /opt. They are the home, caches, copies of the sources of other
 // builds, and the repository with its checkouts.
 func privateFolders(ctx context.Context, dir string) []string {
 	list := []string{roomParent(), os.Getenv("CCACHE_DIR"), os.Getenv("SCCACHE_DIR")}
@@ -107,7 +107,7 @@ func privateFolders(ctx context.Context, dir string) []string {
 	return private
 }
 
-// masks returns where private folders lie below shown ones, the outermost only.
+// masks returns the private folders that are inside shown ones, outermost only.
 func masks(private, shown []string) []string {
 	var list []string
 	for _, s := range shown {
@@ -128,14 +128,14 @@ func masks(private, shown []string) []string {
 	})
 }
 
-// within tells whether a path is a folder or lies in it.
+// within reports whether a path is a folder or inside it.
 func within(folder, path string) bool {
 	rel, err := filepath.Rel(folder, path)
 	return err == nil && filepath.IsLocal(rel)
 }
 
-// namespaces are the options of bubblewrap that leave a build nothing of the
-// machine's but its kernel.
+// namespaces returns the bubblewrap options that isolate a build from everything on the machine but
+// its kernel.
 func namespaces() []string {
 	return []string{
 		"--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try",
@@ -143,15 +143,15 @@ func namespaces() []string {
 	}
 }
 
-// system returns how bubblewrap is asked to show programs, libraries and headers of the machine, in
-// namespaces of their own, and the private folders below them that it hides.
+// system returns the bubblewrap options for new namespaces that show the machine's programs, libraries
+// and headers, and the private folders below them that it hides.
 func (r *room) system() (args, hidden []string) {
 	args = namespaces()
 	for _, folder := range systemFolders {
 		args = append(args, "--ro-bind-try", folder, folder)
 	}
-	// An empty folder stands in for each private one. It becomes read-only at the end, when the copy of the
-	// sources has its place in it; where that copy stands, nothing else is seen anyway.
+	// An empty folder replaces each private one. It becomes read-only at the end, after the copy of the
+	// sources is mounted in it. Inside that copy, nothing needs to be hidden.
 	hidden = slices.DeleteFunc(masks(r.private, systemFolders), func(m string) bool { return within(r.root, m) })
 	for _, folder := range hidden {
 		args = append(args, "--tmpfs", folder)
@@ -170,7 +170,7 @@ func (r *room) system() (args, hidden []string) {
 	return append(args, "--ro-bind", r.at("passwd"), "/etc/passwd", "--ro-bind", r.at("group"), "/etc/group"), hidden
 }
 
-// tools returns how bubblewrap is asked to show folders of tools, except those that hold the sources,
+// tools returns the bubblewrap options that show folders of tools, except those that contain the sources,
 // and the private folders below them that it hides.
 func (r *room) tools(folders []string) (args, hidden []string) {
 	folders = slices.DeleteFunc(slices.Clone(folders), func(folder string) bool { return within(folder, r.root) })
@@ -184,9 +184,8 @@ func (r *room) tools(folders []string) (args, hidden []string) {
 	return args, hidden
 }
 
-// view is how bubblewrap is asked to show the machine, the room and the variables.
-// They are given here and not to bubblewrap itself, which runs outside: a suite may
-// write LD_PRELOAD.
+// view returns the bubblewrap options that show the machine and the room, and set the variables. The
+// variables must not be set for bubblewrap itself, which runs outside: a suite may set LD_PRELOAD.
 func (r *room) view(env []string) []string {
 	args, hidden := r.system()
 	args = append(args,

@@ -13,8 +13,7 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// tools are the programs whose version explains a result, with the argument
-// that makes them tell it.
+// tools lists the programs whose version can explain a result, with the argument that prints it.
 var tools = []struct{ name, arg string }{
 	{"nvcc", "--version"},
 	{"hipcc", "--version"},
@@ -36,15 +35,15 @@ var tools = []struct{ name, arg string }{
 
 var interpreters = []string{"python3", "python", "sh", "bash", "node", "julia", "ruby", "perl"}
 
-// recipeFiles are where a build names its compilers.
+// recipeFiles lists the files in which a build names its compilers.
 var recipeFiles = []string{"Makefile", "makefile", "GNUmakefile", "CMakeLists.txt", "build.ninja", "setup.py", "pyproject.toml", "Cargo.toml"}
 
-// cudaProject is how a CMake file asks for a CUDA compiler without naming it.
+// cudaProject matches a CMake file that needs a CUDA compiler without naming it.
 var cudaProject = lazyregexp.New(`(?s)\b(LANGUAGES|enable_language\s*\()[^)]*\bCUDA\b`)
 
 var word = lazyregexp.New(`[A-Za-z0-9_+]+`)
 
-// Named lists the known tools that the commands, or the recipe files in dir, name.
+// Named returns the known tools that appear in the commands, or in the recipe files in dir.
 func Named(dir string, commands ...string) []string {
 	text := strings.Join(commands, "\n")
 	for _, name := range recipeFiles {
@@ -69,8 +68,8 @@ func Named(dir string, commands ...string) []string {
 	return names
 }
 
-// SmallFile is the text of a file that people write: empty where there is none, or
-// where it is no such file. A repository may hold a link to /dev/zero.
+// SmallFile returns the text of a file. It is empty if the file does not exist, is not a regular file,
+// or is larger than 1 MiB. A repository may contain a link to /dev/zero.
 func SmallFile(path string) string {
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() || info.Size() > 1<<20 {
@@ -83,7 +82,7 @@ func SmallFile(path string) string {
 	return string(b)
 }
 
-// Toolchain tells the version of every tool that Named lists and that is here.
+// Toolchain returns the version of every installed tool that Named returns.
 func Toolchain(ctx context.Context, dir string, commands ...string) []measure.Tool {
 	named := Named(dir, commands...)
 	var found []measure.Tool
@@ -98,7 +97,7 @@ func Toolchain(ctx context.Context, dir string, commands ...string) []measure.To
 	return found
 }
 
-// toolVersion is the line of a tool's answer that holds a version number.
+// toolVersion returns the line of a tool's output that contains "release ", or else the first line.
 func toolVersion(ctx context.Context, name, arg string) string {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
@@ -107,7 +106,7 @@ func toolVersion(ctx context.Context, name, arg string) string {
 		return ""
 	}
 	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
-	for _, line := range slices.Backward(lines) { // nvcc tells it last, and a copyright year first
+	for _, line := range slices.Backward(lines) { // nvcc prints its release last, after a copyright year
 		if strings.Contains(line, "release ") {
 			return strings.TrimSpace(line)
 		}

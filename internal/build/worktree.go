@@ -15,13 +15,13 @@ type Worktree struct {
 	Dir    string
 	Commit string
 	repo   *Repository
-	lock   *os.File // held as long as somebody uses it
+	lock   *os.File // held while the worktree is in use
 }
 
 const worktreePrefix = "base-"
 
-// Checkout makes a fresh worktree of a ref inside the git folder, where it
-// neither shows up in the user's tree nor in its status.
+// Checkout creates a new worktree of a ref inside the git folder, where it appears neither in the
+// user's tree nor in its status.
 func (r *Repository) Checkout(ctx context.Context, ref string) (*Worktree, error) {
 	commit, err := r.Commit(ctx, ref)
 	if err != nil {
@@ -59,7 +59,7 @@ func (w *Worktree) Remove(ctx context.Context) error {
 
 func (r *Repository) removeWorktree(ctx context.Context, dir string) error {
 	if _, err := git(ctx, r.Root, "worktree", "remove", "--force", "--force", dir); err != nil {
-		// If git was killed while it made the worktree, its own record of it can be locked and name no
+		// If git was killed while it created the worktree, its own record of it can be locked and name no
 		// folder. Neither remove nor prune deletes that.
 		record := filepath.Join(r.git, "worktrees", filepath.Base(dir))
 		if err := errors.Join(os.RemoveAll(dir), os.RemoveAll(record)); err != nil {
@@ -71,9 +71,8 @@ func (r *Repository) removeWorktree(ctx context.Context, dir string) error {
 	return nil
 }
 
-// removeAbandoned deletes worktrees whose pawl is gone: one that was killed
-// could not do it itself. Whose lock is held is in use, by whichever process of
-// whichever container.
+// removeAbandoned deletes worktrees left by a pawl that was killed. A worktree whose lock is held is
+// in use, possibly by a process in another container.
 func (r *Repository) removeAbandoned(ctx context.Context, parent string) {
 	locks, err := filepath.Glob(filepath.Join(parent, worktreePrefix+"*.lock"))
 	if err != nil {

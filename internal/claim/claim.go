@@ -1,6 +1,6 @@
-// Package claim knows what remains of a record when the job that made it is not believed:
-// the files it sends are claims, and are judged again, from their samples, by what the
-// base's suite asks for. It must not know where they come from, nor who is told.
+// Package claim judges the results of an untrusted job. The files it sends are claims: they
+// are judged again, from their samples, by the rules of the base's suite. The package must
+// not know where the files come from, nor where the result is posted.
 package claim
 
 import (
@@ -21,20 +21,20 @@ import (
 	"github.com/goatnote-inc/pawl/ratchet"
 )
 
-// The files of a job's results that are let through.
+// The files accepted from a job's results.
 const (
 	Record  = "current.json"
-	Packed  = "current.json.zst" // what a large record is kept as
+	Packed  = "current.json.zst" // the form of a large record
 	Verdict = "verdict.json"
 	Code    = "exit-code"
 	Account = "account.json"
 )
 
-// recordMost is the longest record that is judged again. Together with what its JSON may
-// hold it keeps whoever judges below 256 MiB.
+// recordMost is the max size in bytes of a record that is judged. Together with the JSON
+// limits it keeps the judging process below 256 MiB.
 const recordMost = 40 << 20
 
-// Limits are those of the results of a job.
+// Limits returns the limits for the results of a job.
 func Limits() parcel.Limits {
 	return parcel.Limits{
 		Want:    []parcel.Want{{Name: Record, Most: recordMost}, {Name: Packed, Most: recordMost}, {Name: Verdict, Most: 16 << 20}, {Name: Code, Most: 16}, {Name: Account, Most: 64 << 10}},
@@ -42,8 +42,8 @@ func Limits() parcel.Limits {
 	}
 }
 
-// ArchiveMost is the largest archive that is fetched: reports, logs and profiles are in
-// it beside what is read.
+// ArchiveMost is the max size in bytes of an archive to download. It also contains reports,
+// logs and profiles, which are not read.
 const ArchiveMost = 256 << 20
 
 var (
@@ -55,23 +55,23 @@ var (
 	}
 )
 
-// Claim is what the results of a job say, as far as they could be read.
+// Claim is the content of a job's results, as far as they could be read.
 type Claim struct {
-	Run     *measure.Run    // nil where there is no record
-	Verdict ratchet.Verdict // that the job came to; empty where it does not say
-	Code    int             // exit code of pawl run; -1 where it is not told
+	Run     *measure.Run    // nil if there is no record
+	Verdict ratchet.Verdict // verdict reported by the job; empty if unset
+	Code    int             // exit code of pawl run; -1 if unknown
 	Stopped *Stopped        // why the run ended before there was a record
-	Stages  []Stage         // what came before measuring
+	Stages  []Stage         // the steps before measuring
 }
 
-// Stopped is where a run ended early, in the words of the job.
+// Stopped says where a run ended early, as reported by the job.
 type Stopped struct {
 	Step string `json:"step"`
 	Side string `json:"side"`
 	Why  string `json:"why"`
 }
 
-// Stage is a step before measuring, in the words of the job.
+// Stage is a step before measuring, as reported by the job.
 type Stage struct {
 	Name   string   `json:"name"`
 	Answer string   `json:"answer"`
@@ -79,10 +79,10 @@ type Stage struct {
 	Detail []string `json:"detail"`
 }
 
-// stagesMost is more than a run has.
+// stagesMost is more than any run has.
 const stagesMost = 16
 
-// Read reads the files that a parcel let through into dir.
+// Read reads the files that parcel wrote to dir.
 func Read(dir string) (Claim, error) {
 	c := Claim{Code: -1}
 	root, err := os.OpenRoot(dir)
@@ -100,8 +100,8 @@ func Read(dir string) (Claim, error) {
 	return c, err
 }
 
-// ReadRecord reads a record that a parcel let through into dir, or what it is packed as;
-// nil where there is neither.
+// ReadRecord reads a record, plain or compressed, that parcel wrote to dir; nil if there is
+// neither.
 func ReadRecord(dir, name string) (*measure.Run, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -127,10 +127,10 @@ func ReadRecord(dir, name string) (*measure.Run, error) {
 	return nil, nil
 }
 
-// packed ends the name of a record that is compressed.
+// packed is the name suffix of a compressed record.
 const packed = ".zst"
 
-// checkRecord bounds a record before it is read into memory.
+// checkRecord checks the limits of a record before it is read into memory.
 func checkRecord(root *os.Root, name string) error {
 	f, err := root.Open(name)
 	if err != nil {

@@ -9,18 +9,18 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// Terms are what a change is held to. All of it is the base's, or the forge's word.
+// Terms are the requirements on a change. All of them come from the base or from the forge.
 type Terms struct {
-	Suite *suite.Suite             // the base's
-	Heads []string                 // commits that the change is
-	Base  func(commit string) bool // tells whether the change may be compared with a commit
-	// Definition is what the change's suite says otherwise than the base's, as the forge
-	// shows it. What the record adds to that counts as well.
+	Suite *suite.Suite             // of the base
+	Heads []string                 // commits that are the change
+	Base  func(commit string) bool // reports whether the change may be compared with a commit
+	// Definition is how the change's suite differs from the base's, according to the forge.
+	// Differences that the record lists count as well.
 	Definition *measure.Definition
 }
 
-// Elsewhere says in what a record is not of this change, or not measured as the base
-// asks; nil when nothing speaks against it. Such a record tells nothing, good or bad.
+// Elsewhere says why a record is not of this change, or was not measured as the base
+// requires; nil if there is no objection. Such a record proves nothing, good or bad.
 func (c Claim) Elsewhere(t Terms) []string {
 	var list []string
 	say := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }

@@ -8,9 +8,9 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// Hold makes the record one that can be judged: its samples, with the base's word on
-// which cases gate and on what is better, and nobody's acceptance. The suite it returns
-// is the base's, with the cases that it leaves to the harness.
+// Hold returns a record that can be judged: its samples, with gating and direction from the
+// base's suite, and without any acceptance. The returned suite is the base's, including the
+// cases that it leaves to the harness.
 func (c Claim) Hold(t Terms) (*measure.Run, *suite.Suite, error) {
 	whole, err := t.whole(c.Run)
 	if err != nil {
@@ -21,8 +21,8 @@ func (c Claim) Hold(t Terms) (*measure.Run, *suite.Suite, error) {
 	return run, whole, nil
 }
 
-// hold makes the base's word count for every case of a record. A case that the base has
-// cannot be new, nor be judged by nothing.
+// hold applies the base's rules to every case of a record. A case that the base has cannot
+// be new, nor be judged without a base.
 func hold(record *measure.Run, known map[string]term) *measure.Run {
 	run := *record
 	run.Cases = slices.Clone(run.Cases)
@@ -37,7 +37,7 @@ func hold(record *measure.Run, known map[string]term) *measure.Run {
 			x.Gate, x.Better = term.gate, term.better
 		case x.Metric == "" || x.Metric == measure.MetricTime:
 			x.Gate, x.Better = true, measure.Lower
-		default: // a metric that the base does not have is watched
+		default: // a metric that the base does not have is only watched
 			x.Gate = false
 		}
 	}
@@ -51,13 +51,13 @@ func hold(record *measure.Run, known map[string]term) *measure.Run {
 	return &run
 }
 
-// both are two definitions as one.
+// both merges two definitions.
 func both(a, b *measure.Definition) *measure.Definition {
 	if a == nil || b == nil {
 		return cmp.Or(a, b)
 	}
 	d := measure.Definition{Changed: slices.Concat(a.Changed, b.Changed)}
-	if len(a.Cases) > 0 && len(b.Cases) > 0 { // else one of them concerns all cases
+	if len(a.Cases) > 0 && len(b.Cases) > 0 { // otherwise one of them applies to all cases
 		d.Cases = slices.Concat(a.Cases, b.Cases)
 	}
 	slices.Sort(d.Changed)

@@ -8,15 +8,14 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// The bounds of what a run can be. Beyond them the statistics would be of no use, or take
-// for ever.
+// Limits of a plausible run. Beyond them the statistics would be useless or take too long.
 const (
 	roundsMost = 4096
 	casesMost  = 20_000
-	timeMost   = 1e15 // nanoseconds: eleven days
+	timeMost   = 1e15 // nanoseconds: about eleven days
 )
 
-// plausible refuses numbers that no clock gives, before anything is computed from them.
+// plausible rejects numbers that no timer produces, before anything is computed from them.
 func plausible(run *measure.Run) error {
 	if len(run.Cases) > casesMost || len(run.Rounds) > roundsMost {
 		return fmt.Errorf("it has %d cases and %d rounds", len(run.Cases), len(run.Rounds))

@@ -9,15 +9,15 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// term is what the base's suite says of one series.
+// term holds the rules of the base's suite for one series.
 type term struct {
 	better measure.Better
 	gate   bool
-	listed bool // by the record: the suite leaves the case to the harness
+	listed bool // from the record, because the suite leaves the case to the harness
 }
 
-// whole is the base's suite with every case. Where it leaves cases to the harness, those
-// of the record are put to it as a harness would list them.
+// whole returns the base's suite with all cases. If the suite leaves cases to the harness,
+// those of the record are used as the harness's list.
 func (t Terms) whole(run *measure.Run) (*suite.Suite, error) {
 	if !t.Suite.NeedsHarness() {
 		return t.Suite, nil
@@ -29,7 +29,7 @@ func (t Terms) whole(run *measure.Run) (*suite.Suite, error) {
 	return filled, nil
 }
 
-// terms are those of every series, by name.
+// terms returns the rules of every series, by name.
 func terms(written, whole *suite.Suite) map[string]term {
 	own := map[string]bool{}
 	for _, c := range written.Cases() {
@@ -50,12 +50,12 @@ func terms(written, whole *suite.Suite) map[string]term {
 	return known
 }
 
-// listed are the cases of a record as its harness would have listed them. A benchmark
-// whose configs stand in the suite is listed without any.
+// listed returns the cases of a record as its harness would have listed them. A benchmark
+// whose configs are in the suite is listed without any.
 func listed(run *measure.Run, s *suite.Suite) []suite.Listed {
 	var list []suite.Listed
 	at := map[string]int{}
-	for _, b := range s.Benchmarks { // what the suite names must be there
+	for _, b := range s.Benchmarks { // benchmarks of the suite must be present
 		at[b.Name] = len(list)
 		list = append(list, suite.Listed{Name: b.Name})
 	}
@@ -69,7 +69,7 @@ func listed(run *measure.Run, s *suite.Suite) []suite.Listed {
 		i, ok := at[c.Benchmark]
 		if !ok {
 			if len(s.Benchmarks) > 0 {
-				continue // of the change's own suite: the judge calls it new
+				continue // from the change's own suite: the judge calls it new
 			}
 			i = len(list)
 			at[c.Benchmark] = i

@@ -15,7 +15,7 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// accountant watches a run and notes how long it is in which stage.
+// accountant watches a run and records how much time it spends in each stage.
 type accountant struct {
 	mu    sync.Mutex
 	clock *account.Clock
@@ -34,8 +34,8 @@ func (a *accountant) event(e bench.Event) {
 	}
 }
 
-// stageOf is the stage that an event tells to be under way; empty for events that say
-// nothing of it.
+// stageOf returns the stage that starts or continues with event e. It is empty for events
+// that say nothing about the stage.
 func stageOf(e bench.Event) string {
 	switch e := e.(type) {
 	case bench.Waiting:
@@ -43,7 +43,7 @@ func stageOf(e bench.Event) string {
 	case bench.Building, bench.Built:
 		return account.Build
 	case bench.Staged:
-		if e.Step == loop.Examining { // it is over: what follows it begins
+		if e.Step == loop.Examining { // the step has ended: the next stage starts
 			return account.Check
 		}
 		return account.Measure
@@ -58,16 +58,16 @@ func stageOf(e bench.Event) string {
 	}
 }
 
-// account writes what the run took beside what it found.
+// account writes the time and cost of the run to account.json, beside the record.
 func (f *runFlags) account(ctx context.Context, a *accountant, s *suite.Suite, out bench.Outcome, err error) error {
 	if err != nil && exitCode(ctx, err) == exitUsage {
-		return nil // nothing was done
+		return nil // nothing ran
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	doc := a.clock.Account(a.now()).Priced(s.Device.PricePerHour)
 	doc.Suite = s.Name
-	// A pull request is known by its branch: a push to it is another run of the same change.
+	// A pull request is identified by its branch: a push to it is another run of the same change.
 	doc.Branch = cmp.Or(f.Getenv("GITHUB_HEAD_REF"), f.Getenv("GITHUB_REF_NAME"))
 	if err == nil {
 		doc.Verdict = out.State.Verdict()

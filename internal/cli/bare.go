@@ -13,8 +13,8 @@ import (
 	"github.com/goatnote-inc/pawl/internal/suite"
 )
 
-// runBare is pawl without a command: it measures the suite, or the one harness that
-// is here, against the merge base.
+// runBare runs pawl without a command: it measures the suite, or the only harness in this
+// folder, against the merge base.
 func runBare(ctx context.Context, g *globals) error {
 	bench := benchFlags{globals: g, wait: 30 * time.Minute}
 	survey, err := look()
@@ -35,7 +35,7 @@ func runBare(ctx context.Context, g *globals) error {
 	return bench.measure(ctx, s, path)
 }
 
-// found makes a suite in memory of the one harness or benchmark in the folder.
+// found builds a suite in memory from the only harness or benchmark in the folder.
 func (g *globals) found(survey scout.Survey) (*suite.Suite, error) {
 	chosen, err := survey.Choose("")
 	if err == nil && chosen.Level == scout.Kernel {
@@ -53,7 +53,7 @@ func (g *globals) found(survey scout.Survey) (*suite.Suite, error) {
 	return suite.Parse(scout.SuiteFile, data)
 }
 
-// unmeasured says how to go on where pawl alone has nothing to measure.
+// unmeasured adds the next step to an error that says why there is nothing to measure.
 func unmeasured(err error) error {
 	hint := "pawl init writes a suite and says what is missing"
 	if e, ok := errors.AsType[*scout.AmbiguousError](err); ok {
@@ -62,8 +62,8 @@ func unmeasured(err error) error {
 	return usageError{fmt.Errorf("%w\n  %s; pawl --help shows what else there is", err, hint)}
 }
 
-// mergeBase is the commit to measure against, empty where there is none to be had.
-// Either way a line says so.
+// mergeBase returns the commit to measure against, or an empty string if there is none.
+// It prints a line in both cases.
 func (g *globals) mergeBase(ctx context.Context, needed []string) string {
 	commit, err := g.findBase(ctx, needed)
 	if err != nil {
@@ -72,7 +72,7 @@ func (g *globals) mergeBase(ctx context.Context, needed []string) string {
 	return commit
 }
 
-// findBase finds that commit, and says which it took; or why there is none.
+// findBase finds the merge base and prints which commit it chose. The error says why there is none.
 func (g *globals) findBase(ctx context.Context, needed []string) (string, error) {
 	repo, err := build.Open(ctx, ".")
 	if err != nil {
@@ -91,8 +91,8 @@ func (g *globals) findBase(ctx context.Context, needed []string) (string, error)
 	return commit, nil
 }
 
-// needed are the files without which an older commit could not be measured: the
-// harness, and the SDK's file where it was put beside it.
+// needed returns the files that an older commit must contain to be measured: the harness, and
+// the SDK file if it lies beside it.
 func needed(s *suite.Suite, survey scout.Survey) []string {
 	chosen, err := survey.Choose("")
 	candidate, _ := s.Implementation(suite.Candidate)

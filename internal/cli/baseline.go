@@ -19,7 +19,7 @@ import (
 	"github.com/goatnote-inc/pawl/stats"
 )
 
-// baselineFlags are what the commands of pawl baseline share.
+// baselineFlags are the flags that the commands of pawl baseline share.
 type baselineFlags struct {
 	*globals
 	suite, reason, cases, record string
@@ -76,7 +76,7 @@ another machine; nothing else does, but for what accept and reset record with a 
 	return cmd
 }
 
-// whereOf is the place that a suite keeps its ledger at.
+// whereOf returns where a suite keeps its ledger.
 func whereOf(b suite.Baseline, dir string) ledger.Where {
 	w := ledger.Where{
 		Dir: dir, Committer: ledger.Identity{Name: "pawl", Email: "pawl@localhost"},
@@ -90,8 +90,8 @@ func whereOf(b suite.Baseline, dir string) ledger.Where {
 	return w
 }
 
-// open reads the suite and opens the ledger it names. A suite that keeps none is
-// taken to mean a file, so that one can be looked at and begun.
+// open reads the suite and opens the ledger that it names. A suite without baselines is treated
+// as one that keeps a file, so that its ledger can be shown and started.
 func (f *baselineFlags) open(ctx context.Context) (*suite.Suite, string, *ledger.Ledger, error) {
 	s, path, err := loadSuite(f.suite)
 	if err != nil {
@@ -102,7 +102,7 @@ func (f *baselineFlags) open(ctx context.Context) (*suite.Suite, string, *ledger
 	return s, dir, l, err
 }
 
-// read gives the ledger as it is now.
+// read returns the current state of the ledger.
 func (f *baselineFlags) read(ctx context.Context) (ledger.State, error) {
 	_, _, l, err := f.open(ctx)
 	if err != nil {
@@ -133,7 +133,7 @@ func (f *baselineFlags) show(ctx context.Context) error {
 	return report.Table(f.Out, f.style(), []bool{false, false, true, true, false, false, false}, rows)
 }
 
-// value is what the last session of a baseline measured.
+// value returns the median of a baseline's last session.
 func value(b ratchet.Baseline) string {
 	if len(b.Sessions) == 0 {
 		return "-"
@@ -173,8 +173,8 @@ func (f *baselineFlags) log(ctx context.Context) error {
 	return report.Table(f.Out, f.style(), []bool{true, false, false, false, false, true, false}, rows)
 }
 
-// matchesCase tells whether a glob means a case, by its name or its benchmark. An
-// empty one means all.
+// matchesCase reports whether a glob matches a case by its name or its benchmark. An empty
+// glob matches all cases.
 func matchesCase(glob, name string) bool {
 	benchmark, _, _ := strings.Cut(name, "/")
 	return glob == "" || measure.MatchCase(glob, name, benchmark)

@@ -19,8 +19,8 @@ import (
 	"github.com/goatnote-inc/pawl/ratchet"
 )
 
-// baselineMove writes to the ledger what another machine measured. The kernel ran there,
-// so that machine may write nothing, and what it sent is looked at before it is believed.
+// baselineMove writes to the ledger what another machine measured. That machine ran the kernel, so
+// it must not write the ledger itself, and its results are checked before they are used.
 type baselineMove struct {
 	*baselineFlags
 	results string
@@ -84,8 +84,8 @@ func (m *baselineMove) run(ctx context.Context) error {
 	return m.tell(kept, state)
 }
 
-// publicWhere is where a ledger lies that others see: a file in the tree is extended on
-// the main branch of the remote, since this checkout is thrown away.
+// publicWhere returns where the shared ledger is. A ledger kept as a file in the tree is extended on
+// the main branch of the remote, because this checkout is temporary.
 func publicWhere(b suite.Baseline, dir string) ledger.Where {
 	w := whereOf(b, dir)
 	if b.Keep == "file" {
@@ -94,8 +94,8 @@ func publicWhere(b suite.Baseline, dir string) ledger.Where {
 	return w
 }
 
-// mainCommit is the commit that is checked out, if it is one of the main branch, and if
-// whoever started this is not a pull request.
+// mainCommit returns the commit that is checked out. It refuses a commit that is not on the main
+// branch, and a workflow that a pull request can start.
 func (m *baselineMove) mainCommit(ctx context.Context, dir, branch string) (string, error) {
 	refuse := func(format string, args ...any) error {
 		return codeError{exitNo, fmt.Errorf("no baseline is written: "+format, args...)}
@@ -129,7 +129,7 @@ func (m *baselineMove) mainCommit(ctx context.Context, dir, branch string) (stri
 	return head, nil
 }
 
-// belongs says why a record is not of this commit and its suite.
+// belongs returns an error if a record was not measured with this commit and its suite.
 func belongs(run *measure.Run, commit, digest string) error {
 	if run == nil {
 		return nil
@@ -150,7 +150,7 @@ func belongs(run *measure.Run, commit, digest string) error {
 	return errors.New("it does not say what was measured")
 }
 
-// keep writes, or finds out what would be written.
+// keep writes the entries, or with --dry-run only returns them.
 func (m *baselineMove) keep(ctx context.Context, l *ledger.Ledger, k bench.Keeping) (kept []ratchet.Entry, state loop.State, err error) {
 	decide := func(s ledger.State) (list []ratchet.Entry, err error) {
 		list, state, err = k.Entries(s.Baselines)
@@ -168,7 +168,7 @@ func (m *baselineMove) keep(ctx context.Context, l *ledger.Ledger, k bench.Keepi
 	return kept, state, err
 }
 
-// tell says what was written, and where nothing was, why.
+// tell prints what was written, or why nothing was.
 func (m *baselineMove) tell(kept []ratchet.Entry, state loop.State) error {
 	if m.dryRun && !m.json {
 		fmt.Fprintln(m.Out, "nothing is written (--dry-run); it would be:")

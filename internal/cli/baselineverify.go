@@ -16,16 +16,16 @@ import (
 	"github.com/goatnote-inc/pawl/ratchet"
 )
 
-// baselineVerify checks a ledger, and sets aside what an older pawl may have measured wrongly.
+// baselineVerify checks a ledger, and sets aside sessions that an older pawl may have measured wrongly.
 type baselineVerify struct {
 	*baselineFlags
-	setAside string // the reason
+	setAside string // the reason; empty to only check
 }
 
-// verifyDocument is the answer of pawl baseline verify as JSON.
+// verifyDocument is the JSON output of pawl baseline verify.
 type verifyDocument struct {
 	ledger.Report
-	Doubtful []ratchet.Entry `json:"doubtful,omitempty"`  // sessions that may be of another build
+	Doubtful []ratchet.Entry `json:"doubtful,omitempty"`  // sessions that may come from another build
 	SetAside []ratchet.Entry `json:"set_aside,omitempty"` // the entries that were written
 }
 
@@ -114,7 +114,7 @@ func (v *baselineVerify) say(doc verifyDocument) error {
 	return nil
 }
 
-// namesOf lists the cases of entries, at most five.
+// namesOf lists the cases of entries, up to five of them.
 func namesOf(entries []ratchet.Entry) string {
 	var names []string
 	for _, e := range entries {
@@ -129,12 +129,12 @@ func namesOf(entries []ratchet.Entry) string {
 	return strings.Join(names, ", ")
 }
 
-// recipeHistory knows since which commits the suite has changed.
+// recipeHistory finds out whether the suite has changed since a commit.
 type recipeHistory struct {
 	repo    *build.Repository // nil outside a repository
-	files   []string          // of the suite
+	files   []string          // files of the suite
 	changed map[string]bool   // by commit
-	notes   []string          // what is not known, and why
+	notes   []string          // what could not be determined, and why
 }
 
 func newRecipeHistory(ctx context.Context, dir string, files []string) *recipeHistory {
@@ -142,13 +142,13 @@ func newRecipeHistory(ctx context.Context, dir string, files []string) *recipeHi
 	return &recipeHistory{repo: repo, files: files, changed: map[string]bool{}}
 }
 
-// doubtful returns the doubtful entries whose commit had another suite than a later commit. If the
-// suite has not changed since, every recipe was the commit's own.
+// doubtful returns the doubtful entries of commits whose suite has changed since. If the suite is
+// unchanged, each build used the recipe of its own commit.
 func (h *recipeHistory) doubtful(ctx context.Context, s ledger.State) []ratchet.Entry {
 	return slices.DeleteFunc(s.Baselines.Doubtful(s.Entries), func(e ratchet.Entry) bool { return !h.since(ctx, e.Commit) })
 }
 
-// since reports whether the suite has changed after commit. A commit that is not here may have had any.
+// since reports whether the suite has changed after commit. It is true if git cannot tell.
 func (h *recipeHistory) since(ctx context.Context, commit string) bool {
 	if changed, ok := h.changed[commit]; ok {
 		return changed

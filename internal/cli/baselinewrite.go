@@ -18,8 +18,8 @@ import (
 	"github.com/goatnote-inc/pawl/ratchet"
 )
 
-// accept records what was measured of the candidate as the baseline, whatever it
-// is worth. It is an audited event: who, when and why.
+// accept records the measured result of the candidate as the baseline, even if it is slower.
+// The ledger records the actor, the time and the reason.
 func (f *baselineFlags) accept(ctx context.Context) error {
 	if f.reason == "" {
 		return usageError{errors.New("accept needs --reason: it is kept for ever, for whoever asks later")}
@@ -92,7 +92,7 @@ func (f *baselineFlags) reset(ctx context.Context) error {
 	return f.wrote(kept, err)
 }
 
-// migrate reads an older file, for the device that is here.
+// migrate imports an older baseline file for the device of this machine.
 func (f *baselineFlags) migrate(ctx context.Context, file string) error {
 	s, dir, l, err := f.open(ctx)
 	if err != nil {
@@ -132,7 +132,7 @@ func (f *baselineFlags) migrate(ctx context.Context, file string) error {
 	return f.wrote(kept, err)
 }
 
-// benchmarkName is that of a suite with one benchmark, else the suite's own.
+// benchmarkName returns the name of the only benchmark of a suite, or else the name of the suite.
 func benchmarkName(s *suite.Suite) string {
 	if len(s.Benchmarks) == 1 {
 		return s.Benchmarks[0].Name
@@ -153,7 +153,7 @@ func (f *baselineFlags) wrote(kept []ratchet.Entry, err error) error {
 	return nil
 }
 
-// actor is who does it: the name git knows, else that of the system.
+// actor returns the name of the user: from git, or else from the operating system.
 func actor(ctx context.Context, dir string) string {
 	if repo, err := build.Open(ctx, dir); err == nil {
 		if name := repo.User(ctx); name != "" {

@@ -24,7 +24,7 @@ import (
 // benchFlags are the flags of pawl bench.
 type benchFlags struct {
 	*globals
-	given   *pflag.FlagSet // nil where there is no command line
+	given   *pflag.FlagSet // nil without a command line
 	suite   string
 	cases   string
 	base    string
@@ -71,7 +71,7 @@ in the same rounds, in a balanced random order.`,
 	return cmd
 }
 
-// shared are the flags of every command that measures a suite.
+// shared registers the flags of every command that measures a suite.
 func (f *benchFlags) shared(fl *pflag.FlagSet) {
 	f.given = fl
 	fl.StringVarP(&f.suite, "suite", "f", "", "suite `file` (default pawl.yaml)")
@@ -95,11 +95,11 @@ func (f *benchFlags) run(ctx context.Context) error {
 	return f.measure(ctx, s, path)
 }
 
-// has tells whether the user gave a flag: no number is for ever the one that
-// nobody would give.
+// has reports whether the user set a flag. A default value cannot stand for unset, because the user
+// may pass any value.
 func (f *benchFlags) has(flag string) bool { return f.given != nil && f.given.Changed(flag) }
 
-// checkNumbers finds numbers that mean nothing.
+// checkNumbers rejects flag values that are out of range.
 func (f *benchFlags) checkNumbers() error {
 	for _, n := range []struct {
 		flag  string
@@ -118,7 +118,7 @@ func (f *benchFlags) checkNumbers() error {
 	}
 }
 
-// measure runs the bench on a suite that is loaded or was found.
+// measure runs the bench on a suite. path is empty for a suite that exists only in memory.
 func (f *benchFlags) measure(ctx context.Context, s *suite.Suite, path string) error {
 	o := f.options(s, path)
 	if f.dryRun {
@@ -141,8 +141,8 @@ func (f *benchFlags) measure(ctx context.Context, s *suite.Suite, path string) e
 	return failedCases(run)
 }
 
-// record measures and reads back what was measured, which an error may have cut
-// short; nil where there is nothing.
+// record measures and reads the record back. The record may be incomplete if err is set; it is nil
+// if nothing was saved.
 func (f *benchFlags) record(ctx context.Context, o bench.Options) (*measure.Run, bench.Result, error) {
 	progress := newProgress(f.globals, f.json)
 	live := f.tellLive(ctx, o)
@@ -160,8 +160,7 @@ func (f *benchFlags) record(ctx context.Context, o bench.Options) (*measure.Run,
 	return run, res, errors.Join(err, loadErr)
 }
 
-// ended says how much of an interrupted run there is; what it broke off with is
-// of no interest then.
+// ended replaces the error of an interrupted run by one that says how much of the run was kept.
 func ended(ctx context.Context, res bench.Result, err error) error {
 	switch {
 	case err == nil || !errors.Is(context.Cause(ctx), errInterrupted):
@@ -174,7 +173,7 @@ func ended(ctx context.Context, res bench.Result, err error) error {
 }
 
 func (f *benchFlags) options(s *suite.Suite, path string) bench.Options {
-	dir, file := ".", "" // a suite that was found and not written has no file
+	dir, file := ".", "" // a suite that exists only in memory has no file
 	if path != "" {
 		dir, file = filepath.Dir(path), filepath.Base(path)
 	}
@@ -194,7 +193,7 @@ func (f *benchFlags) options(s *suite.Suite, path string) bench.Options {
 	}
 }
 
-// show prints the record: the table for people, the numbers for programs.
+// show prints the record: a table, or JSON with --json.
 func (f *benchFlags) show(run *measure.Run, path string) error {
 	if f.json {
 		return report.JSON(f.Out, run, path)
@@ -214,7 +213,7 @@ func loadSuite(name string) (*suite.Suite, string, error) {
 	case errors.Is(err, fs.ErrNotExist) && name == "":
 		return nil, "", usageError{errors.New("there is no pawl.yaml in this folder\n  pawl init writes one; -C FOLDER or --suite FILE names another place")}
 	case err != nil:
-		return nil, "", usageError{err} // what cannot be read was named by the user
+		return nil, "", usageError{err} // the user named the file that cannot be read
 	}
 	return s, path, nil
 }

@@ -74,7 +74,7 @@ func (f *buildFlags) run(ctx context.Context) error {
 	return errors.Join(err, f.show(builds, err))
 }
 
-// empty empties the cache, after saying how much it holds.
+// empty clears the cache after printing how much it holds.
 func (f *buildFlags) empty(ctx context.Context) error {
 	cache, err := build.DefaultCache()
 	if err != nil {
@@ -98,7 +98,7 @@ func (f *buildFlags) encode(doc any) error {
 	return e.Encode(doc)
 }
 
-// show says what there is now, also when something failed.
+// show prints the builds that exist now, even if one failed.
 func (f *buildFlags) show(builds []bench.Build, failed error) error {
 	if f.json {
 		doc := map[string]any{"builds": append([]bench.Build{}, builds...)}
@@ -135,7 +135,7 @@ func (f *buildFlags) show(builds []bench.Build, failed error) error {
 	return nil
 }
 
-// line is the first of a text.
+// line returns the first line of a text, marked if there are more.
 func line(text string) string {
 	first, _, more := strings.Cut(text, "\n")
 	if more {

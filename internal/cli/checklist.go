@@ -59,7 +59,7 @@ func (f *checklistFlags) run(ctx context.Context) error {
 	if f.time < 0 {
 		return usageError{fmt.Errorf("--for %v: want a time from now on", f.time)}
 	}
-	if _, err := f.work(ctx); err != nil { // better here than on a page
+	if _, err := f.work(ctx); err != nil { // report an error here rather than on the page
 		return err
 	}
 	if f.time > 0 {
@@ -81,7 +81,8 @@ func (f *checklistFlags) run(ctx context.Context) error {
 	return f.serve(ctx, listener)
 }
 
-// onLoopback wants an address that only this machine reaches: the page has no lock.
+// onLoopback requires an address that only this machine can reach, because the page has no
+// authentication.
 func onLoopback(addr string) error {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -96,12 +97,12 @@ func onLoopback(addr string) error {
 	return nil
 }
 
-// serve answers until the context ends; that it does is how the command ends.
+// serve answers requests until the context ends, which is the normal end of the command.
 func (f *checklistFlags) serve(ctx context.Context, listener net.Listener) error {
 	server := &http.Server{
 		Handler:           page.Checklist{Look: f.work, Version: journalVersion}.Handler(),
 		ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 1 << 16,
-		BaseContext: func(net.Listener) context.Context { return ctx }, // open pages end with it
+		BaseContext: func(net.Listener) context.Context { return ctx }, // open pages end with the context
 	}
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(listener) }()
@@ -113,12 +114,12 @@ func (f *checklistFlags) serve(ctx context.Context, listener net.Listener) error
 	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer cancel()
 	if server.Shutdown(late) != nil {
-		_ = server.Close() // whoever is still reading has had the time
+		_ = server.Close() // clients had two seconds to finish
 	}
 	return nil
 }
 
-// browse opens a page where there is something that does.
+// browse opens a page in the browser, or warns if it cannot.
 func (f *checklistFlags) browse(ctx context.Context, address string) {
 	opener := "xdg-open"
 	if runtime.GOOS == "darwin" {
@@ -129,11 +130,11 @@ func (f *checklistFlags) browse(ctx context.Context, address string) {
 	}
 }
 
-// journalVersion changes with the journal of the open session and with the thresholds of
-// the repository: their names, sizes and times.
+// journalVersion returns a text that changes with the journal of the open session and with the
+// thresholds of the repository. It is made of file names, sizes and modification times.
 func journalVersion() string {
 	var b strings.Builder
-	files, _ := filepath.Glob(filepath.Join(filepath.FromSlash(journal.Dir), "open", "*.jsonl")) // the pattern is good
+	files, _ := filepath.Glob(filepath.Join(filepath.FromSlash(journal.Dir), "open", "*.jsonl")) // the pattern is valid
 	for _, name := range append(files, filepath.FromSlash(gates.ThresholdFile)) {
 		if info, err := os.Stat(name); err == nil {
 			fmt.Fprintf(&b, "%s %d %d\n", name, info.Size(), info.ModTime().UnixNano())
@@ -142,8 +143,8 @@ func journalVersion() string {
 	return b.String()
 }
 
-// work is where the work in this folder stands, as pages show it. A journal that is not as
-// it was written is shown as far as it can be read, and called so.
+// work returns the state of the work in this folder, as pages show it. A journal that was tampered
+// with is shown as far as it can be read, and marked.
 func (g *globals) work(ctx context.Context) (page.State, error) {
 	state := page.State{Now: g.now()}
 	w, root, err := g.openJournal()
@@ -164,7 +165,7 @@ func (g *globals) work(ctx context.Context) (page.State, error) {
 		state.Next = withoutSession(root)
 		return state, nil
 	}
-	state.Session, _ = journal.ReadFile(broken.Path) // what can be read of it
+	state.Session, _ = journal.ReadFile(broken.Path) // the readable part of it
 	if state.Session == nil || len(state.Session.Entries) == 0 {
 		return state, err
 	}

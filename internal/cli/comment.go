@@ -72,11 +72,11 @@ when the check failed; 3 when GitHub refuses.`,
 	return cmd
 }
 
-// gateWorkflow is where pawl init --github puts the gate.
+// gateWorkflow is the path to which pawl init --github writes the gate.
 const gateWorkflow = ".github/workflows/pawl-gate.yml"
 
-// commentMemory is what publishing may use: whoever sends results can make them as large
-// as the limits allow, and the runner has other work.
+// commentMemory limits the memory that publishing may use. Untrusted results can be as large as the
+// limits allow, and the runner has other work.
 const commentMemory = 160 << 20
 
 func (f *commentFlags) main(ctx context.Context) error {
@@ -105,22 +105,22 @@ func (f *commentFlags) main(ctx context.Context) error {
 	return nil
 }
 
-// nothingError is why nothing is published, and that is as it should be.
+// nothingError says why nothing is published. It is not a failure.
 type nothingError struct{ error }
 
 func nothing(format string, args ...any) error { return nothingError{fmt.Errorf(format, args...)} }
 
-// publisher is one call of pawl comment.
+// publisher is one invocation of pawl comment.
 type publisher struct {
 	*commentFlags
 	forge place
 	event event
 	repo  forge.Repo
-	base  *suite.Suite // of the checkout here; nil where there is none yet
-	path  string       // of its file
+	base  *suite.Suite // suite of this checkout; nil if the base has none yet
+	path  string       // path of its file
 	now   time.Time
 
-	offline bool // a dry run without a token: GitHub is not asked
+	offline bool // a dry run without a token: GitHub is not called
 }
 
 func (p *publisher) publish(ctx context.Context) error {

@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// event is what pawl reads of the event that started a workflow. GitHub wrote it.
+// event is the part of a GitHub Actions event that pawl reads. GitHub wrote it.
 type event struct {
 	name        string
 	Action      string     `json:"action"`
@@ -21,7 +21,7 @@ type event struct {
 	} `json:"workflow_run"`
 	Issue *struct {
 		Number int `json:"number"`
-		Pull   any `json:"pull_request"` // only where the issue is one
+		Pull   any `json:"pull_request"` // set only if the issue is a pull request
 	} `json:"issue"`
 	Comment *struct {
 		Body string `json:"body"`
@@ -38,18 +38,18 @@ type eventSide struct {
 	SHA  string `json:"sha"`
 	Repo *struct {
 		ID int64 `json:"id"`
-	} `json:"repo"` // null when that repository is gone
+	} `json:"repo"` // null if the repository was deleted
 }
 
-// fork tells whether the head is in another repository, or in none.
+// fork reports whether the head is in another repository, or in a deleted one.
 func (p eventPull) fork() bool {
 	return p.Head.Repo == nil || p.Base.Repo == nil || p.Head.Repo.ID != p.Base.Repo.ID
 }
 
-// eventMost is more than GitHub writes.
+// eventMost bounds the event file in bytes. It is larger than any that GitHub writes.
 const eventMost = 32 << 20
 
-// readEvent reads the file of the event; there is none outside Actions.
+// readEvent reads the event file. Outside GitHub Actions path is empty, and so is the event.
 func readEvent(name, path string) (event, error) {
 	e := event{name: name}
 	if path == "" {

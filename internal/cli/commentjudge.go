@@ -19,7 +19,7 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// judge decides again from the samples, by the base's word.
+// judge decides again from the samples, by the policy of the base's suite.
 func (p *publisher) judge(ctx context.Context, t target, c claim.Claim, in *notice.Input) error {
 	terms := claim.Terms{Suite: p.base, Heads: t.heads, Base: p.isBase(ctx, t)}
 	if other := c.Elsewhere(terms); len(other) > 0 {
@@ -33,15 +33,15 @@ func (p *publisher) judge(ctx context.Context, t target, c claim.Claim, in *noti
 	run, whole, err := c.Hold(terms)
 	if err != nil {
 		in.ToolFailed = err.Error() + "."
-		return nil //nolint:nilerr // it is told, on the pull request
+		return nil //nolint:nilerr // reported on the pull request
 	}
 	j := notice.Judge(run, whole, bench.Policy(p.base), in.Accepted != nil, p.now)
 	in.Run, in.Result, in.Drift, in.Quarantined, in.Released = run, j.Result, j.Drift, j.Quarantined, j.Released
 	return nil
 }
 
-// redefined is what the change's suite says otherwise than the base's. It is read from
-// the forge: the record was made by the change.
+// redefined returns how the suite of the change differs from that of the base. It reads the suite from
+// the forge, because the change itself produced the record.
 func (p *publisher) redefined(ctx context.Context, t target, run *measure.Run) (*measure.Definition, error) {
 	folder, file := p.inRepository(ctx)
 	if p.offline {
@@ -61,8 +61,8 @@ func (p *publisher) redefined(ctx context.Context, t target, run *measure.Run) (
 		return nil, nil
 	}
 	is, err := suite.Parse(file, text)
-	if err != nil { // it extends others, or nobody can read it
-		return &measure.Definition{Changed: []string{file}}, nil //nolint:nilerr // then it is another suite
+	if err != nil { // it extends other files, or is invalid
+		return &measure.Definition{Changed: []string{file}}, nil //nolint:nilerr // it counts as another suite
 	}
 	r := is.Redefines(p.base)
 	if len(r.Changed) == 0 {
@@ -71,7 +71,7 @@ func (p *publisher) redefined(ctx context.Context, t target, run *measure.Run) (
 	return &measure.Definition{Changed: r.Changed, Cases: r.Cases}, nil
 }
 
-// inRepository is where the suite stands in its repository.
+// inRepository returns the folder and file name of the suite in its repository.
 func (p *publisher) inRepository(ctx context.Context) (folder, file string) {
 	file = filepath.Base(p.path)
 	abs, err := filepath.Abs(p.path)
@@ -92,7 +92,7 @@ func (p *publisher) inRepository(ctx context.Context) (folder, file string) {
 	return filepath.ToSlash(folder), file
 }
 
-// acceptance is the word of somebody who may, for exactly this head.
+// acceptance returns the comment of an authorized user that accepts exactly this head; nil if none does.
 func (p *publisher) acceptance(ctx context.Context, pull forge.Pull) (*notice.Acceptance, error) {
 	comments, err := p.forge.Comments(ctx, pull.Number)
 	if err != nil {

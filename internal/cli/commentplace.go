@@ -16,7 +16,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/scout"
 )
 
-// place is what publishing asks of GitHub.
+// place is the part of the GitHub API that publishing uses.
 type place interface {
 	Pull(ctx context.Context, number int) (forge.Pull, error)
 	PullsOf(ctx context.Context, head forge.Head) ([]forge.Pull, error)
@@ -33,7 +33,7 @@ type place interface {
 	SetCheck(ctx context.Context, c forge.Check) (string, error)
 }
 
-// publisher reads what the environment of Actions says, and the base's suite.
+// publisher reads the GitHub Actions environment and the suite of the base.
 func (f *commentFlags) publisher() (*publisher, error) {
 	p := &publisher{commentFlags: f, now: time.Now()}
 	if f.Now != nil {

@@ -13,22 +13,22 @@ import (
 	"github.com/goatnote-inc/pawl/internal/report"
 )
 
-// published is what was done, for programs.
+// published is the JSON output of pawl comment.
 type published struct {
 	Pull       int              `json:"pull,omitempty"`
 	SHA        string           `json:"sha,omitempty"`
-	Check      string           `json:"check,omitempty"` // its name
+	Check      string           `json:"check,omitempty"` // name of the check
 	Status     forge.Status     `json:"status,omitempty"`
 	Conclusion forge.Conclusion `json:"conclusion,omitempty"`
 	Title      string           `json:"title,omitempty"`
 	CheckURL   string           `json:"check_url,omitempty"`
 	ReportURL  string           `json:"report_url,omitempty"`
-	Report     string           `json:"report,omitempty"` // the section, where nothing was written
+	Report     string           `json:"report,omitempty"` // text of the section; only in a dry run
 	Skipped    string           `json:"skipped,omitempty"`
 }
 
-// post writes the check, then the report, then the summary of the job: the check is what
-// a merge waits for.
+// post writes the check, then the report, then the job summary. The check comes first because merging
+// waits for it.
 func (p *publisher) post(ctx context.Context, t target, n notice.Notice) error {
 	done := published{SHA: t.sha, Check: n.Check.Name, Status: n.Check.Status, Conclusion: n.Check.Conclusion, Title: n.Check.Title}
 	reports := t.pull != nil && !t.stale && n.Section.Body != ""
@@ -60,7 +60,7 @@ func (p *publisher) post(ctx context.Context, t target, n notice.Notice) error {
 	return nil
 }
 
-// summarise adds to the page of the job.
+// summarise appends text to the job summary.
 func (p *publisher) summarise(text string) error {
 	path := p.Getenv("GITHUB_STEP_SUMMARY")
 	if path == "" || text == "" {
@@ -77,7 +77,7 @@ func (p *publisher) summarise(text string) error {
 	return f.Close()
 }
 
-// tell says what was done.
+// tell prints what was published.
 func (p *publisher) tell(done published) error {
 	if p.json {
 		var b bytes.Buffer
@@ -103,7 +103,7 @@ func (p *publisher) tell(done published) error {
 	fmt.Fprintf(p.Out, "check %q on %.12s is %s\n", logText(done.Check), done.SHA, logText(what))
 	switch {
 	case done.Report != "":
-		for line := range strings.Lines(done.Report) { // each set off, so that none begins a line
+		for line := range strings.Lines(done.Report) { // the prefix keeps untrusted text from starting a line
 			fmt.Fprintf(p.Out, "| %s\n", logText(line))
 		}
 	case done.ReportURL != "":
@@ -112,8 +112,8 @@ func (p *publisher) tell(done published) error {
 	return nil
 }
 
-// logText makes a line of strangers' text fit for the log of a workflow: the runner takes
-// lines that begin with "::" for commands, and "##[" anywhere in a line.
+// logText makes untrusted text safe for a workflow log. The runner interprets lines that start with
+// "::", and "##[" anywhere in a line, as commands.
 func logText(s string) string {
 	var lines []string
 	for line := range strings.Lines(s) {
@@ -124,7 +124,7 @@ func logText(s string) string {
 
 var commands = strings.NewReplacer("::", ": :", "##[", "## [")
 
-// harmlessError is an error of which the text goes to such a log.
+// harmlessError wraps an error so that its text is safe for a workflow log.
 type harmlessError struct{ error }
 
 func (e harmlessError) Error() string { return logText(e.error.Error()) }

@@ -21,11 +21,11 @@ import (
 	"github.com/goatnote-inc/pawl/ratchet"
 )
 
-// resultsArtifact is what the gate uploads results as.
+// resultsArtifact is the name of the artifact in which the gate uploads results.
 const resultsArtifact = "pawl-results"
 
-// fill reads the results and says what they are worth. Results that cannot be used are
-// told of, and are no error of publishing.
+// fill reads and judges the results. Results that cannot be used are reported in the notice; they are
+// not an error of publishing.
 func (p *publisher) fill(ctx context.Context, t *target, in *notice.Input) error {
 	if p.base == nil {
 		in.Gate = suite.Gate{Mode: suite.Advise}
@@ -66,7 +66,7 @@ func (p *publisher) fill(ctx context.Context, t *target, in *notice.Input) error
 	return p.judge(ctx, *t, c, in)
 }
 
-// fetch brings the files that are read into a folder of our own.
+// fetch copies the wanted result files into dir, a private folder.
 func (p *publisher) fetch(ctx context.Context, t *target, dir string, in *notice.Input) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -87,7 +87,7 @@ func (p *publisher) fetch(ctx context.Context, t *target, dir string, in *notice
 		in.ToolFailed = fmt.Sprintf("The run left no results: it touches no kernel of the suite, or ended before it measured (it ended with %q).", report.Plain(t.ended))
 		return nil
 	}
-	a := slices.MaxFunc(list, func(a, b forge.Artifact) int { return cmp.Compare(a.ID, b.ID) }) // of the last attempt
+	a := slices.MaxFunc(list, func(a, b forge.Artifact) int { return cmp.Compare(a.ID, b.ID) }) // the newest artifact is from the last attempt
 	if t.runURL != "" {
 		in.Links.Artifact = fmt.Sprintf("%s/artifacts/%d", t.runURL, a.ID)
 	}
@@ -111,8 +111,7 @@ func (p *publisher) fetch(ctx context.Context, t *target, dir string, in *notice
 	return err
 }
 
-// accountIn is what the machine that measured says of its cost; nil where it says
-// nothing that can be.
+// accountIn returns the cost as reported by the machine that measured; nil if there is no valid account.
 func accountIn(dir string) *account.Account {
 	f, err := os.Open(filepath.Join(dir, claim.Account))
 	if err != nil {
@@ -137,9 +136,9 @@ func stagesOfClaim(c claim.Claim) []report.Stage {
 	return list
 }
 
-// endedEarly says what is known of a run that left nothing to judge. All of it is the
-// word of the machine that measured: it may speak against the change, and for it only
-// that there was nothing to measure.
+// endedEarly describes a run that left nothing to judge. All of it is claimed by the machine that
+// measured. Such a claim may count against the change; in its favor, only that there was nothing to
+// measure.
 func endedEarly(c claim.Claim, in *notice.Input) {
 	in.Claimed = ""
 	switch {

@@ -13,23 +13,23 @@ import (
 	"github.com/goatnote-inc/pawl/internal/notice"
 )
 
-// target is what is told of something: by the word of GitHub alone.
+// target is the commit or pull request to publish to. All of it comes from GitHub, not from the results.
 type target struct {
-	pull    *forge.Pull // nil for a merge group, or a run by hand
-	sha     string      // the head
-	heads   []string    // commits that the head may be measured as
-	bases   []string    // commits that it may be compared with; see isBase
-	byHand  bool        // somebody who may write chose the base
+	pull    *forge.Pull // nil for a merge group or a manual run
+	sha     string      // commit of the head
+	heads   []string    // commits that count as the head in a record
+	bases   []string    // commits that count as its base; see isBase
+	byHand  bool        // a user with write access chose the base
 	fork    bool
-	stale   bool  // the pull request has a newer head: its report is not this one's
+	stale   bool  // the pull request has a newer head or is closed, so its report is not updated
 	running bool  // the run has not ended
-	run     int64 // whose artifact holds the results; 0 for a folder
+	run     int64 // run whose artifact holds the results; 0 for a folder
 	runURL  string
-	silent  bool // there is nothing that a new report would be worth
+	silent  bool // nothing here is worth a new report
 	ended   string
 }
 
-// target finds what is meant. The flags come first, then the event.
+// target finds what to publish to: by the flags first, then by the event.
 func (p *publisher) target(ctx context.Context) (target, error) {
 	named := p.results != "" || p.start || p.untouched
 	switch e := p.event; {
@@ -52,7 +52,7 @@ func (p *publisher) target(ctx context.Context) (target, error) {
 	}
 }
 
-// ownRun is the page of the run that this is a job of.
+// ownRun returns the URL of the workflow run that this job belongs to.
 func (p *publisher) ownRun() string {
 	server, id := p.Getenv("GITHUB_SERVER_URL"), p.Getenv("GITHUB_RUN_ID")
 	if _, err := strconv.ParseInt(id, 10, 64); err != nil || server == "" {
@@ -61,7 +61,7 @@ func (p *publisher) ownRun() string {
 	return fmt.Sprintf("%s/%s/actions/runs/%s", strings.TrimRight(server, "/"), p.repo, id)
 }
 
-// ofCommit is a commit without a pull request: a run that somebody started by hand.
+// ofCommit returns a commit without a pull request: a run that was started manually.
 func (p *publisher) ofCommit() (target, error) {
 	sha := p.sha
 	if sha == "" {
@@ -73,7 +73,7 @@ func (p *publisher) ofCommit() (target, error) {
 	return target{sha: sha, heads: []string{sha}, byHand: true, runURL: p.ownRun()}, nil
 }
 
-// ofPull is a pull request that the user named.
+// ofPull returns the pull request that the user named.
 func (p *publisher) ofPull(ctx context.Context, number int) (target, error) {
 	pull, err := p.forge.Pull(ctx, number)
 	if err != nil {
@@ -86,17 +86,17 @@ func (p *publisher) ofPull(ctx context.Context, number int) (target, error) {
 	return t, nil
 }
 
-// ofEvent is the pull request that the workflow runs for. What was measured is the head of
-// the event; the pull request may have another one by now.
+// ofEvent returns the pull request that the workflow runs for. The measured commit is the head in the
+// event; the pull request may have a newer one by now.
 func (p *publisher) ofEvent(ctx context.Context, e eventPull) (target, error) {
 	t := target{sha: e.Head.SHA, heads: []string{e.Head.SHA}, bases: []string{e.Base.SHA}, fork: e.fork(), runURL: p.ownRun()}
 	if p.event.name == "pull_request" {
-		if merge := p.Getenv("GITHUB_SHA"); merge != "" { // GitHub's own merge of head and base
+		if merge := p.Getenv("GITHUB_SHA"); merge != "" { // merge commit of head and base, made by GitHub
 			t.heads = append(t.heads, merge)
 		}
 	}
 	if p.start || p.untouched || p.offline {
-		return t, nil // only the head is told
+		return t, nil // only the head is needed
 	}
 	pull, err := p.forge.Pull(ctx, e.Number)
 	if err != nil {
@@ -107,7 +107,7 @@ func (p *publisher) ofEvent(ctx context.Context, e eventPull) (target, error) {
 	return t, nil
 }
 
-// ofRun is the one open pull request whose head a run of the gate had.
+// ofRun returns the only open pull request whose head is the head of a run of the gate.
 func (p *publisher) ofRun(ctx context.Context, id int64) (target, error) {
 	run, err := p.forge.Run(ctx, id)
 	if err != nil {
@@ -136,8 +136,8 @@ func (p *publisher) ofPullRun(pull forge.Pull, run forge.Run) target {
 	}
 }
 
-// ofComment is the pull request that somebody commented on, where the comment accepts
-// something: what its last run measured is published once more.
+// ofComment returns the pull request of a new comment that accepts a regression. The results of its last
+// run are published again.
 func (p *publisher) ofComment(ctx context.Context) (target, error) {
 	e := p.event
 	if e.Issue == nil || e.Issue.Pull == nil || e.Comment == nil || e.Action != "created" {
@@ -167,8 +167,8 @@ func (p *publisher) ofComment(ctx context.Context) (target, error) {
 	return p.ofPullRun(pull, runs[i]), nil
 }
 
-// isBase tells whether the head may be compared with a commit: where the base branch
-// stood, or where the change left it.
+// isBase returns a function that reports whether the head may be compared with a commit: the base, or
+// the merge base of the change.
 func (p *publisher) isBase(ctx context.Context, t target) func(string) bool {
 	return func(commit string) bool {
 		if t.byHand || commit != "" && slices.Contains(t.bases, commit) {

@@ -82,7 +82,7 @@ func (f *compareFlags) run(ctx context.Context, args []string) error {
 	evidence := ratchet.Gather(base, candidate, side, measure.Candidate)
 	for i := range evidence {
 		evidence[i].Paired = evidence[i].Paired || f.paired && len(base) > 1
-		if side != measure.Base && evidence[i].Paired { // the number of files was fixed before
+		if side != measure.Base && evidence[i].Paired { // the number of rounds was fixed in advance
 			policy = policy.WithLooks([]int{evidence[i].Rounds()})
 		}
 	}
@@ -92,7 +92,7 @@ func (f *compareFlags) run(ctx context.Context, args []string) error {
 	return f.show(report.NewDocument(in), result)
 }
 
-// load reads both sides. One record may hold both.
+// load reads both sides. A single record may contain both.
 func (f *compareFlags) load(ctx context.Context, args []string) (base, candidate []*measure.Run, err error) {
 	files := len(f.a) > 0 || len(f.b) > 0
 	switch {
@@ -125,7 +125,7 @@ func (f *compareFlags) loadAll(ctx context.Context, paths []string) ([]*measure.
 		if err != nil {
 			return nil, err
 		}
-		if run.ID == "" { // a file of another tool is a session of its own
+		if run.ID == "" { // each file of another tool is its own session
 			run.ID = path
 		}
 		runs = append(runs, run)
@@ -133,8 +133,7 @@ func (f *compareFlags) loadAll(ctx context.Context, paths []string) ([]*measure.
 	return runs, nil
 }
 
-// chosen is the policy: of the suite, if one is named, and with the rule of the
-// command line.
+// chosen returns the policy: the suite's if one is named, or else the default, with the rule of --policy.
 func (f *compareFlags) chosen() (ratchet.Policy, error) {
 	p := ratchet.Default()
 	if f.suite != "" {
@@ -164,7 +163,7 @@ func (f *compareFlags) show(doc *report.Document, result ratchet.Result) error {
 	return verdictError(result.Verdict)
 }
 
-// writeJSON prints one document.
+// writeJSON prints v as one indented JSON document.
 func writeJSON(w interface{ Write([]byte) (int, error) }, v any) error {
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
@@ -172,7 +171,7 @@ func writeJSON(w interface{ Write([]byte) (int, error) }, v any) error {
 	return e.Encode(v)
 }
 
-// verdictError is the exit code of a verdict that was shown already.
+// verdictError returns an error with the exit code of a verdict that was already shown.
 func verdictError(v ratchet.Verdict) error {
 	code := map[ratchet.Severity]int{ratchet.Yes: exitYes, ratchet.NoAnswer: exitNoAnswer, ratchet.No: exitNo}[v.Severity()]
 	if code == exitYes {
@@ -181,8 +180,8 @@ func verdictError(v ratchet.Verdict) error {
 	return codeError{code, fmt.Errorf("%s: %w", v, errSaid)}
 }
 
-// spreadFiles lets --a and --b take all files up to the next flag, as a shell
-// leaves them when it expands a pattern: --a 1 2 --b 3 becomes --a 1 --a 2 --b 3.
+// spreadFiles lets --a and --b take all files up to the next flag, as after shell expansion of a
+// pattern: --a 1 2 --b 3 becomes --a 1 --a 2 --b 3.
 func spreadFiles(args []string) []string {
 	if !slices.Contains(args, "compare") {
 		return args
@@ -193,7 +192,7 @@ func spreadFiles(args []string) []string {
 		switch {
 		case a == "--a" || a == "--b":
 			flag = a
-			if i+1 == len(args) || strings.HasPrefix(args[i+1], "-") { // let the flag complain
+			if i+1 == len(args) || strings.HasPrefix(args[i+1], "-") { // keep it, so that parsing reports the missing value
 				out = append(out, a)
 			}
 			continue

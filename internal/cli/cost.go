@@ -92,18 +92,18 @@ func (f *costFlags) run(ctx context.Context, dirs []string) error {
 	return writeCost(f.Out, sum)
 }
 
-// costDocument is what --json prints.
+// costDocument is the JSON output of pawl cost.
 type costDocument struct {
 	account.Summary
 	PerRun    float64 `json:"dollars_per_run"`
 	PerCaught float64 `json:"dollars_per_caught,omitempty"`
 }
 
-// accountsMost bounds how many files are looked at.
+// accountsMost bounds the number of files and folders that are visited.
 const accountsMost = 100_000
 
-// accountsBelow reads the accounts in folders. One that cannot be read is told and left
-// out: the others still add up.
+// accountsBelow reads the accounts in folders. An unreadable one is returned in bad and left out; the
+// others still add up.
 func accountsBelow(dirs []string) (list []account.Account, bad []error, err error) {
 	seen := 0
 	for _, dir := range dirs {
@@ -144,7 +144,7 @@ func readAccount(path string) (account.Account, error) {
 	return account.Read(file)
 }
 
-// writeCost is the table for a terminal.
+// writeCost prints the table for a terminal.
 func writeCost(w io.Writer, s account.Summary) error {
 	var b strings.Builder
 	line := func(label, format string, args ...any) {

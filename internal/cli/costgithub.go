@@ -17,12 +17,12 @@ import (
 	"github.com/goatnote-inc/pawl/internal/parcel"
 )
 
-// accountsFetched is how many accounts are added up: each costs two requests, and a
-// repository's token has a thousand an hour.
+// accountsFetched is how many accounts are added up. Each takes two requests, and a repository's
+// token allows a thousand an hour.
 const accountsFetched = 100
 
-// remote fetches the accounts of a repository's own runs. Whether a run is a fork's, and
-// of which branch it is, is the forge's word.
+// remote fetches the accounts of a repository's own runs. Whether a run is from a fork, and its
+// branch, come from the forge.
 func (f *costFlags) remote(ctx context.Context) (list []account.Account, bad []error, err error) {
 	c, err := f.client()
 	if err != nil {
@@ -67,7 +67,7 @@ func (f *costFlags) client() (*github.Client, error) {
 	return f.atGitHub(repo, map[string]string{"actions": "read"}, nil)
 }
 
-// shelf is where jobs leave files for other jobs.
+// shelf lists and downloads artifacts of workflow runs.
 type shelf interface {
 	ArtifactsNamed(ctx context.Context, name string) ([]forge.Artifact, error)
 	Run(ctx context.Context, id int64) (forge.Run, error)
@@ -78,7 +78,7 @@ func fetchAccount(ctx context.Context, c shelf, artifact forge.Artifact) (accoun
 	return fetchFile(ctx, c, artifact, account.FileName, account.Read)
 }
 
-// fetchFile reads the one file of an artifact, which is whoever ran the job's.
+// fetchFile reads one file of an artifact. Its content is untrusted: the job wrote it.
 func fetchFile[T any](ctx context.Context, c shelf, artifact forge.Artifact, name string, read func(io.Reader) (T, error)) (found T, err error) {
 	var packed bytes.Buffer
 	if err := c.Download(ctx, artifact, &packed, 2*account.FileLimit); err != nil {
@@ -108,14 +108,13 @@ func fetchFile[T any](ctx context.Context, c shelf, artifact forge.Artifact, nam
 	return read(file)
 }
 
-// How long a report waits for last night's sum, and how old that may be.
+// How long a report waits for the nightly summary, and the maximum age of a summary.
 const (
 	sumWait = 5 * time.Second
 	sumAge  = 7 * 24 * time.Hour
 )
 
-// lastSum is what a nightly job of this repository added up; nil where there is none. A
-// report without it is still a report.
+// lastSum returns the summary of the last nightly job; nil if there is none. It is optional in a report.
 func lastSum(ctx context.Context, c shelf, now time.Time) *account.Summary {
 	ctx, cancel := context.WithTimeout(ctx, sumWait)
 	defer cancel()
@@ -129,7 +128,7 @@ func lastSum(ctx context.Context, c shelf, now time.Time) *account.Summary {
 	}
 	newest := slices.MaxFunc(found, func(a, b forge.Artifact) int { return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID)) })
 	run, err := c.Run(ctx, newest.Run)
-	if err != nil || run.Fork || run.Event == "pull_request" { // a change does not tell what changes cost
+	if err != nil || run.Fork || run.Event == "pull_request" { // a change must not report what changes cost
 		return nil
 	}
 	sum, err := fetchFile(ctx, c, newest, account.SummaryFile, account.ReadSummary)

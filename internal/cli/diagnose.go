@@ -101,7 +101,7 @@ func (f *diagnoseFlags) run(ctx context.Context, files []string) error {
 	return writeDiagnosis(f.Out, f.style(), answer, f.all)
 }
 
-// diagnosisAnswer is the answer for programs.
+// diagnosisAnswer is the JSON output of pawl diagnose.
 type diagnosisAnswer struct {
 	Case string       `json:"case,omitempty"`
 	Tool profile.Tool `json:"tool"`
@@ -115,7 +115,7 @@ func newAnswer(d diagnose.Diagnosis, s diagnose.Seen) diagnosisAnswer {
 	return diagnosisAnswer{Case: s.Profile.Subject.Case, Tool: s.Profile.Tool, Diagnosis: d}
 }
 
-// loadRules are pawl's own and those of the files.
+// loadRules returns pawl's own rules together with those in files.
 func loadRules(files []string) (*diagnose.RuleSet, error) {
 	rules := diagnose.Rules()
 	for _, file := range files {
@@ -135,7 +135,7 @@ func loadRules(files []string) (*diagnose.RuleSet, error) {
 	return rules, nil
 }
 
-// ruleFile reads no more of a file than shows that it is too large.
+// ruleFile reads a file up to one byte more than the limit, so that the parser can reject a larger one.
 func ruleFile(path string) ([]byte, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -145,7 +145,7 @@ func ruleFile(path string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(file, diagnose.MaxRuleFile+1))
 }
 
-// anyProfile reads whatever form a profile has.
+// anyProfile reads a profile in any supported format.
 func anyProfile(ctx context.Context, file string) (*profile.Profile, error) {
 	if strings.HasSuffix(file, ".ncu-rep") {
 		if _, err := os.Stat(file); err != nil {
@@ -165,7 +165,7 @@ func anyProfile(ctx context.Context, file string) (*profile.Profile, error) {
 	return p, nil
 }
 
-// choose finds the launch that is meant and the card it ran on.
+// choose selects the launch to diagnose and the card it ran on.
 func (f *diagnoseFlags) choose(file string, p *profile.Profile) (diagnose.Seen, error) {
 	if f.kernel != "" {
 		re, err := regexp.Compile(f.kernel)
@@ -194,10 +194,10 @@ func (f *diagnoseFlags) choose(file string, p *profile.Profile) (diagnose.Seen, 
 	return s, nil
 }
 
-// card is the one that the user names; nil for what the profile says.
+// card returns the card of --gpu; nil to use the one that the profile names.
 func (f *diagnoseFlags) card() (*gpu.Card, error) {
 	if f.gpu == "" {
-		return nil, nil //nolint:nilnil // nobody named one
+		return nil, nil //nolint:nilnil // --gpu is not set
 	}
 	switch cards := gpu.FindCards(f.gpu); len(cards) {
 	case 0:
@@ -213,7 +213,7 @@ func (f *diagnoseFlags) card() (*gpu.Card, error) {
 	}
 }
 
-// launchList is the launches of a file, for programs.
+// launchList is the JSON output of --list for one file.
 type launchList struct {
 	File     string      `json:"file"`
 	Launches []launchRow `json:"launches"`
@@ -225,7 +225,7 @@ type launchRow struct {
 	Time   float64 `json:"time_ns,omitempty"`
 }
 
-// list shows the launches of profiles.
+// list prints the launches of profiles.
 func (f *diagnoseFlags) list(files []string, profiles []*profile.Profile) error {
 	var lists []launchList
 	for i, p := range profiles {

@@ -11,14 +11,14 @@ import (
 	"github.com/goatnote-inc/pawl/internal/report"
 )
 
-// How much of a diagnosis a screen shows before the rest is only counted.
+// How many items a diagnosis shows before it only counts the rest.
 const (
 	findingsShown = 3
 	causesShown   = 3
 	changesShown  = 8
 )
 
-// writeDiagnosis shows what a profile means: the sentence first, for who reads no further.
+// writeDiagnosis prints what a profile means, with the conclusion first.
 func writeDiagnosis(w io.Writer, style report.Style, a diagnosisAnswer, all bool) error {
 	p := diagnosisPage{style: style, all: all}
 	p.head(a)
@@ -93,8 +93,8 @@ func changeLine(c diagnose.Change) string {
 	return fmt.Sprintf("%s: %s, was %s", c.About, value(c.After), value(c.Before))
 }
 
-// now is what the profile itself shows. Beside what changed that is a line: findings that
-// were there before are not the reason.
+// now prints what the profile itself shows. Beside a difference it is a single line, because findings
+// that were there before do not explain the change.
 func (p *diagnosisPage) now(d diagnose.Diagnosis, findings bool) {
 	if !findings {
 		p.line("\n%s  %s", p.style.Bold("now: "+string(d.Bottleneck)), report.Plain(d.Lines[0]))
@@ -154,7 +154,7 @@ func (p *diagnosisPage) fixes(fixes []diagnose.Fix) {
 	}
 }
 
-// codeLine is a line of an example, its indent kept: the rule may be a stranger's.
+// codeLine sanitizes a line of an example but keeps its indentation. The rule may be untrusted.
 func codeLine(line string) string {
 	text := strings.TrimLeft(line, " \t")
 	indent := strings.ReplaceAll(line[:len(line)-len(text)], "\t", "    ")

@@ -1,3 +1,3 @@
-// Package cli is the pawl command: one file a command, exit codes in one table.
-// It parses, calls and prints; every rule lives below it.
+// Package cli implements the pawl command: one file per command, and one table of exit codes.
+// It parses flags, calls other packages and prints. Domain rules belong in the packages below it.
 package cli

@@ -8,10 +8,10 @@ import (
 	"github.com/goatnote-inc/pawl/internal/suite"
 )
 
-// docsFolder is where a person reads on.
+// docsFolder is the URL of the documentation.
 const docsFolder = "https://github.com/goatnote-inc/pawl/tree/main/docs"
 
-// The pages that help with one kind of mistake. A test looks whether they are there.
+// Pages that help with one kind of error. A test checks that they exist.
 const (
 	suitePage   = "/reference/suite.md"
 	harnessPage = "/how-to/write-a-harness.md"
@@ -20,7 +20,7 @@ const (
 	commentPage = "/reference/comment.md"
 )
 
-// docsFor is the page to read after an error; empty where there is nothing to explain.
+// docsFor returns the page to read after an error; empty if no page would help.
 func docsFor(err error) string {
 	if errors.Is(err, errInterrupted) {
 		return ""

@@ -21,13 +21,13 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// doctorFlags are the flags of pawl doctor; those of bench say how noise is measured.
+// doctorFlags are the flags of pawl doctor. Those of bench control how noise is measured.
 type doctorFlags struct {
 	benchFlags
 	noise, gate, github bool
 }
 
-// noiseRounds are enough to see the spread to about a sixth of itself.
+// noiseRounds is enough to estimate the spread to about a sixth of its value.
 const noiseRounds = 16
 
 func newDoctor(g *globals) *cobra.Command {
@@ -115,7 +115,7 @@ func (f *doctorFlags) run(ctx context.Context) error {
 	return errors.Join(err, f.answer(found, n, g))
 }
 
-// check finds flags that mean nothing.
+// check rejects invalid combinations of flags.
 func (f *doctorFlags) check() error {
 	err := f.checkNumbers()
 	f.given.Visit(func(flag *pflag.Flag) {
@@ -132,7 +132,7 @@ func (f *doctorFlags) check() error {
 	return err
 }
 
-// noiseDocument is what --noise found, for programs.
+// noiseDocument is the result of --noise, as JSON.
 type noiseDocument struct {
 	Record string `json:"record"`
 	doctor.Noise
@@ -140,8 +140,8 @@ type noiseDocument struct {
 	Help  []string `json:"help,omitempty"`
 }
 
-// measureNoise measures the suite against itself. With an error comes what can
-// be said of the rounds before it.
+// measureNoise measures the suite against itself. If an error interrupts it, the document describes the
+// rounds before the error.
 func (f *doctorFlags) measureNoise(ctx context.Context, path string, found doctor.Report) (*noiseDocument, error) {
 	s, err := suite.Load(path)
 	if err != nil {
@@ -156,7 +156,7 @@ func (f *doctorFlags) measureNoise(ctx context.Context, path string, found docto
 	}
 	var kept map[string][]float64
 	if runErr == nil {
-		kept, runErr = bench.KeepNoise(run) // without it, this run is told alone
+		kept, runErr = bench.KeepNoise(run) // on an error, only this run is reported
 	}
 	n := doctor.NewNoise(run, bench.Policy(s), kept)
 	doc := &noiseDocument{Record: res.Path, Noise: n, Words: n.Words(), Help: n.Help(found)}
@@ -166,7 +166,7 @@ func (f *doctorFlags) measureNoise(ctx context.Context, path string, found docto
 	return doc, errors.Join(runErr, err)
 }
 
-// measureItself measures the candidate against itself, after saying what that takes.
+// measureItself measures the candidate against itself, after printing the time and cost.
 func (f *doctorFlags) measureItself(ctx context.Context, o bench.Options) (*measure.Run, bench.Result, error) {
 	o.Again = true
 	plan, err := bench.Forecast(ctx, o)
@@ -178,12 +178,12 @@ func (f *doctorFlags) measureItself(ctx context.Context, o bench.Options) (*meas
 	}
 	run, res, err := f.record(ctx, o)
 	if _, broken := errors.AsType[*trial.SideError](err); broken && ctx.Err() == nil {
-		err = codeError{exitCannot, err} // no change is judged here: a side that breaks is one that cannot be measured
+		err = codeError{exitCannot, err} // no change is judged here: a side that breaks cannot be measured
 	}
 	return run, res, err
 }
 
-// announce says what the measurement takes before it begins.
+// announce prints the time and cost of the measurement before it starts.
 func (f *doctorFlags) announce(p bench.Plan) error {
 	if f.json {
 		body, err := json.Marshal(p)
@@ -201,12 +201,12 @@ func (f *doctorFlags) announce(p bench.Plan) error {
 	return err
 }
 
-// answer ends the command: with the document for programs, and the exit code.
+// answer prints the JSON document, if asked for, and returns the exit code.
 func (f *doctorFlags) answer(found doctor.Report, n *noiseDocument, g *gateDocument) error {
 	if f.json {
 		doc := struct {
 			Usable   bool             `json:"usable"`
-			First    *doctor.Finding  `json:"first,omitempty"` // what to mend first
+			First    *doctor.Finding  `json:"first,omitempty"` // what to fix first
 			Findings []doctor.Finding `json:"findings"`
 			Noise    *noiseDocument   `json:"noise,omitempty"`
 			Gate     *gateDocument    `json:"gate,omitempty"`

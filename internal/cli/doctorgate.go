@@ -13,15 +13,15 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// gateDocument is what --gate found, for programs.
+// gateDocument is the result of --gate, as JSON.
 type gateDocument struct {
 	Record string `json:"record"`
 	doctor.Gate
 	Words []string `json:"words"`
 }
 
-// measureGate has the judge look at the same code on both sides, and at a third one that does
-// more work: a gate that cannot pass and cannot fail is none.
+// measureGate lets the judge compare the same code on both sides, and a third side that does more work.
+// A working gate must be able to pass and to fail.
 func (f *doctorFlags) measureGate(ctx context.Context, path string) (*gateDocument, error) {
 	s, err := suite.Load(path)
 	if err != nil {
@@ -60,7 +60,7 @@ func (f *doctorFlags) writeGate(d *gateDocument) error {
 	return err
 }
 
-// gateAnswer is the exit code of the self-test.
+// gateAnswer returns the exit code of the gate's self-test.
 func gateAnswer(d *gateDocument) error {
 	switch {
 	case d == nil || d.Passes && d.Fails:

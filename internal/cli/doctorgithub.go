@@ -11,7 +11,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/forge"
 )
 
-// examineGitHub asks what pawl doctor --github asks.
+// examineGitHub runs the checks of pawl doctor --github.
 func (f *doctorFlags) examineGitHub(ctx context.Context) error {
 	dir := "."
 	if repo, err := build.Open(ctx, "."); err == nil {
@@ -33,7 +33,7 @@ func (f *doctorFlags) examineGitHub(ctx context.Context) error {
 	return f.answer(found, nil, nil)
 }
 
-// public asks GitHub, where there is a token to ask with.
+// public asks GitHub whether the repository is public. It needs a token.
 func (f *doctorFlags) public(ctx context.Context) (bool, error) {
 	repo, err := forge.ParseRepo(f.Getenv("GITHUB_REPOSITORY"))
 	if err != nil {

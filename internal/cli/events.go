@@ -9,7 +9,7 @@ import (
 	"github.com/goatnote-inc/pawl/stats"
 )
 
-// jsonEvent is an event for programs: its name, then its fields.
+// jsonEvent returns an event as a JSON line: its name, then its fields.
 func jsonEvent(e bench.Event) string {
 	fields := map[string]any{}
 	var name string
@@ -64,8 +64,8 @@ func eventLine(name string, fields map[string]any) string {
 	return fmt.Sprintf(`{"event":%q,%s`, name, body[1:])
 }
 
-// trialEvent fills in what happens in the rounds. "round" is the number a person
-// would say, from 1; "index" is that of the record, which counts dropped rounds too.
+// trialEvent sets the fields of an event of a round and returns its name. "round" counts from 1;
+// "index" is the index in the record, which counts dropped rounds too.
 func trialEvent(e trial.Event, fields map[string]any) string {
 	switch e := e.(type) {
 	case trial.RoundStarted:

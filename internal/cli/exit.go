@@ -14,29 +14,29 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// The exit codes, the same in every command. docs/reference/exit-codes.md
-// explains them; a test keeps the two equal.
+// The exit codes, the same for every command. docs/reference/exit-codes.md explains them;
+// a test keeps both in sync.
 const (
 	exitYes         = 0 // maintained, improved, all checks passed
-	exitNo          = 1 // a regression, a wrong or broken candidate, a check that says no
+	exitNo          = 1 // a regression, a wrong or broken candidate, a failed check
 	exitNoAnswer    = 2 // inconclusive, nothing to test, the base does not work
-	exitCannot      = 3 // the tool or its environment cannot do what was asked
+	exitCannot      = 3 // the tool or its environment cannot do it
 	exitUsage       = 4 // the user's input is wrong
-	exitInterrupted = 5 // what was done is kept
+	exitInterrupted = 5 // finished work is kept
 )
 
 var (
 	errInterrupted = errors.New("interrupted")
-	// errSaid is wrapped by errors of which the user has been told already.
+	// errSaid is wrapped by errors that were already shown to the user.
 	errSaid = errors.New("already said")
 )
 
-// usageError is a mistake in the command line.
+// usageError is an error in the user's input.
 type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
 
-// codeError is an answer that has an exit code of its own.
+// codeError is an error with its own exit code.
 type codeError struct {
 	code int
 	error
@@ -44,8 +44,8 @@ type codeError struct {
 
 func (e codeError) Unwrap() error { return e.error }
 
-// failedCases is the answer of a run in which cases failed: of the candidate, that
-// is a broken change; of another side, there is nothing to compare it with.
+// failedCases returns the error for a run with failed cases. A failed candidate is a broken change;
+// if another side failed, there is nothing to compare with.
 func failedCases(run *measure.Run) error {
 	failed := report.Failed(run)
 	if len(failed) == 0 {
@@ -68,7 +68,7 @@ func failedCases(run *measure.Run) error {
 	return codeError{code, errors.New(text.String())}
 }
 
-// exitCode is the one place where an error becomes a number.
+// exitCode is the only place that maps an error to an exit code.
 func exitCode(ctx context.Context, err error) int {
 	if err == nil {
 		return exitYes
@@ -86,7 +86,7 @@ func exitCode(ctx context.Context, err error) int {
 	)
 	switch {
 	case errors.As(err, &sandbox), errors.As(err, &missing):
-		return exitCannot // the machine's fault, whichever side was to be built
+		return exitCannot // the machine is at fault, whichever side was being built
 	case errors.As(err, &spec):
 		return exitUsage
 	}

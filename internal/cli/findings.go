@@ -11,8 +11,7 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// writeFindings shows what the doctor found, group by group, and last whether
-// pawl bench can run.
+// writeFindings prints the findings of the doctor by group, and then whether pawl bench can run.
 func writeFindings(w io.Writer, style report.Style, r doctor.Report) error {
 	width := 0
 	for _, f := range r.Findings {
@@ -32,7 +31,7 @@ func writeFindings(w io.Writer, style report.Style, r doctor.Report) error {
 	return err
 }
 
-// stateWidth is that of the longest state.
+// stateWidth is the length of the longest state.
 const stateWidth = len(doctor.Missing)
 
 func writeFinding(b *strings.Builder, style report.Style, f doctor.Finding, width int) {
@@ -74,7 +73,7 @@ func conclusion(style report.Style, r doctor.Report) string {
 	}
 }
 
-// writeNoise shows how much the same code differs from itself.
+// writeNoise prints how much the same code differs from itself.
 func writeNoise(w io.Writer, style report.Style, run *measure.Run, n *noiseDocument) error {
 	if _, err := fmt.Fprintf(w, "\n%s of %s on %s, %d rounds\n", style.Bold("noise"), run.Suite.Name, run.Device.Name, n.Rounds); err != nil {
 		return err
@@ -101,7 +100,7 @@ func writeNoise(w io.Writer, style report.Style, run *measure.Run, n *noiseDocum
 	return writeLines(w, n.lines(style))
 }
 
-// lines is what stands below the table.
+// lines returns the lines below the table.
 func (n *noiseDocument) lines(style report.Style) []string {
 	lines := []string{
 		style.Faint("within a round: the spread of samples. between rounds: of their medians. paired: of the ratio of the"),

@@ -130,8 +130,8 @@ func (f *fuzzFlags) checkFuzz() error {
 	return f.checkNumbers()
 }
 
-// fuzzEnded is the answer of a search as an error: a failure counts before whatever
-// ended it.
+// fuzzEnded returns the outcome of a search as an error. An interrupt comes first, then failed points,
+// then the error that ended the search.
 func (f *fuzzFlags) fuzzEnded(ctx context.Context, a fuzzAnswer, err error) error {
 	switch {
 	case errors.Is(context.Cause(ctx), errInterrupted):
@@ -145,7 +145,7 @@ func (f *fuzzFlags) fuzzEnded(ctx context.Context, a fuzzAnswer, err error) erro
 	}
 }
 
-// parseParams reads B=1,dtype=f16,causal=true.
+// parseParams parses parameters such as B=1,dtype=f16,causal=true.
 func parseParams(text string) (suite.Params, error) {
 	var params suite.Params
 	for part := range strings.SplitSeq(text, ",") {
@@ -167,7 +167,7 @@ func parseParams(text string) (suite.Params, error) {
 	return params, nil
 }
 
-// formatParams writes what parseParams reads.
+// formatParams formats parameters so that parseParams can read them.
 func formatParams(p suite.Params) string {
 	parts := make([]string, len(p))
 	for i, param := range p {
@@ -180,10 +180,10 @@ func formatParams(p suite.Params) string {
 	return strings.Join(parts, ",")
 }
 
-// literal makes a glob of a name that matches only that name.
+// literal escapes a name so that it is a glob that matches only that name.
 var literal = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`)
 
-// command is what repeats a point, word by word.
+// command returns the arguments of a command that repeats a point.
 func (f *fuzzFlags) command(benchmark string, p oracle.Point) []string {
 	words := []string{"pawl", "fuzz", "--case", literal.Replace(benchmark), "--params", formatParams(p.Params), "--inputs", p.Inputs, "--seed", strconv.FormatUint(p.Seed, 10)}
 	for _, flag := range []struct{ name, value string }{{"--suite", f.suite}, {"--trust", f.trust}, {"--against", f.against}} {

@@ -10,17 +10,17 @@ import (
 	"github.com/goatnote-inc/pawl/internal/report"
 )
 
-// fuzzProgress tells what happens in a search: one line that is written over on a
-// terminal, a line now and then elsewhere, JSON lines for programs.
+// fuzzProgress shows the progress of a search: one line that is overwritten on a terminal,
+// an occasional line elsewhere, JSON lines for programs.
 type fuzzProgress struct {
 	*progress
 	now     func() time.Time
 	mu      sync.Mutex
 	planned []bench.FuzzPlanned
-	dry     bool // nothing is tried: the plan is the answer, and is printed as such
+	dry     bool // dry run: the plan is the result, and is printed as such
 	told    time.Time
-	drawn   bool      // a line that will be written over stands on the terminal
-	began   time.Time // of the shrinking under way
+	drawn   bool      // the terminal shows a line that will be overwritten
+	began   time.Time // start of the current shrinking
 	shrunk  map[string][]float64
 }
 
@@ -30,7 +30,7 @@ func newFuzzProgress(g *globals, asJSON bool, now func() time.Time) *fuzzProgres
 	}
 }
 
-// shrinking is how long it took to make the n-th failure of a benchmark small.
+// shrinking returns how many seconds it took to shrink the n-th failure of a benchmark.
 func (p *fuzzProgress) shrinking(benchmark string, n int) float64 {
 	if list := p.shrunk[benchmark]; n < len(list) {
 		return list[n]
@@ -75,7 +75,7 @@ func (p *fuzzProgress) fuzzing(e bench.Fuzzing) {
 	}
 }
 
-// point tells how far it is, at most every few seconds.
+// point shows the progress, at a limited rate.
 func (p *fuzzProgress) point(e bench.Fuzzing) {
 	every := 5 * time.Second
 	if p.ErrScreen != nil {
@@ -95,7 +95,7 @@ func (p *fuzzProgress) point(e bench.Fuzzing) {
 	p.drawn = true
 }
 
-// say tells something that is worth keeping.
+// say prints a line that stays on the screen.
 func (p *fuzzProgress) say(name string, fields map[string]any, text string) {
 	p.wipe()
 	if p.json {

@@ -15,13 +15,13 @@ import (
 	"github.com/goatnote-inc/pawl/internal/suite"
 )
 
-// fuzzAnswer is what pawl fuzz says, for programs as it stands.
+// fuzzAnswer is the result of pawl fuzz. It is also its JSON output.
 type fuzzAnswer struct {
 	OK         bool            `json:"ok"`
 	Passed     int             `json:"passed"`
 	Failed     int             `json:"failed"`
 	Skipped    int             `json:"skipped"`
-	Seed       uint64          `json:"seed,string"` // secret until now
+	Seed       uint64          `json:"seed,string"` // secret until the search has ended
 	Trust      string          `json:"trust,omitempty"`
 	Benchmarks []fuzzBenchmark `json:"benchmarks"`
 }
@@ -31,11 +31,11 @@ type fuzzBenchmark struct {
 	Failures []fuzzFailure `json:"failures,omitempty"`
 }
 
-// fuzzFailure is a failure made small.
+// fuzzFailure is a shrunk failure.
 type fuzzFailure struct {
 	Message string   `json:"message"`
 	Command []string `json:"command"` // repeats it
-	Seconds float64  `json:"seconds"` // that it took to make it small
+	Seconds float64  `json:"seconds"` // time it took to shrink
 	File    string   `json:"file,omitempty"`
 }
 
@@ -49,7 +49,7 @@ func (f *fuzzFlags) answer(reports []*oracle.Report, seed uint64, p *fuzzProgres
 				Message: found.Smallest.Reason, Command: f.command(r.Benchmark, found.Smallest.Point),
 				Seconds: p.shrinking(r.Benchmark, i), File: found.File,
 			}
-			// Two failures of different kinds may be the same one when they are small.
+			// Failures of different kinds may shrink to the same point.
 			if !slices.ContainsFunc(b.Failures, func(x fuzzFailure) bool { return slices.Equal(x.Command, failure.Command) }) {
 				b.Failures = append(b.Failures, failure)
 			}
@@ -96,7 +96,7 @@ func (f *fuzzFlags) writeBenchmark(b *strings.Builder, r fuzzBenchmark) error {
 	return nil
 }
 
-// headline is the answer for a benchmark in one line.
+// headline returns the result of a benchmark in one line.
 func (f *fuzzFlags) headline(r fuzzBenchmark) string {
 	style := f.style()
 	parts := []string{style.Good(fmt.Sprintf("%d of %s passed", r.Passed, report.Plural(r.Passed+r.Failed, "point")))}
@@ -118,7 +118,7 @@ func (f *fuzzFlags) headline(r fuzzBenchmark) string {
 	return strings.Join(append(parts, report.Span(r.Took)), ", ")
 }
 
-// rows are the configs with their worst error or, if asked for, all points.
+// rows returns the configs with their worst error, or with --all every point.
 func (f *fuzzFlags) rows(r fuzzBenchmark) [][]string {
 	rows := [][]string{{"config", "points", "worst error", ""}}
 	var order []string
@@ -136,7 +136,7 @@ func (f *fuzzFlags) rows(r fuzzBenchmark) [][]string {
 	for _, name := range order {
 		rows = append(rows, f.row(name, byConfig[name]))
 	}
-	const most = 40 // of a table that somebody reads
+	const most = 40 // rows of a readable table
 	if len(rows) > most && !f.all {
 		bad := slices.DeleteFunc(slices.Clone(rows[1:]), func(row []string) bool { return row[3] == f.style().Good("passed") })
 		kept := append([][]string{rows[0]}, bad[:min(len(bad), most)]...)
@@ -166,7 +166,7 @@ func (f *fuzzFlags) row(name string, results []oracle.Result) []string {
 	return []string{name, strconv.Itoa(len(results)), text, remark}
 }
 
-// brief is as much of a reason as a row holds: the smallest failure is told in full below.
+// brief shortens a reason to fit a row. The smallest failure is shown in full below the table.
 func brief(s string) string {
 	s, _, _ = strings.Cut(s, ", the worst: ")
 	s, _, _ = strings.Cut(s, "\n")
@@ -178,7 +178,7 @@ func brief(s string) string {
 
 var plainWord = lazyregexp.New(`^[A-Za-z0-9_.,:=+@%/-]+$`)
 
-// quoted is a command for a shell.
+// quoted returns words as a shell command.
 func quoted(words []string) string {
 	out := make([]string, len(words))
 	for i, w := range words {
@@ -189,7 +189,7 @@ func quoted(words []string) string {
 	return strings.Join(out, " ")
 }
 
-// printFuzzPlan shows a dry run.
+// printFuzzPlan prints the plan of a dry run.
 func (f *fuzzFlags) printFuzzPlan(planned []bench.FuzzPlanned) error {
 	if f.json {
 		e := json.NewEncoder(f.Out)

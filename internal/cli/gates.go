@@ -75,7 +75,7 @@ func showGates(ctx context.Context, g *globals, asJSON bool) error {
 	return nil
 }
 
-// repositoryGates are those that a session would begin with.
+// repositoryGates returns the gates that a new session would start with.
 func repositoryGates(root string) (*gates.Set, error) {
 	set := gates.All()
 	text, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(gates.ThresholdFile)))
@@ -88,7 +88,7 @@ func repositoryGates(root string) (*gates.Set, error) {
 	return set, set.With(text, gates.ThresholdFile)
 }
 
-// answerWords are those that people read; all of one width.
+// answerWords are the answers as printed; none is wider than six letters.
 var answerWords = map[gates.Answer]string{
 	gates.Passed: "passed", gates.Failed: "STOP", gates.Open: "open", gates.Overridden: "over", gates.Idle: "-",
 }

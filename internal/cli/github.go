@@ -10,11 +10,11 @@ import (
 	"github.com/goatnote-inc/pawl/internal/identity"
 )
 
-// errNoToken means that nothing in the environment says who we are.
+// errNoToken means that the environment has no credentials for GitHub.
 var errNoToken = errors.New("no token: set GITHUB_TOKEN, or PAWL_APP_ID, PAWL_APP_INSTALLATION and PAWL_APP_KEY_FILE for an App of your own")
 
-// atGitHub talks to a repository as the App that the environment names, narrowed to what
-// it may do here, or with the token of the job.
+// atGitHub returns a client for a repository. It authenticates as the App that the environment names,
+// restricted to the permissions in may, or else with the token of the job.
 func (g *globals) atGitHub(repo forge.Repo, may map[string]string, log func(format string, args ...any)) (*github.Client, error) {
 	now := g.Now
 	if now == nil {

@@ -49,18 +49,17 @@ knows. No GPU is needed.`,
 	return cmd
 }
 
-// hardware is what pawl gpu shows: cards with their architectures, or one
-// architecture alone.
+// hardware is what pawl gpu shows: cards with their architectures, or a single architecture.
 type hardware struct {
-	here  *here // only where no name was given
+	here  *here // set only if no name was given
 	cards []gpu.Card
-	archs []gpu.Arch // of the cards, each once; never empty
+	archs []gpu.Arch // architectures of the cards, without duplicates; never empty
 }
 
-// here is the GPU of this machine that a run would take.
+// here is the GPU of this machine that a run would use.
 type here struct {
-	identity *gpu.Identity // nil where there is none
-	none     string        // why
+	identity *gpu.Identity // nil if there is none
+	none     string        // why there is none
 }
 
 func gpuAsked(ctx context.Context, args []string) (hardware, error) {
@@ -85,7 +84,7 @@ func gpuAsked(ctx context.Context, args []string) (hardware, error) {
 	return found, nil
 }
 
-// deviceHere looks at this machine; that it has no GPU is an answer.
+// deviceHere finds the GPU of this machine. A machine without one is not an error.
 func deviceHere(ctx context.Context) (here, error) {
 	inventory, err := device.List(ctx, device.Options{})
 	if err != nil {
@@ -103,7 +102,7 @@ func deviceHere(ctx context.Context) (here, error) {
 	return here{identity: &identity}, nil
 }
 
-// lookUp finds an architecture, a card, or several cards whose names begin alike.
+// lookUp finds an architecture, a card, or several cards whose names start with name.
 func lookUp(name string) (hardware, error) {
 	if arch, err := gpu.FindArch(name); err == nil {
 		return hardware{archs: []gpu.Arch{arch}}, nil

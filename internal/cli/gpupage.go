@@ -11,7 +11,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/report"
 )
 
-// gpuDocument is the answer of pawl gpu for programs.
+// gpuDocument is the JSON output of pawl gpu.
 type gpuDocument struct {
 	Device  *gpu.Identity         `json:"device,omitempty"`
 	None    string                `json:"no_device,omitempty"`
@@ -22,7 +22,7 @@ type gpuDocument struct {
 
 type cardDocument struct {
 	gpu.Card
-	Ridge map[gpu.DType]float64 `json:"ridge"` // operations for a byte
+	Ridge map[gpu.DType]float64 `json:"ridge"` // operations per byte
 }
 
 func (h hardware) document() gpuDocument {
@@ -70,7 +70,7 @@ func (h hardware) write(w io.Writer, style report.Style) error {
 	return err
 }
 
-// say tells of the GPU here, and what is missing in what follows.
+// say describes the GPU of this machine, and what the tables below do not show.
 func (h here) say(cards int) string {
 	switch {
 	case h.identity == nil:
@@ -84,7 +84,7 @@ func (h here) say(cards int) string {
 	}
 }
 
-// writeCards sets cards side by side.
+// writeCards prints cards side by side.
 func writeCards(w io.Writer, style report.Style, cards []gpu.Card) error {
 	columns := []gpu.DType{gpu.FP32, gpu.TF32, gpu.FP16, gpu.FP8, gpu.INT8}
 	head := []string{"card", "arch", "SMs", "L2 MB", "GB", "GB/s"}
@@ -185,7 +185,7 @@ func writeArch(w io.Writer, style report.Style, a gpu.Arch) error {
 	return err
 }
 
-// sources are those of all figures shown, in the order of their names.
+// sources returns the sources of all figures shown, sorted by name.
 func (h hardware) sources() []gpu.Source {
 	var list []gpu.Source
 	add := func(s gpu.Source) {
@@ -211,7 +211,7 @@ func (h hardware) sources() []gpu.Source {
 	return list
 }
 
-// shown is a figure with its doubt; empty where there is none.
+// shown formats a figure, with a question mark if it is uncertain; empty if it is unknown.
 func shown[T any](c gpu.Cell[T]) string {
 	switch {
 	case !c.Known():

@@ -77,8 +77,7 @@ func (f *guideFlags) run(ctx context.Context) error {
 	}
 }
 
-// pictures draws what was asked for. The trees show the gates and rules that there are, not
-// a session.
+// pictures draws the requested trees. They show pawl's own gates and rules, not a session.
 func (f *guideFlags) pictures() error {
 	for _, p := range []struct {
 		file string
@@ -100,8 +99,8 @@ func (f *guideFlags) pictures() error {
 	return nil
 }
 
-// device is the card whose limits are shown: the one that was named, that of the session,
-// or the one here; nil where there is none.
+// device returns the card whose limits are shown: the one of --gpu, that of the session, or the one
+// in this machine; nil if there is none.
 func (f *guideFlags) device(ctx context.Context, s *journal.Session) (*page.Device, error) {
 	switch {
 	case f.gpu != "":
@@ -119,11 +118,11 @@ func (f *guideFlags) device(ctx context.Context, s *journal.Session) (*page.Devi
 				return deviceOf(found), nil
 			}
 		}
-		return nil, nil //nolint:nilnil // a CPU has no limits that pawl knows
+		return nil, nil //nolint:nilnil // pawl has no limits for a CPU
 	}
 	found, err := gpuAsked(ctx, nil)
 	if err != nil || found.here.identity == nil {
-		return nil, nil //nolint:nilerr,nilnil // the guide is of use without
+		return nil, nil //nolint:nilerr,nilnil // the guide is useful without a device
 	}
 	return deviceOf(found), nil
 }

@@ -67,7 +67,7 @@ Formats:
 	return cmd
 }
 
-// importFiles reads files of any known format into one run.
+// importFiles reads files of any supported format into one run.
 func importFiles(ctx context.Context, paths []string, format string) (*measure.Run, error) {
 	var runs []*measure.Run
 	for _, path := range paths {

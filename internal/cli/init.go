@@ -105,7 +105,7 @@ func (f *initFlags) run(ctx context.Context, source string) error {
 	}
 	doc := f.describe(survey, chosen, res)
 	if f.github.on {
-		doc.Next = nil // what comes next is said at the end
+		doc.Next = nil // --github prints the next steps at the end
 	}
 	if err := f.print(doc); err != nil {
 		return err
@@ -135,7 +135,7 @@ func inTheWay(path string) error {
 	return usageError{fmt.Errorf("%s is there already\n  pawl init --force writes pawl.yaml anew; no other file is ever written over", path)}
 }
 
-// look surveys this folder. Links that lead out of it are not followed.
+// look surveys this folder. It does not follow links that lead out of it.
 func look() (scout.Survey, error) {
 	root, err := os.OpenRoot(".")
 	if err != nil {
@@ -145,7 +145,7 @@ func look() (scout.Survey, error) {
 	return scout.Look(root.FS())
 }
 
-// unchosen says how to go on where there is not exactly one thing to measure.
+// unchosen adds the next step if there is not exactly one thing to measure.
 func unchosen(err error) error {
 	hint := "write a harness first: docs/how-to shows one of ten lines; or look elsewhere with -C FOLDER"
 	if e, ok := errors.AsType[*scout.AmbiguousError](err); ok {
@@ -154,7 +154,7 @@ func unchosen(err error) error {
 	return usageError{fmt.Errorf("%w\n  %s", err, hint)}
 }
 
-// greeting is what a harness is told of the device that bench would take.
+// greeting returns the hello message for a harness, with the device that bench would use.
 func greeting(ctx context.Context) harness.Hello {
 	hello := harness.Hello{Pawl: Version(), Device: harness.HelloDevice{Kind: gpu.CPU}}
 	inv, err := device.List(ctx, device.Options{})
@@ -167,7 +167,7 @@ func greeting(ctx context.Context) harness.Hello {
 	return hello
 }
 
-// folderName is what a suite is called when nobody has named it.
+// folderName returns the default name of a suite: that of this folder.
 func folderName() string {
 	abs, err := filepath.Abs(".")
 	if err != nil {
@@ -182,7 +182,7 @@ func folderName() string {
 	return strings.ToValidUTF8(name, "-")
 }
 
-// exists tells whether something of this name is there.
+// exists reports whether a file, folder or link exists at path.
 func exists(path string) bool {
 	_, err := os.Lstat(path)
 	return err == nil

@@ -17,7 +17,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/scout"
 )
 
-// agentsText is AGENTS.md: the loop, the rules, what is refused.
+// agentsText is the template of AGENTS.md: the loop, the rules, what is refused.
 //
 //go:embed agents.md.tmpl
 var agentsText string
@@ -25,14 +25,14 @@ var agentsText string
 // agentFile is a file that agents or their clients read.
 type agentFile struct {
 	Path string `json:"path"`
-	Deed string `json:"deed"`          // written, there, kept
-	Add  string `json:"add,omitempty"` // what to add by hand to a file that is kept
+	Deed string `json:"deed"`          // written, there (unchanged) or kept
+	Add  string `json:"add,omitempty"` // text to add by hand to a file that was kept
 	text string
 }
 
-// runAgents writes what agents need at the top of the repository: AGENTS.md, and how each
-// client finds pawl mcp. A file that is there is somebody's: it is kept, and what to add to
-// it is said.
+// runAgents writes what agents need at the top of the repository: AGENTS.md, and the configuration with
+// which each client finds pawl mcp. An existing file with other content is kept, and the text to add
+// to it is printed.
 func (f *initFlags) runAgents(ctx context.Context) error {
 	repo, err := build.Open(ctx, ".")
 	if err != nil {
@@ -73,7 +73,7 @@ func isAre(names []string) string {
 	return strings.Join(names, ", ") + " are"
 }
 
-// suiteFolder is where the suite is, from the top of the repository.
+// suiteFolder returns the folder of the suite, relative to the top of the repository.
 func suiteFolder(top string) (string, error) {
 	if !exists(scout.SuiteFile) {
 		return "", usageError{fmt.Errorf("there is no %s here\n  pawl init writes one; or name its folder with -C", scout.SuiteFile)}
@@ -95,7 +95,7 @@ func suiteFolder(top string) (string, error) {
 	return filepath.ToSlash(rel), nil
 }
 
-// agentFiles are the files for a suite in this folder.
+// agentFiles returns the files to write for a suite in folder.
 func agentFiles(folder string) []agentFile {
 	args := []string{"mcp"}
 	where := "the top folder"
@@ -112,7 +112,7 @@ func agentFiles(folder string) []agentFile {
 		_ = e.Encode(map[string]any{key: map[string]any{"pawl": server}}) //nolint:errchkjson // words and lists of words
 		return b.String()
 	}
-	words, _ := json.Marshal(args) //nolint:errchkjson // strings; the strings of JSON are those of TOML
+	words, _ := json.Marshal(args) //nolint:errchkjson // strings; JSON strings are valid in TOML
 	return []agentFile{
 		{Path: "AGENTS.md", text: strings.ReplaceAll(agentsText, "{{folder}}", where)},
 		{Path: ".mcp.json", text: config("mcpServers")},
@@ -122,7 +122,7 @@ func agentFiles(folder string) []agentFile {
 	}
 }
 
-// write puts a file where it belongs, unless another one is there.
+// write writes the file, unless one with other content exists and force is false.
 func (a *agentFile) write(root *os.Root, force bool) error {
 	is, err := root.ReadFile(filepath.FromSlash(a.Path))
 	switch {

@@ -10,7 +10,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/suite"
 )
 
-// initDoc is the answer of pawl init, for programs.
+// initDoc is the JSON output of pawl init.
 type initDoc struct {
 	Seen    []seenDoc `json:"seen"`
 	Source  string    `json:"source,omitempty"`
@@ -22,7 +22,7 @@ type initDoc struct {
 	Next    []string  `json:"next,omitempty"`
 
 	name  string
-	built bool // there was something to build
+	built bool // the suite has a build command
 	plain bool
 	todo  bool
 }
@@ -70,10 +70,10 @@ func (f *initFlags) describe(s scout.Survey, x scout.Sighting, res scout.Result)
 	return doc
 }
 
-// print writes the answer; for people, what was written and what to type next.
+// print writes the JSON document, or the files that were written and the commands to run next.
 func (f *initFlags) print(d initDoc) error {
 	if f.json && f.github.on {
-		return nil // the answer is that of --github, and there is one
+		return nil // --github prints the only document
 	}
 	if f.json {
 		e := json.NewEncoder(f.Out)
@@ -115,7 +115,7 @@ func (f *initFlags) print(d initDoc) error {
 	return err
 }
 
-// works is what was tried with the suite and succeeded.
+// works says which steps succeeded with the suite.
 func (d initDoc) works() string {
 	if d.built {
 		return "builds and runs"

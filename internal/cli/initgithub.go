@@ -38,7 +38,7 @@ func (g *githubFlags) add(fl *pflag.FlagSet) {
 	fl.StringVar(&g.asked.Action, "action", "", "with --github: the action that installs pawl, as `OWNER/REPO@COMMIT`, for a mirror")
 }
 
-// check finds flags that mean nothing.
+// check rejects flags that need --github.
 func (g *githubFlags) check(fl *pflag.FlagSet) error {
 	var err error
 	fl.Visit(func(f *pflag.Flag) {
@@ -49,7 +49,7 @@ func (g *githubFlags) check(fl *pflag.FlagSet) error {
 	return err
 }
 
-// runGitHub writes what GitHub needs. Without a suite it makes one first.
+// runGitHub writes the files that GitHub needs. Without a suite it creates one first.
 func (f *initFlags) runGitHub(ctx context.Context, source string) error {
 	repo, err := build.Open(ctx, ".")
 	if err != nil {
@@ -86,7 +86,7 @@ func (f *initFlags) runGitHub(ctx context.Context, source string) error {
 	return f.printGitHub(w.document(s))
 }
 
-// suiteFolders are the folders of every suite that git knows or could: the top one first.
+// suiteFolders returns the folders of all suites that git tracks or does not ignore, the top one first.
 func suiteFolders(ctx context.Context, root string) ([]string, error) {
 	out, err := gitOutput(ctx, root, "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", scout.SuiteFile, "*/"+scout.SuiteFile)
 	if err != nil {
@@ -105,11 +105,11 @@ func suiteFolders(ctx context.Context, root string) ([]string, error) {
 	return slices.Compact(list), nil
 }
 
-// maxSuites is where a list of suites is more likely a mistake.
+// maxSuites is the number of suites above which a list is probably a mistake.
 const maxSuites = 8
 
-// githubSettings are what the workflows are to be: what the flags say, what an upgrade
-// finds in them, what the repository shows, and otherwise the usual.
+// githubSettings returns the settings of the workflows. Flags come first, then the settings that an
+// upgrade finds in the files, then what the repository shows, then defaults.
 func (f *initFlags) githubSettings(ctx context.Context, w *githubWriter, root string, folders []string) (workflow.Settings, error) {
 	fresh := workflow.Default()
 	fresh.Branch = defaultBranch(ctx, root, fresh.Branch)
@@ -149,7 +149,7 @@ func (f *initFlags) githubSettings(ctx context.Context, w *githubWriter, root st
 
 const gateFile = workflow.Folder + "/pawl-gate.yml"
 
-// githubWriter writes into a repository, and remembers what.
+// githubWriter writes files into a repository and records the changes.
 type githubWriter struct {
 	root           *os.Root
 	force, upgrade bool
@@ -157,7 +157,7 @@ type githubWriter struct {
 	notes          []string
 }
 
-// read is what is there; nil when nothing is.
+// read returns the content of a file; nil if it cannot be read.
 func (w *githubWriter) read(name string) []byte {
 	text, err := w.root.ReadFile(filepath.FromSlash(name))
 	if err != nil {
@@ -170,7 +170,7 @@ func (w *githubWriter) installed() (workflow.Stamp, bool) {
 	return workflow.ReadStamp(w.read(gateFile))
 }
 
-// refuseTarget stops at a workflow that would make all of this worthless.
+// refuseTarget returns an error for a workflow on pull_request_target, which would make the gate worthless.
 func (w *githubWriter) refuseTarget() error {
 	for name, text := range workflowFiles(w.root) {
 		for _, p := range workflow.Check(name, text) {
@@ -182,7 +182,7 @@ func (w *githubWriter) refuseTarget() error {
 	return nil
 }
 
-// put writes a file, and the folders above it.
+// put writes a file and creates its parent folders.
 func (w *githubWriter) put(name string, text []byte) error {
 	name = filepath.FromSlash(name)
 	if err := w.root.MkdirAll(filepath.Dir(name), 0o755); err != nil {
@@ -194,8 +194,8 @@ func (w *githubWriter) put(name string, text []byte) error {
 	return nil
 }
 
-// write writes everything. The suites come first: where one cannot be read, no other file
-// has been written. What they are called becomes part of the settings.
+// write writes all files. The suites come first, so that an unreadable one stops before any workflow is
+// written. The names of the suites become part of the settings.
 func (w *githubWriter) write(s workflow.Settings, now time.Time) (workflow.Settings, error) {
 	var names []string
 	var baselines string
@@ -231,7 +231,7 @@ func (w *githubWriter) write(s workflow.Settings, now time.Time) (workflow.Setti
 	}
 	for _, file := range append(rulesets, workflow.Lint(s)) {
 		if w.read(file.Path) != nil && !w.force {
-			continue // it is theirs, or from an earlier time and adapted
+			continue // the file is the user's, or was adapted since
 		}
 		if err := w.apply(workflow.Change{File: file, Deed: workflow.Create}); err != nil {
 			return s, err
@@ -240,7 +240,7 @@ func (w *githubWriter) write(s workflow.Settings, now time.Time) (workflow.Setti
 	return s, w.pullRequest()
 }
 
-// apply does what is planned for a file.
+// apply carries out the planned change of a file.
 func (w *githubWriter) apply(c workflow.Change) error {
 	done := githubChange{Path: c.Path, Deed: c.Deed, Why: c.Why}
 	switch c.Deed {
@@ -259,7 +259,7 @@ func (w *githubWriter) apply(c workflow.Change) error {
 	return nil
 }
 
-// extendSuite adds the keys of a gate to a suite that has none, and reads what came of it.
+// extendSuite adds the keys of a gate to a suite that has none, and returns the suite read again.
 func (w *githubWriter) extendSuite(name, branch string, now time.Time) (*suite.Suite, error) {
 	full := filepath.Join(w.root.Name(), filepath.FromSlash(name))
 	loaded, err := suite.Load(full)
@@ -267,7 +267,7 @@ func (w *githubWriter) extendSuite(name, branch string, now time.Time) (*suite.S
 		return nil, err
 	}
 	if w.upgrade {
-		return loaded, nil // what a gate needs of it was added at the time, or taken out since
+		return loaded, nil // the keys were added earlier, or removed since
 	}
 	before := w.read(name)
 	text, added, err := workflow.AddKeys(before, branch, now)
@@ -288,7 +288,7 @@ func (w *githubWriter) extendSuite(name, branch string, now time.Time) (*suite.S
 	return loaded, nil
 }
 
-// pullRequest adds a section to the text that pull requests begin with.
+// pullRequest adds a section to the template for pull requests.
 func (w *githubWriter) pullRequest() error {
 	name, text := workflow.PullRequestPlaces[0], []byte(nil)
 	for _, place := range workflow.PullRequestPlaces {
@@ -308,7 +308,7 @@ func (w *githubWriter) pullRequest() error {
 	return w.apply(workflow.Change{File: workflow.File{Path: name, Text: longer}, Deed: deed})
 }
 
-// workflowFiles are the workflows of a repository that have to do with pawl.
+// workflowFiles returns the workflows of a repository that mention pawl, by path.
 func workflowFiles(root *os.Root) map[string][]byte {
 	list := map[string][]byte{}
 	entries, err := fs.ReadDir(root.FS(), workflow.Folder)

@@ -8,10 +8,10 @@ import (
 	"github.com/goatnote-inc/pawl/internal/workflow"
 )
 
-// githubDoc is the answer of pawl init --github, for programs.
+// githubDoc is the JSON output of pawl init --github.
 type githubDoc struct {
 	Files    []githubChange    `json:"files"`
-	ByHand   []string          `json:"by_hand,omitempty"` // what only a person can do, in GitHub's settings
+	ByHand   []string          `json:"by_hand,omitempty"` // steps that only a person can do, in the settings on GitHub
 	Notes    []string          `json:"notes,omitempty"`
 	Settings workflow.Settings `json:"settings"`
 }
@@ -20,7 +20,7 @@ type githubChange struct {
 	Path string        `json:"path"`
 	Deed workflow.Deed `json:"deed"`
 	Why  string        `json:"why,omitempty"`
-	New  string        `json:"new,omitempty"` // where the text lies that would have replaced it
+	New  string        `json:"new,omitempty"` // path of the new text, if the existing file was kept
 }
 
 func (w *githubWriter) document(s workflow.Settings) githubDoc {

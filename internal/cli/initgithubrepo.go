@@ -11,25 +11,25 @@ import (
 	"github.com/goatnote-inc/pawl/internal/shell"
 )
 
-// What pawl init --github asks git.
+// Information that pawl init --github gets from git.
 
-// release is the form of a version that was released; any other was built by somebody.
+// release matches the version of a release. Any other version is a local build.
 var release = lazyregexp.New(`^[0-9]+\.[0-9]+\.[0-9]+$`)
 
 const ownRepository = "goatnote-inc/pawl"
 
 var fullCommit = lazyregexp.New(`^[0-9a-f]{40}$`)
 
-// ownAction is the action that installs this pawl, and what its commit is called. A
-// release cannot know its own commit, as that holds its checksum: GitHub is asked. Where
-// nobody tells, the tag has to do, and doctor --github says so.
+// ownAction returns the action that installs this pawl, pinned to a commit, and the tag of that commit.
+// A release cannot contain its own commit, because the commit contains its checksum, so GitHub is asked.
+// Without an answer the action is pinned to the tag, and doctor --github reports it.
 func ownAction(ctx context.Context) (action, tag string) {
 	if tag = "v" + Version(); release.MatchString(Version()) {
 		ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 		defer cancel()
 		out, err := gitOutput(ctx, ".", "ls-remote", "https://github.com/"+ownRepository, "refs/tags/"+tag, "refs/tags/"+tag+"^{}")
 		if lines := strings.Split(strings.TrimSpace(out), "\n"); err == nil {
-			commit, _, _ := strings.Cut(lines[len(lines)-1], "\t") // the last one is what an annotated tag points at
+			commit, _, _ := strings.Cut(lines[len(lines)-1], "\t") // the last line is the commit that an annotated tag points to
 			if fullCommit.MatchString(commit) {
 				return ownRepository + "@" + commit, tag
 			}
@@ -47,7 +47,7 @@ func ownAction(ctx context.Context) (action, tag string) {
 	return ownRepository + "@" + version, ""
 }
 
-// defaultBranch is that of origin, or the branch that is checked out.
+// defaultBranch returns the default branch of origin; or master if it is checked out; or else otherwise.
 func defaultBranch(ctx context.Context, root, otherwise string) string {
 	if out, err := gitOutput(ctx, root, "symbolic-ref", "--quiet", "--short", "refs/remotes/origin/HEAD"); err == nil {
 		if _, name, ok := strings.Cut(strings.TrimSpace(out), "/"); ok {

@@ -13,16 +13,16 @@ import (
 	"github.com/goatnote-inc/pawl/internal/learn/journal"
 )
 
-// onlyLook are commands that change nothing and measure nothing, with all that stand below
-// them: they leave no entry. Those of a session write entries of their own.
+// onlyLook lists commands that change nothing and measure nothing, including their subcommands. They
+// leave no entry. The commands of pawl session write their own entries.
 var onlyLook = []string{
 	"help", "completion", "__complete", "__completeNoDesc", "version", "schema", "report", "cost", "sdk", "lab", "wake",
 	"session", "next", "gates", "learn", "guide", "checklist", "mcp",
 	"lesson list", "lesson show", "lesson match",
 }
 
-// journalAll has every command leave an entry where a session is open: what it did, how
-// long it took, what came of it.
+// journalAll makes every command leave an entry while a session is open: what it did, how long it took,
+// and the result.
 func journalAll(g *globals, c *cobra.Command) {
 	for _, sub := range c.Commands() {
 		journalAll(g, sub)
@@ -51,7 +51,8 @@ func looks(command string) bool {
 	return slices.ContainsFunc(onlyLook, func(name string) bool { return command == name || strings.HasPrefix(command, name+" ") })
 }
 
-// commandName is what a person calls a command: "baseline show". pawl alone measures.
+// commandName returns the name of a command without the program, such as "baseline show". pawl without
+// a command counts as bench.
 func commandName(c *cobra.Command) string {
 	_, name, sub := strings.Cut(c.CommandPath(), " ")
 	if !sub {
@@ -60,7 +61,7 @@ func commandName(c *cobra.Command) string {
 	return name
 }
 
-// entry is what a command that is under way will leave in the journal.
+// entry is the journal entry of a running command.
 type entry struct {
 	writer *journal.Writer
 	root   string
@@ -69,8 +70,8 @@ type entry struct {
 	source sourceState
 }
 
-// openEntry is the entry of a command; nil where no session is open. Trouble is told once,
-// and keeps no command from running.
+// openEntry creates the entry of a command; nil if no session is open. A problem is reported once and
+// does not keep the command from running.
 func (g *globals) openEntry(cmd *cobra.Command) *entry {
 	w, root, err := g.sessionOf(cmd)
 	if err != nil {
@@ -90,7 +91,7 @@ func (g *globals) openEntry(cmd *cobra.Command) *entry {
 	return e
 }
 
-// close writes the entry. Whatever goes wrong with that changes nothing of the answer.
+// close writes the entry. A failure to write does not change the result of the command.
 func (e *entry) close(ctx context.Context, g *globals, err error) {
 	e.did.Seconds = max(0, g.now().Sub(e.began).Seconds())
 	e.did.Exit = exitCode(ctx, err)
@@ -107,8 +108,8 @@ func (e *entry) close(ctx context.Context, g *globals, err error) {
 	}
 }
 
-// actor is who runs the command. Whom git knows is asked once a session: starting git takes
-// longer than all the rest of an entry.
+// actor returns the person, agent or CI that runs the command. A person's name comes from an earlier
+// entry if there is one, because starting git takes longer than the rest of an entry.
 func (e *entry) actor(ctx context.Context, g *globals) journal.Actor {
 	return journal.Who(g.Getenv, func() string {
 		for _, earlier := range e.writer.Session().Entries {
@@ -120,13 +121,13 @@ func (e *entry) actor(ctx context.Context, g *globals) journal.Actor {
 	})
 }
 
-// firstLines are the first few of a text, without what only says that it was said.
+// firstLines returns the first n lines of a text.
 func firstLines(text string, n int) string {
 	lines := strings.SplitN(strings.TrimSpace(text), "\n", n+1)
 	return strings.Join(lines[:min(n, len(lines))], "\n")
 }
 
-// argsOf is the command line without the words that name the command.
+// argsOf returns the command line without the words that name the command.
 func argsOf(cmd *cobra.Command, args []string) []string {
 	rest := slices.Clone(args)
 	for _, word := range strings.Fields(cmd.CommandPath())[1:] {
@@ -137,8 +138,8 @@ func argsOf(cmd *cobra.Command, args []string) []string {
 	return rest
 }
 
-// hostName is the name of this machine; empty where it has none. A container has another one
-// every time, unless somebody names it.
+// hostName returns the name of this machine; empty if it has none. A container gets a new name at each
+// start, unless PAWL_HOST is set.
 func (g *globals) hostName() string {
 	if name := g.Getenv("PAWL_HOST"); name != "" {
 		return name

@@ -12,24 +12,24 @@ import (
 	"github.com/goatnote-inc/pawl/internal/trial"
 )
 
-// building are the commands that build the candidate.
+// building lists the commands that build the candidate.
 var building = []string{"build", "bench", "run", "fuzz", "preflight", "profile", "tune"}
 
-// builtBy is what came of building the candidate, by how a command ended; nil where it did
-// not come to that, or where something else was built.
+// builtBy returns the result of building the candidate, derived from how a command ended. It is nil if
+// the candidate was not built.
 func builtBy(command string, built bool, err error) *journal.Built {
 	if !slices.Contains(building, command) {
 		return nil
 	}
 	if side, ok := errors.AsType[*trial.SideError](err); ok && side.Side != suite.Candidate {
-		return builtOK(built) // the base's fault, or a reference's
+		return builtOK(built) // the base or a reference failed
 	}
 	if missing, ok := errors.AsType[*build.MissingError](err); ok {
 		return &journal.Built{Class: journal.Toolchain, Text: missing.Error()}
 	}
 	failed, ok := errors.AsType[*build.Error](err)
 	if !ok {
-		if class := loadClass(err); class != "" { // it was built, and does not load
+		if class := loadClass(err); class != "" { // it builds but does not load
 			return &journal.Built{Class: class, Text: firstLines(err.Error(), 3)}
 		}
 		return builtOK(built)
@@ -52,7 +52,7 @@ func builtOK(built bool) *journal.Built {
 	return &journal.Built{OK: true}
 }
 
-// mistakes are classes of what stops a build, by what tools print; the first that fits.
+// mistakes maps the output of tools to classes of build failures. The first match counts.
 var mistakes = []struct {
 	class   string
 	pattern *lazyregexp.Regexp
@@ -64,7 +64,8 @@ var mistakes = []struct {
 	{journal.Toolchain, lazyregexp.New(`(?i)command not found|unsupported (?:gpu architecture|GNU version|Microsoft|clang version)|not found in PATH|is not a supported|nvcc fatal|no cuda toolset|could not find (?:cuda|compiler)|No CMAKE_|internal compiler error`)},
 }
 
-// classOf is the class of a mistake, by its first message and by all that was printed.
+// classOf returns the class of a build failure. The texts are tried in order: the first message, then
+// the whole output.
 func classOf(texts ...string) string {
 	for _, text := range texts {
 		for _, m := range mistakes {
@@ -78,8 +79,7 @@ func classOf(texts ...string) string {
 
 var notLoaded = lazyregexp.New(`(?i)error while loading shared libraries|undefined symbol:|symbol lookup error|ImportError|cannot open shared object|version .* not found \(required by|no kernel image is available`)
 
-// loadClass is the class of something that was built and cannot be loaded; empty for
-// anything else.
+// loadClass returns the class of a failure to load something that was built; empty for any other error.
 func loadClass(err error) string {
 	if err == nil || !notLoaded.MatchString(err.Error()) {
 		return ""

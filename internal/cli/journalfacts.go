@@ -19,7 +19,7 @@ import (
 	"github.com/goatnote-inc/pawl/ratchet"
 )
 
-// examined keeps what doctor found.
+// examined records what the doctor found.
 func (s *witness) examined(r doctor.Report) {
 	e := &journal.Environment{OK: r.Usable()}
 	for _, f := range r.Findings {
@@ -30,11 +30,11 @@ func (s *witness) examined(r doctor.Report) {
 	s.add(func(d *journal.Did) { d.Environment = e })
 }
 
-// preflighted keeps what the kernel asks for and what the device allows.
+// preflighted records what the kernel needs and what the device allows.
 func (s *witness) preflighted(r preflight.Report) {
 	l := &journal.Limits{Device: cmp.Or(r.Target.Card, r.Target.Arch), Fits: true}
 	for _, g := range r.Gates {
-		switch g.Name { //nolint:exhaustive // the others have no limit of their own
+		switch g.Name { //nolint:exhaustive // the others have no limit to record
 		case preflight.SharedMemory:
 			if g.Number >= l.SharedMemory {
 				l.SharedMemory, l.SharedLimit = g.Number, cmp.Or(g.Limit, l.SharedLimit)
@@ -52,7 +52,7 @@ func (s *witness) preflighted(r preflight.Report) {
 	s.add(func(d *journal.Did) { d.Limits = l })
 }
 
-// hardware keeps the limits of a device that was looked up; several say nothing.
+// hardware records the limits of a device that was looked up. It records nothing for several devices.
 func (s *witness) hardware(h hardware) {
 	if len(h.archs) != 1 || h.here == nil && len(h.cards) > 1 {
 		return
@@ -64,7 +64,7 @@ func (s *witness) hardware(h hardware) {
 	s.add(func(d *journal.Did) { d.Limits = l })
 }
 
-// occupied keeps whether a block fits.
+// occupied records whether a block fits.
 func (s *witness) occupied(a gpu.Arch, o gpu.Occupancy) {
 	s.add(func(d *journal.Did) {
 		d.Limits = &journal.Limits{
@@ -74,7 +74,7 @@ func (s *witness) occupied(a gpu.Arch, o gpu.Occupancy) {
 	})
 }
 
-// checked keeps what looking for wrong results found.
+// checked records the result of a search for wrong results.
 func (s *witness) checked(a fuzzAnswer, benchmarks []suite.Benchmark) {
 	c := &journal.Checked{Points: a.Passed + a.Failed, Failed: a.Failed}
 	smallest, bad := math.Inf(1), math.Inf(1)
@@ -97,7 +97,7 @@ func (s *witness) checked(a fuzzAnswer, benchmarks []suite.Benchmark) {
 				c.Tiles = tilesOf(r.Params, edgesOf(benchmarks, b.Benchmark))
 			}
 		}
-		for _, f := range b.Found { // made as small as can be
+		for _, f := range b.Found { // shrunk failures
 			if size := sizeOf(f.Smallest.Params); size < bad {
 				bad, c.FirstBad = size, b.Benchmark+"/"+suite.ConfigName(f.Smallest.Params)
 				c.Tiles = tilesOf(f.Smallest.Params, edgesOf(benchmarks, b.Benchmark))
@@ -112,7 +112,7 @@ func (s *witness) checked(a fuzzAnswer, benchmarks []suite.Benchmark) {
 	}
 }
 
-// seeResult keeps how far a result is off.
+// seeResult records the largest error of a result, and whether it is not finite.
 func seeResult(c *journal.Checked, r oracle.Result) {
 	for _, x := range r.Comparisons {
 		c.Worst = max(c.Worst, x.MaxAbs)
@@ -120,7 +120,7 @@ func seeResult(c *journal.Checked, r oracle.Result) {
 	}
 }
 
-// sizeOf orders configs by the product of their numbers.
+// sizeOf returns the size of a config: the product of its positive numeric parameters.
 func sizeOf(p suite.Params) float64 {
 	size := 1.0
 	for _, x := range p {
@@ -144,7 +144,7 @@ func number(v any) (float64, bool) {
 	}
 }
 
-// edgesOf are the tiles that the suite names, by parameter.
+// edgesOf returns the tile sizes that the suite names for a benchmark, by parameter.
 func edgesOf(benchmarks []suite.Benchmark, name string) map[string]int {
 	for _, b := range benchmarks {
 		if b.Name == name && b.Check != nil {
@@ -154,8 +154,8 @@ func edgesOf(benchmarks []suite.Benchmark, name string) map[string]int {
 	return nil
 }
 
-// tilesOf is the size of a config in tiles, along the parameter that has most; 0 where the
-// suite names no tiles.
+// tilesOf returns the size of a config in tiles, along the parameter with the most tiles; 0 if the suite
+// names no tiles.
 func tilesOf(p suite.Params, edges map[string]int) float64 {
 	most := 0.0
 	for name, edge := range edges {
@@ -168,7 +168,7 @@ func tilesOf(p suite.Params, edges map[string]int) float64 {
 	return most
 }
 
-// diagnosed keeps what a profile shows.
+// diagnosed records what a profile shows.
 func (s *witness) diagnosed(name string, seen diagnose.Seen, d diagnose.Diagnosis) {
 	p := &journal.Profiled{
 		Case: cmp.Or(name, seen.Profile.Subject.Case), Tool: seen.Profile.Tool.Name, Kernel: d.Kernel, Bottleneck: string(d.Bottleneck),
@@ -193,13 +193,13 @@ func (s *witness) diagnosed(name string, seen diagnose.Seen, d diagnose.Diagnosi
 		p.Findings = append(p.Findings, found)
 	}
 	s.add(func(d *journal.Did) {
-		if d.Profiled == nil { // of several cases the first, which is the worst
+		if d.Profiled == nil { // of several cases keep the first, which is the worst
 			d.Profiled = p
 		}
 	})
 }
 
-// tuned keeps what a search came to.
+// tuned records the result of a search.
 func (s *witness) tuned(r *tune.Report) {
 	t := &journal.Tuned{Case: r.Header.Case, Evaluations: len(r.Evaluations)}
 	t.Point = pointValues(r.Best.Point)
@@ -225,8 +225,7 @@ func pointValues(point map[string]any) map[string]string {
 	return out
 }
 
-// compared keeps the verdicts of records that were measured some time: it is no measurement,
-// and has no times.
+// compared records the verdicts of existing records. It is not a measurement, so it has no times.
 func (s *witness) compared(runs []*measure.Run, judged ratchet.Result) {
 	m := &journal.Measured{Verdict: string(judged.Verdict)}
 	if n := len(runs); n > 0 {

@@ -17,8 +17,8 @@ import (
 	"github.com/goatnote-inc/pawl/stats"
 )
 
-// measuredBy is what a record says, as a journal keeps it: times, and what was found wrong
-// while they were taken.
+// measuredBy returns the content of a record for the journal: times, and wrong results found while
+// measuring.
 func measuredBy(ctx context.Context, file string, e *entry) (*journal.Measured, *journal.Checked, error) {
 	run, err := measure.Load(file)
 	if err != nil {
@@ -42,7 +42,7 @@ func measuredBy(ctx context.Context, file string, e *entry) (*journal.Measured, 
 	return m, wrongCases(run, m.Cases), nil
 }
 
-// fromTop is a path from the top of the repository, or as it is.
+// fromTop returns a path relative to the top of the repository; unchanged if it lies outside.
 func fromTop(root, file string) string {
 	abs, err := filepath.Abs(file)
 	if err != nil {
@@ -55,7 +55,7 @@ func fromTop(root, file string) string {
 	return filepath.ToSlash(rel)
 }
 
-// firstReference is the first implementation that is neither candidate nor base.
+// firstReference returns the first implementation that is neither candidate nor base.
 func firstReference(run *measure.Run) string {
 	for _, i := range run.Implementations {
 		if i.Name != measure.Candidate && i.Name != measure.Base {
@@ -65,7 +65,7 @@ func firstReference(run *measure.Run) string {
 	return ""
 }
 
-// measuredCases are the times of all cases, the smallest work first.
+// measuredCases returns the times of all cases, the least work first.
 func measuredCases(run *measure.Run, reference string) []journal.MeasuredCase {
 	var list []journal.MeasuredCase
 	for i := range run.Cases {
@@ -79,7 +79,7 @@ func measuredCases(run *measure.Run, reference string) []journal.MeasuredCase {
 			list = append(list, journal.MeasuredCase{Case: c.Name(), Work: cmp.Or(c.Flops, c.Bytes)})
 		}
 		if isWrong(c) {
-			continue // what is wrong has no speed, though not every round is compared
+			continue // a wrong result has no speed, even if not every round was compared
 		}
 		median, spread := timesOf(run, c)
 		switch c.Implementation {
@@ -95,14 +95,14 @@ func measuredCases(run *measure.Run, reference string) []journal.MeasuredCase {
 	return list
 }
 
-// isWrong tells whether a result was compared, and was wrong.
+// isWrong reports whether a result of the case was compared and found wrong.
 func isWrong(c *measure.Case) bool {
 	return slices.ContainsFunc(c.Rounds, func(r measure.CaseRound) bool { return strings.HasPrefix(r.Error, trial.WrongResult) })
 }
 
-// wrongCases is what comparing results of the candidate in timed runs found, with cases from
-// the smallest to the largest; nil where nothing is wrong: one result of a config says little
-// of the others.
+// wrongCases returns the wrong results of the candidate that were found in timed runs. order lists cases
+// from the smallest to the largest. It is nil if none is wrong: one right result of a config says little
+// about others.
 func wrongCases(run *measure.Run, order []journal.MeasuredCase) *journal.Checked {
 	wrong := map[string]bool{}
 	for i := range run.Cases {
@@ -125,8 +125,8 @@ func wrongCases(run *measure.Run, order []journal.MeasuredCase) *journal.Checked
 	return checked
 }
 
-// timesOf is the median of the rounds' medians, and the standard error of its logarithm by
-// how rounds differ; 0 of either where it is not known.
+// timesOf returns the median of the rounds' medians, and the standard error of its logarithm, estimated
+// from the differences between rounds. Each is 0 if unknown.
 func timesOf(run *measure.Run, c *measure.Case) (median, spread float64) {
 	var medians []float64
 	for _, r := range c.Rounds {
@@ -154,12 +154,12 @@ func timesOf(run *measure.Run, c *measure.Case) (median, spread float64) {
 	return median, spread
 }
 
-// dropped tells rounds that do not count.
+// dropped reports whether a round was dropped and does not count.
 func dropped(run *measure.Run, index int) bool {
 	return slices.ContainsFunc(run.Rounds, func(r measure.Round) bool { return r.Index == index && r.Dropped != "" })
 }
 
-// judge adds verdicts and gains to cases.
+// judge adds verdicts and gains to the cases.
 func judge(m *journal.Measured, judged ratchet.Result) {
 	for _, j := range judged.Cases {
 		at := slices.IndexFunc(m.Cases, func(c journal.MeasuredCase) bool { return c.Case == j.Name })
@@ -178,8 +178,8 @@ func judge(m *journal.Measured, judged ratchet.Result) {
 	}
 }
 
-// baseIsKept tells whether the base of a run is the source that was measured before: then
-// its gain is that of the change alone.
+// baseIsKept reports whether the base of a run is the source that was measured before. If so, the gain
+// is that of the change alone.
 func baseIsKept(ctx context.Context, run *measure.Run, e *entry) bool {
 	kept, ok := e.writer.Kept()
 	if !ok || len(kept.Files) == 0 {
@@ -204,7 +204,7 @@ func baseIsKept(ctx context.Context, run *measure.Run, e *entry) bool {
 	return err == nil && sameSettings(kept, journal.Snapshot{Parameters: parametersOf(s), Flags: flagsOf(s)})
 }
 
-// sameSettings tells whether parameters and flags are equal.
+// sameSettings reports whether parameters and flags are equal.
 func sameSettings(a, b journal.Snapshot) bool {
 	return len(journal.Changed(journal.Snapshot{Parameters: a.Parameters, Flags: a.Flags}, b)) == 0
 }

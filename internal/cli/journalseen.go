@@ -13,23 +13,23 @@ import (
 	"github.com/goatnote-inc/pawl/internal/suite"
 )
 
-// witness is what a command deposits for the journal while it runs. Outside of a session it is
-// nil, and every method does nothing then.
+// witness collects facts for the journal while a command runs. It is nil outside a session; event, and
+// the methods that record facts, then do nothing.
 type witness struct {
 	g       *globals
 	entry   *entry
 	mu      sync.Mutex
-	facts   journal.Did // those that were deposited
-	record  string      // path of the last record that was saved
-	built   bool        // the candidate was
-	held    time.Time   // since when the device is held; zero for not
+	facts   journal.Did // facts recorded so far
+	record  string      // path of the last saved record
+	built   bool        // the candidate was built
+	held    time.Time   // since when the device is held; zero if it is not
 	device  time.Duration
-	staging []string // what a step before measuring stopped for
+	staging []string // why steps before measuring stopped the run
 }
 
 func newWitness(g *globals, e *entry) *witness { return &witness{g: g, entry: e} }
 
-// event watches what happens in a run.
+// event updates the facts from an event of a run.
 func (s *witness) event(e bench.Event) {
 	if s == nil {
 		return
@@ -54,7 +54,7 @@ func (s *witness) event(e bench.Event) {
 	}
 }
 
-// release counts the time for which the device was held.
+// release adds the time for which the device was held.
 func (s *witness) release(now time.Time) {
 	if !s.held.IsZero() {
 		s.device += max(0, now.Sub(s.held))
@@ -62,7 +62,7 @@ func (s *witness) release(now time.Time) {
 	}
 }
 
-// add deposits facts.
+// add records facts.
 func (s *witness) add(put func(*journal.Did)) {
 	if s == nil {
 		return
@@ -96,11 +96,11 @@ func (s *witness) fill(ctx context.Context, d *journal.Did, err error) {
 		d.Checked = checkedBy(s.staging)
 	}
 	if errors.Is(err, errSaid) && d.Error != "" {
-		d.Error = "" // it was an answer
+		d.Error = "" // it is an answer, not an error
 	}
 }
 
-// price is that of the device, as the suite says it or said when the session began.
+// price returns the price of the device per hour: from the suite, or else as of the start of the session.
 func (s *witness) price() float64 {
 	if st := s.entry.source.suite; st != nil && st.Device.PricePerHour > 0 {
 		return st.Device.PricePerHour
@@ -108,7 +108,7 @@ func (s *witness) price() float64 {
 	return s.entry.writer.Session().Price
 }
 
-// checkedBy is a stop of pawl run at wrong results; nil where there was none.
+// checkedBy returns the stop of pawl run at wrong results; nil if there was none.
 func checkedBy(stops []string) *journal.Checked {
 	for _, line := range stops {
 		if name := string(loop.Checking) + ": "; len(line) > len(name) && line[:len(name)] == name {

@@ -20,8 +20,8 @@ import (
 	"github.com/goatnote-inc/pawl/internal/touch"
 )
 
-// sessionOf is the session that a command belongs to, and the folder it is of: that of the
-// suite the command names, or else the nearest above this one that has a session.
+// sessionOf returns the session that a command belongs to, and its folder. The search starts at the folder
+// of the suite that the command names, or else at this one, and goes up.
 func (g *globals) sessionOf(cmd *cobra.Command) (*journal.Writer, string, error) {
 	at := "."
 	if f := cmd.Flag("suite"); f != nil && f.Value.String() != "" {
@@ -35,8 +35,8 @@ func (g *globals) sessionOf(cmd *cobra.Command) (*journal.Writer, string, error)
 	return w, root, err
 }
 
-// sessionRoot is the nearest folder with journals of open sessions, up to the top of the
-// repository.
+// sessionRoot returns the nearest folder, at or above at, that has journals of open sessions. It stops
+// at the top of the repository.
 func sessionRoot(at string) (string, bool) {
 	for range 40 {
 		if names, err := os.ReadDir(filepath.Join(at, filepath.FromSlash(journal.Dir), "open")); err == nil {
@@ -58,12 +58,12 @@ func sessionRoot(at string) (string, bool) {
 	return "", false
 }
 
-// sourceState is the kernel and what it is measured with, as they lie there.
+// sourceState is the current state of the kernel's source and of what it is measured with.
 type sourceState struct {
 	now        journal.Snapshot
 	definition string
 	changes    []journal.Change // since the last measurement
-	suite      *suite.Suite     // nil where it cannot be read
+	suite      *suite.Suite     // nil if it cannot be read
 	trouble    error
 }
 
@@ -71,13 +71,13 @@ func (s sourceState) did() journal.Did {
 	return journal.Did{Source: s.now.Digest(), Definition: s.definition, Changes: s.changes}
 }
 
-// lookAtSource is the state of the source in the folder of a suite.
+// lookAtSource returns the state of the source in the folder of a suite.
 func lookAtSource(w *journal.Writer, root string, now time.Time) sourceState {
 	var st sourceState
 	session := w.Session()
 	file := filepath.Join(root, path.Base(filepath.ToSlash(session.Suite)))
 	s, err := suite.Load(file)
-	if err != nil { // it may be what is being worked on
+	if err != nil { // the user may be editing it
 		text, _ := os.ReadFile(file)
 		st.definition = journal.TextSource(string(text)).Digest
 		s = &suite.Suite{}
@@ -95,7 +95,7 @@ func lookAtSource(w *journal.Writer, root string, now time.Time) sourceState {
 	return st
 }
 
-// definitionOf is the digest of what the kernel is measured with.
+// definitionOf returns the digest of what the kernel is measured with.
 func definitionOf(s *suite.Suite, root, benchmark string) string {
 	lines := []string{s.Terms(benchmark)}
 	digests, err := build.Digests(root, s.Definition)
@@ -108,7 +108,7 @@ func definitionOf(s *suite.Suite, root, benchmark string) string {
 	return journal.TextSource(strings.Join(lines, "\n")).Digest
 }
 
-// topOf is the top of the repository that a folder is in, or the folder itself.
+// topOf returns the top of the repository that contains a folder, or the folder itself.
 func topOf(root string) string {
 	at, err := filepath.Abs(root)
 	if err != nil {
@@ -124,16 +124,15 @@ func topOf(root string) string {
 	}
 }
 
-// What is looked at for sources, at most: a folder of a suite is small, or says in
-// build.inputs what matters.
+// Limits of the search for sources. The folder of a suite is small, or build.inputs names what matters.
 const (
 	mostKernelFiles = 2000
 	mostLookedAt    = 20_000
 )
 
-// kernelFiles are the files that a kernel is made from, by path from the top: sources in
-// the folder of the suite and what its build names, without what defines the measurement
-// and what the build makes.
+// kernelFiles returns the source files of a kernel, as paths from the top: the sources in the folder
+// of the suite and those that its build names. Files that define the measurement, and build outputs,
+// are left out.
 func kernelFiles(s *suite.Suite, top, root string) []string {
 	at, err := filepath.Abs(root)
 	if err != nil {
@@ -167,7 +166,7 @@ func kernelFiles(s *suite.Suite, top, root string) []string {
 	return slices.Sorted(maps.Keys(k.found))
 }
 
-// ownFiles are the names of the suite's own files; the usual one where it cannot be read.
+// ownFiles returns the names of the suite's own files, always including pawl.yaml.
 func ownFiles(s *suite.Suite) []string {
 	list := []string{scout.SuiteFile}
 	for _, f := range s.Files {
@@ -180,12 +179,12 @@ func ownFiles(s *suite.Suite) []string {
 
 type kernelWalk struct {
 	top   string
-	not   []string // globs
+	not   []string // globs to leave out
 	found map[string]bool
 	seen  int
 }
 
-// walk adds the sources below a folder, or a file.
+// walk adds a source file, or the sources below a folder.
 func (k *kernelWalk) walk(from string) {
 	_ = filepath.WalkDir(from, func(name string, d fs.DirEntry, err error) error {
 		k.seen++
@@ -193,7 +192,7 @@ func (k *kernelWalk) walk(from string) {
 		case k.seen > mostLookedAt || len(k.found) >= mostKernelFiles:
 			return fs.SkipAll
 		case err != nil:
-			return nil //nolint:nilerr // what cannot be looked at cannot be built from either
+			return nil //nolint:nilerr // an unreadable file cannot be built from either
 		case d.IsDir() && name != from && notSources(d.Name()):
 			return fs.SkipDir
 		case d.IsDir() || !isSource(d.Name()):
@@ -201,7 +200,7 @@ func (k *kernelWalk) walk(from string) {
 		}
 		rel, err := filepath.Rel(k.top, name)
 		if err != nil || strings.HasPrefix(rel, "..") {
-			return nil //nolint:nilerr // outside of the repository
+			return nil //nolint:nilerr // outside the repository
 		}
 		rel = filepath.ToSlash(rel)
 		if !slices.ContainsFunc(k.not, func(glob string) bool { return touch.Match(glob, rel) }) {
@@ -211,7 +210,7 @@ func (k *kernelWalk) walk(from string) {
 	})
 }
 
-// notSources are folders of what was made and not written.
+// notSources reports whether a folder holds generated files.
 func notSources(name string) bool {
 	return strings.HasPrefix(name, ".") || strings.HasPrefix(name, "build") || strings.HasPrefix(name, "cmake-build") ||
 		slices.Contains([]string{"results", "tuning", "node_modules", "__pycache__", "CMakeFiles", "venv", "dist"}, name)
@@ -227,7 +226,7 @@ func isSource(name string) bool {
 	return slices.Contains(sourceEndings, path.Ext(lower)) || strings.HasPrefix(lower, "makefile") || lower == "cmakelists.txt" || lower == "setup.cfg"
 }
 
-// parametersOf are the defaults of what can be tuned.
+// parametersOf returns the default values of the tunable parameters.
 func parametersOf(s *suite.Suite) map[string]string {
 	values := map[string]string{}
 	for _, b := range s.Benchmarks {
@@ -244,7 +243,7 @@ func parametersOf(s *suite.Suite) map[string]string {
 	return values
 }
 
-// flagsOf is how the candidate is built, as far as the suite says it.
+// flagsOf returns how the candidate is built, as far as the suite says.
 func flagsOf(s *suite.Suite) map[string]string {
 	flags := map[string]string{}
 	i, ok := s.Implementation(suite.Candidate)

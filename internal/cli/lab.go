@@ -35,7 +35,7 @@ come to the best, and what both cost.`,
 	return cmd
 }
 
-// labFlags are those of pawl lab judge.
+// labFlags are the flags of pawl lab judge.
 type labFlags struct {
 	*globals
 	lab.Options
@@ -124,7 +124,7 @@ func (f *labFlags) write(report *lab.Report) error {
 	return f.publishLab("judge", f.out, f.json, report, plots)
 }
 
-// publishLab shows the page or the figures of a measurement, or writes both into a folder.
+// publishLab prints the page or the figures of a measurement, or writes both into a folder.
 func (g *globals) publishLab(name, dir string, asJSON bool, report interface{ Markdown(io.Writer) error }, files map[string][]byte) error {
 	figures, err := json.MarshalIndent(report, "", "  ")
 	if err != nil {

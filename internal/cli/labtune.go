@@ -17,7 +17,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/tune/search"
 )
 
-// labTuneFlags are those of pawl lab tune.
+// labTuneFlags are the flags of pawl lab tune.
 type labTuneFlags struct {
 	*globals
 	lab.TuneOptions
@@ -83,7 +83,7 @@ func (f *labTuneFlags) run(ctx context.Context) error {
 	return nil
 }
 
-// keepParts takes over what was measured before and written to the same folder.
+// keepParts takes over the parts that an earlier run wrote to the same folder.
 func (f *labTuneFlags) keepParts(report *lab.TuneReport) error {
 	if f.out == "" || len(f.Parts) == 0 {
 		return nil

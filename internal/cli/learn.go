@@ -32,7 +32,7 @@ of the next one.`,
 	return cmd
 }
 
-// learnReportFlags are those of pawl learn report.
+// learnReportFlags are the flags of pawl learn report.
 type learnReportFlags struct {
 	*globals
 	json bool
@@ -90,7 +90,7 @@ func (f *learnReportFlags) run() error {
 	return story.Terminal(f.Out, f.style())
 }
 
-// story is that of the sessions of this folder.
+// story returns the story of all sessions in this folder.
 func (g *globals) story() (*learn.Story, error) {
 	tales, problems, err := g.tales()
 	if err != nil {
@@ -105,7 +105,7 @@ func (g *globals) tales() (tales []learn.Tale, problems []string, err error) {
 	return learn.Tales(journal.Folder{Root: ".", Now: g.now}, g.now())
 }
 
-// pictureTitle is what a screen reader says of the picture.
+// pictureTitle is the text of the picture for screen readers.
 const pictureTitle = "The story of sessions: minutes by phase, stops and mistakes, speed-ups"
 
 func (f *learnReportFlags) writeAll(story *learn.Story) error {

@@ -11,7 +11,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/learn"
 )
 
-// learnLabFlags are those of pawl learn lab.
+// learnLabFlags are the flags of pawl learn lab.
 type learnLabFlags struct {
 	*globals
 	learn.LabOptions
@@ -46,7 +46,7 @@ Exit code: 0 if every figure that is asked for holds, 1 if one does not.`,
 	return cmd
 }
 
-// Bounds of what may be asked for: more would not end.
+// Limits of the flags. Larger values would take too long.
 const (
 	labWorldsMost   = 10_000
 	labSessionsMost = 1_000

@@ -18,7 +18,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/report"
 )
 
-// learnNextFlags are those of pawl learn next.
+// learnNextFlags are the flags of pawl learn next.
 type learnNextFlags struct {
 	*globals
 	profile string
@@ -82,7 +82,7 @@ func (f *learnNextFlags) run(ctx context.Context) error {
 	return nil
 }
 
-// subject is the kernel of the profile, with what lessons ask for.
+// subject returns the kernel of the profile, with the facts that lessons need.
 func (f *learnNextFlags) subject(ctx context.Context) (learn.Subject, error) {
 	facts := lessonFacts{profile: f.profile}
 	w, root, err := f.openJournal()
@@ -174,8 +174,8 @@ func writeAdvice(g *globals, a learn.Advice) error {
 	return nil
 }
 
-// expectedText is what to expect of a fix. Nobody has put a number to one that was never
-// tried and for which no rule and no lesson claims anything.
+// expectedText returns the gain to expect from a fix. There is none for a fix that was never tried and
+// for which no rule or lesson claims a gain.
 func expectedText(fix learn.Advised) string {
 	if fix.Seen == 0 && fix.Prior == 0 && len(fix.Claims) == 0 {
 		return "no gain is known yet"
@@ -183,7 +183,7 @@ func expectedText(fix learn.Advised) string {
 	return fmt.Sprintf("expected: %s (%s to %s)", speedText(fix.Gain), gainText(fix.Low), gainText(fix.High))
 }
 
-// speedText says the logarithm of a gain as people do.
+// speedText formats the logarithm of a gain as a percentage.
 func speedText(gain float64) string {
 	switch percent := math.Round(100 * math.Expm1(gain)); {
 	case percent > 0:
@@ -195,7 +195,7 @@ func speedText(gain float64) string {
 	}
 }
 
-// gainText is the same where there is little room. Adding 0 takes the sign off a rounded -0.
+// gainText formats a gain in short form. Adding 0 removes the sign of a rounded -0.
 func gainText(gain float64) string {
 	return fmt.Sprintf("%+.0f %%", math.Round(100*math.Expm1(gain))+0)
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/report"
 )
 
-// lessonFlags are what the commands of pawl lesson share.
+// lessonFlags are the flags that the commands of pawl lesson share.
 type lessonFlags struct {
 	*globals
 	json         bool
@@ -77,7 +77,7 @@ known. Exit code: 0 where one speaks, 2 where none does.`,
 	return cmd
 }
 
-// book reads the lessons and what came of them. What cannot be read is told and left out.
+// book reads the lessons and their outcomes. What cannot be read is reported and left out.
 func (f *lessonFlags) book() (*lesson.Book, string) {
 	w, root, err := f.openJournal()
 	if err != nil && !errors.Is(err, journal.ErrNoSession) {
@@ -98,8 +98,7 @@ func (f *lessonFlags) book() (*lesson.Book, string) {
 	return b, root
 }
 
-// readLessons reads the lessons of a folder; those that were read before, from where pawl
-// keeps what it can make again.
+// readLessons reads the lessons of a folder. Parsed lessons are cached in pawl's cache folder.
 func readLessons(root string) (*lesson.Book, error) {
 	f := lesson.Folder{Root: root}
 	if dir, err := build.CacheDir(); err == nil {
@@ -108,15 +107,15 @@ func readLessons(root string) (*lesson.Book, error) {
 	return f.Read()
 }
 
-// lessonList is the answer of list and match for programs.
+// lessonList is the JSON output of pawl lesson list and pawl lesson match.
 type lessonList[T any] struct {
 	Lessons []T          `json:"lessons"`
 	Facts   lesson.Facts `json:"facts"`
-	From    []string     `json:"from"` // where the facts are from
+	From    []string     `json:"from"` // sources of the facts
 }
 
-// listedLesson is what a list has of a lesson; what to do, only of one that speaks. pawl
-// lesson show has the rest: an agent pays for every word.
+// listedLesson is a lesson in a list. Only a lesson that matches includes what to do. pawl lesson show
+// has the rest: agents pay for every word.
 type listedLesson struct {
 	Name    string       `json:"name"`
 	Title   string       `json:"title"`
@@ -165,7 +164,7 @@ func (f *lessonFlags) list(ctx context.Context) error {
 	return f.writeList(all, from)
 }
 
-// writeList shows what speaks, then the others.
+// writeList prints the lessons that match, then the others.
 func (f *lessonFlags) writeList(all []lesson.Standing, from []string) error {
 	style := f.style()
 	speaks := func(s lesson.Standing) bool { return s.Speaks && s.State != lesson.Refuted }
@@ -202,7 +201,7 @@ func (f *lessonFlags) writeList(all []lesson.Standing, from []string) error {
 	return err
 }
 
-// stateWord is the state, with a mark where the text is not the one that was written.
+// stateWord returns the state, marked if the text was edited.
 func stateWord(s lesson.Standing) string {
 	if s.Edited {
 		return string(s.State) + ", edited"
@@ -240,7 +239,7 @@ func (f *lessonFlags) match(ctx context.Context) error {
 	return nil
 }
 
-// writeMatch is a lesson in four lines: what, why it speaks, and what to do.
+// writeMatch prints a lesson: its title, why it matches, the cause and the fix.
 func (f *lessonFlags) writeMatch(s lesson.Standing, facts lesson.Facts) {
 	style := f.style()
 	fmt.Fprintf(f.Out, "%s  %s\n", style.Bold(report.Plain(s.Title)), style.Faint(fmt.Sprintf("%s, %s, weight %.2f", report.Plain(s.Name), stateWord(s), s.Weight)))

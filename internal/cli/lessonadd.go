@@ -18,14 +18,14 @@ import (
 	"github.com/goatnote-inc/pawl/internal/report"
 )
 
-// lessonAdd is what pawl lesson add is given.
+// lessonAdd holds the flags of pawl lesson add.
 type lessonAdd struct {
 	lesson.Lesson
 	claim float64
 	edit  bool
 }
 
-// subcommand makes one of pawl lesson.
+// subcommand creates a subcommand of pawl lesson.
 type subcommand = func(use, short, long, example string, args cobra.PositionalArgs, run func(context.Context, []string) error) *cobra.Command
 
 func newLessonAdd(f *lessonFlags, sub subcommand) {
@@ -78,7 +78,7 @@ func (f *lessonFlags) addLesson(ctx context.Context, args []string) error {
 	return err
 }
 
-// newLesson is the lesson as it is given: a file, flags, or what is written in the editor.
+// newLesson returns the lesson from a file, from flags, or from the editor.
 func (f *lessonFlags) newLesson(ctx context.Context, args []string) (*lesson.Lesson, error) {
 	a := &f.add
 	if a.claim != 0 {
@@ -145,7 +145,7 @@ source: []      # runs, sessions or documents that show it
 ---
 `
 
-// editLesson lets a person write the lesson. What cannot be read is kept.
+// editLesson opens the user's editor on a template. A text that cannot be parsed is kept.
 func (f *lessonFlags) editLesson(ctx context.Context) (*lesson.Lesson, error) {
 	editor := strings.Fields(f.Getenv("VISUAL"))
 	if len(editor) == 0 {
@@ -174,7 +174,7 @@ func (f *lessonFlags) editLesson(ctx context.Context) (*lesson.Lesson, error) {
 	return l, os.RemoveAll(dir)
 }
 
-// whoWords is an actor as the author of something.
+// whoWords formats an actor as an author.
 func whoWords(a journal.Actor) string {
 	if a.Kind == journal.Person {
 		return report.Plain(a.Name)

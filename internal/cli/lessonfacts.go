@@ -24,13 +24,13 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// lessonFacts is where the facts that lessons are matched with come from.
+// lessonFacts says where the facts come from that lessons are matched against.
 type lessonFacts struct {
 	profile, record string
 	session         bool
 	given           []string
 
-	writer *journal.Writer // of the open session; nil for none
+	writer *journal.Writer // open session; nil if there is none
 }
 
 func (l *lessonFacts) register(fl *pflag.FlagSet) {
@@ -40,8 +40,8 @@ func (l *lessonFacts) register(fl *pflag.FlagSet) {
 	fl.StringArrayVar(&l.given, "fact", nil, "match with this fact, `name=number`; may be given again")
 }
 
-// gather puts together what is known, and says where from. What is given later counts: the
-// session, then a record, then a profile, then single facts.
+// gather collects the known facts and their sources. Later sources override earlier ones: the session,
+// then a record, then a profile, then single facts.
 func (l *lessonFacts) gather(ctx context.Context, g *globals, root string) (lesson.Facts, []string, error) {
 	facts, from := lesson.Facts{Numbers: map[string]float64{}}, []string{}
 	named := l.profile != "" || l.record != "" || len(l.given) > 0
@@ -85,12 +85,12 @@ func (l *lessonFacts) gather(ctx context.Context, g *globals, root string) (less
 		from = append(from, strings.Join(l.given, ", "))
 	}
 	facts.Kernel = strings.TrimSpace(facts.Kernel)
-	// What has no end, as a budget that nobody set, is no number to tell or to compare with.
+	// An infinite value, such as an unset budget, cannot be printed or compared.
 	maps.DeleteFunc(facts.Numbers, func(_ string, x float64) bool { return math.IsInf(x, 0) || math.IsNaN(x) })
 	return facts, from, nil
 }
 
-// archOf is the architecture that a launch ran on; empty where the profile does not tell.
+// archOf returns the architecture that a launch ran on; empty if the profile does not say.
 func archOf(seen diagnose.Seen) string {
 	if _, host := seen.Facts["host_instructions"]; host {
 		return string(gpu.CPU)
@@ -106,10 +106,10 @@ func archOf(seen diagnose.Seen) string {
 	return arch.Name
 }
 
-// largestRecord is the size up to which a record is read for its facts by the way.
+// largestRecord is the maximum size, in bytes, of a record that is read implicitly for its facts.
 const largestRecord = 16 << 20
 
-// ofSession takes what the gates know of the session, its last profile and its last record.
+// ofSession adds the facts that the gates have about the session, its last profile and its last record.
 func (l *lessonFacts) ofSession(ctx context.Context, g *globals, root string, facts *lesson.Facts) {
 	s := l.writer.Session()
 	facts.GPU, facts.Kernel = s.GPU, s.Benchmark
@@ -172,7 +172,7 @@ func parseFact(pair string) (string, float64, error) {
 	return name, x, nil
 }
 
-// listFacts shows what a symptom may ask for.
+// listFacts prints the facts that a symptom may use.
 func (f *lessonFlags) listFacts() error {
 	if f.json {
 		type fact struct {

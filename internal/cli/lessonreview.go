@@ -53,7 +53,7 @@ func (f *lessonFlags) review(ctx context.Context, name string) error {
 		r.State = lesson.Refuted
 	}
 	if s.Reviewed != nil && !r.Time.After(s.Reviewed.Time) {
-		r.Time = s.Reviewed.Time.Add(time.Second) // another clock was ahead; what is said last counts
+		r.Time = s.Reviewed.Time.Add(time.Second) // another clock was ahead; the last review must win
 	}
 	path, err := lesson.Folder{Root: root}.Review(r)
 	if err != nil {

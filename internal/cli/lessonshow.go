@@ -44,8 +44,7 @@ func (f *lessonFlags) show(name string) error {
 	return nil
 }
 
-// field is a line, or several, with its name in front. What strangers wrote is made
-// harmless here, for all of them.
+// field prints a value, folded, with its name in front. It sanitizes untrusted text for all fields.
 func (f *lessonFlags) field(name, value string) {
 	if value == "" {
 		return
@@ -57,15 +56,15 @@ func (f *lessonFlags) field(name, value string) {
 	}
 }
 
-// paragraph is text of a stranger's, folded.
+// paragraph prints untrusted text, sanitized and folded.
 func (f *lessonFlags) paragraph(indent, text string) {
 	for _, line := range folded(text, f.width()-len(indent)) {
 		fmt.Fprintln(f.Out, indent+line)
 	}
 }
 
-// body shows what stands below the front matter, line by line and as text: marks of
-// Markdown are shown, and nothing in it is followed.
+// body prints the text below the front matter line by line. Markdown is shown as plain text, and
+// nothing in it is interpreted.
 func (f *lessonFlags) body(s lesson.Standing) {
 	if s.Body == "" {
 		return
@@ -76,7 +75,7 @@ func (f *lessonFlags) body(s lesson.Standing) {
 	}
 }
 
-// width is that of the terminal, or one that can be read.
+// width returns the width of the terminal, or a readable default.
 func (f *lessonFlags) width() int {
 	if w := f.style().Width; w > 40 {
 		return min(w, 110)
@@ -84,7 +83,7 @@ func (f *lessonFlags) width() int {
 	return 100
 }
 
-// folded makes a stranger's text harmless and breaks it into lines.
+// folded sanitizes untrusted text and breaks it into lines.
 func folded(text string, most int) []string {
 	lines, line := []string{}, ""
 	for word := range strings.FieldsSeq(text) {

@@ -11,8 +11,8 @@ import (
 	"github.com/goatnote-inc/pawl/internal/bench"
 )
 
-// live draws the state of a run at the bottom of a terminal and keeps drawing
-// it over itself; lines worth keeping scroll away above it.
+// live draws the state of a run at the bottom of a terminal and keeps overwriting it. Lines that
+// should stay scroll away above it.
 type live struct {
 	out    io.Writer
 	screen func() (width, height int)
@@ -20,15 +20,15 @@ type live struct {
 
 	mu      sync.Mutex
 	picture picture
-	drawn   []string // what is on the screen
+	drawn   []string // lines on the screen
 	last    time.Time
 	closed  bool
-	once    sync.Once // for stop
+	once    sync.Once // guards stop
 	stop    chan struct{}
 	done    chan struct{}
 }
 
-// redraw is how often the picture changes at most; a person cannot see more.
+// redraw is the minimum time between two drawings; faster changes are not visible.
 const redraw = 100 * time.Millisecond
 
 func newLive(out io.Writer, screen func() (int, int), now func() time.Time) *live {
@@ -37,7 +37,7 @@ func newLive(out io.Writer, screen func() (int, int), now func() time.Time) *liv
 	return l
 }
 
-// tick keeps the clock in the picture running while nothing happens.
+// tick updates the times in the picture while no events arrive.
 func (l *live) tick() {
 	defer close(l.done)
 	t := time.NewTicker(time.Second)
@@ -54,7 +54,7 @@ func (l *live) tick() {
 	}
 }
 
-// event changes the picture, and keeps a line above it if there is one.
+// event updates the picture and, if keep is not empty, prints that line above it.
 func (l *live) event(e bench.Event, keep string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -64,14 +64,14 @@ func (l *live) event(e bench.Event, keep string) {
 	}
 }
 
-// note puts a line above the picture.
+// note prints a line above the picture.
 func (l *live) note(text string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.draw(text)
 }
 
-// draw replaces the picture in one write, so that no half of it is ever seen.
+// draw replaces the picture in one write, so that it never appears half drawn.
 func (l *live) draw(keep string) {
 	width, height := l.screen()
 	var b strings.Builder
@@ -86,11 +86,11 @@ func (l *live) draw(keep string) {
 	for _, line := range l.drawn {
 		b.WriteString(line + "\n")
 	}
-	_, _ = io.WriteString(l.out, b.String()) // a terminal that is gone must not end a run
+	_, _ = io.WriteString(l.out, b.String()) // a closed terminal must not end a run
 }
 
-// erase goes back to where the picture began. A window that became narrower has
-// wrapped its lines, and a key that was pressed may stand at the cursor.
+// erase returns the codes that move back to the start of the picture and clear it. A narrower window
+// has wrapped its lines, and a pressed key may have echoed at the cursor.
 func (l *live) erase(width int) string {
 	rows := 0
 	for _, line := range l.drawn {
@@ -103,8 +103,8 @@ func (l *live) erase(width int) string {
 	return fmt.Sprintf("\r\x1b[%dA\x1b[J", rows)
 }
 
-// close removes the picture: what it showed is in the table that follows. A run closes it
-// before it reports, and again when it is over, because not every run comes to a report.
+// close removes the picture, because the table that follows shows the same. A run calls it before its
+// report, and again at the end, because not every run reaches the report.
 func (l *live) close() {
 	l.once.Do(func() { close(l.stop) })
 	<-l.done

@@ -17,26 +17,25 @@ import (
 	"github.com/goatnote-inc/pawl/internal/report"
 )
 
-// IO is everything of the process that a command may touch, so that scripts and
-// tests can run commands in memory.
+// IO is everything of the process that a command may use, so that scripts and tests can run
+// commands in memory.
 type IO struct {
 	In     io.Reader
 	Out    io.Writer
 	Err    io.Writer
 	Getenv func(string) string
-	// OutScreen and ErrScreen tell the size of the terminal that a stream is; nil for
-	// one that is none.
+	// OutScreen and ErrScreen return the size of the terminal behind a stream; nil if the stream is
+	// not a terminal.
 	OutScreen, ErrScreen func() (width, height int)
-	// Now and Sleep are the clock of commands that wait for somebody else; nil for the
-	// real one.
+	// Now and Sleep are the clock of commands that wait for other systems; nil for the real one.
 	Now   func() time.Time
 	Sleep func(ctx context.Context, d time.Duration) error
 
 	mu   sync.Mutex
-	over func(string) // says something while a picture is drawn on Err; nil to just print it
+	over func(string) // prints a line while a picture is drawn on Err; nil to print it directly
 }
 
-// say tells a person something now, above a picture if there is one.
+// say prints a line to Err, above the picture if one is drawn.
 func (io *IO) say(text string) {
 	io.mu.Lock()
 	over := io.over
@@ -56,7 +55,7 @@ func (io *IO) setOver(over func(string)) {
 
 // Main runs one command and returns the exit code.
 func Main(ctx context.Context, args []string, io *IO) int {
-	signal.Ignore(syscall.SIGPIPE) // a reader that went away is a failed write, not the end of a run
+	signal.Ignore(syscall.SIGPIPE) // a closed reader is a failed write, not the end of a run
 	ctx, stop := interruptible(ctx, io)
 	defer stop()
 	g := &globals{IO: io, args: args}
@@ -75,14 +74,15 @@ func Main(ctx context.Context, args []string, io *IO) int {
 	return exitCode(ctx, err)
 }
 
-// readerLeft tells of a head or a pager that has seen enough, who wants to hear nothing of it.
+// readerLeft reports whether the reader of stdout, such as head or a pager, has exited. That is not
+// worth an error message.
 func readerLeft(err error) bool {
 	f, ok := errors.AsType[*fs.PathError](err)
 	return ok && f.Path == os.Stdout.Name() && errors.Is(f.Err, syscall.EPIPE)
 }
 
-// interruptible ends the context at the first SIGINT, SIGTERM or SIGHUP, with time
-// to keep what was done; the second ends the process the hard way.
+// interruptible cancels the context at the first SIGINT, SIGTERM or SIGHUP, which leaves time to keep
+// finished work. The second signal kills the process.
 func interruptible(parent context.Context, io *IO) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	signals := make(chan os.Signal, 2)
@@ -93,7 +93,7 @@ func interruptible(parent context.Context, io *IO) (context.Context, func()) {
 		case s := <-signals:
 			io.say(fmt.Sprintf("%v: keeping what was done (once more to stop at once)", s))
 			cancel(errInterrupted)
-			signal.Stop(signals) // the default action is back
+			signal.Stop(signals) // restores the default action
 		case <-done:
 		}
 	}()
@@ -157,12 +157,12 @@ measures it against the merge base.`,
 	return root
 }
 
-// keepOrder keeps cobra from sorting: commandGroups has the order. It is a setting of the
-// whole process, and commands may run side by side.
+// keepOrder stops cobra from sorting commands: commandGroups has their order. The setting is global to
+// the process, and commands may run concurrently.
 var keepOrder = sync.OnceFunc(func() { cobra.EnableCommandSorting = false })
 
-// checked makes a wrong number of arguments a mistake of the user's, like any
-// other in the command line.
+// checked turns a wrong number of arguments into a usage error, like any other mistake in the command
+// line.
 func checked(args cobra.PositionalArgs) cobra.PositionalArgs {
 	if args == nil {
 		args = cobra.NoArgs
@@ -175,7 +175,7 @@ func checked(args cobra.PositionalArgs) cobra.PositionalArgs {
 	}
 }
 
-// commandGroups is the order of pawl --help: what a newcomer needs comes first.
+// commandGroups is the order of commands in pawl --help. What new users need comes first.
 var commandGroups = []struct {
 	id, title string
 	commands  []func(*globals) *cobra.Command
@@ -190,16 +190,16 @@ var commandGroups = []struct {
 	{"other", "Other:", []func(*globals) *cobra.Command{newSDK, newVersion, newLab}},
 }
 
-// globals are the flags that every command has.
+// globals holds the flags and state that every command shares.
 type globals struct {
 	*IO
 	dir     string
 	noColor bool
 	args    []string // the command line
-	seen    *witness // what the journal will have of the command; nil where no session is open
+	seen    *witness // collects facts for the journal; nil if no session is open
 }
 
-// enter goes to the folder of -C, so that every path is meant from there.
+// enter changes to the folder of -C, so that all paths are relative to it.
 func (g *globals) enter() error {
 	if g.dir == "" {
 		return nil
@@ -214,8 +214,7 @@ func (g *globals) enter() error {
 	return nil
 }
 
-// style is that of stdout, errStyle that of stderr: either may be a terminal
-// while the other is a file.
+// style is the style of stdout, errStyle that of stderr. Each may be a terminal while the other is a file.
 func (g *globals) style() report.Style { return g.styleOf(g.OutScreen) }
 
 func (g *globals) errStyle() report.Style { return g.styleOf(g.ErrScreen) }
@@ -228,5 +227,5 @@ func (g *globals) styleOf(screen func() (int, int)) report.Style {
 	return report.Style{Color: !g.noColor && !g.dumb() && g.Getenv("NO_COLOR") == "", Width: width}
 }
 
-// dumb tells of a terminal that cannot be drawn on.
+// dumb reports whether the terminal cannot be drawn on.
 func (g *globals) dumb() bool { return g.Getenv("TERM") == "dumb" }

@@ -84,8 +84,8 @@ func (f *mcpFlags) check() error {
 	return nil
 }
 
-// options are what the server is told. The program that is started for a tool is this one,
-// by the kernel's name for it: a pawl that is put in its place is not.
+// options returns the options of the server. Tools start this binary through /proc/self/exe, so that
+// a pawl that replaces it on disk is not started.
 func (f *mcpFlags) options() (mcp.Options, error) {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -98,8 +98,8 @@ func (f *mcpFlags) options() (mcp.Options, error) {
 	}, nil
 }
 
-// repositoryTop is the folder above that git keeps its things in. Git itself is not asked:
-// until the top is known, the git on the path may be one that lies in the repository.
+// repositoryTop returns the nearest folder at or above dir that contains .git, or else dir. It does not
+// run git: until the top is known, the git on the path may be one that lies in the repository.
 func repositoryTop(dir string) string {
 	for at := dir; ; at = filepath.Dir(at) {
 		if exists(filepath.Join(at, ".git")) {
@@ -111,8 +111,8 @@ func repositoryTop(dir string) string {
 	}
 }
 
-// stateFolder is where a program keeps what outlives it and belongs to no repository; empty
-// where there is no such place.
+// stateFolder returns the user's folder for persistent state that belongs to no repository; empty if
+// there is none.
 func stateFolder(getenv func(string) string) string {
 	if dir := getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "pawl")
@@ -146,7 +146,7 @@ func (f *mcpFlags) serveHTTP(ctx context.Context, s *mcp.Server) error {
 	return nil
 }
 
-// noClose keeps stdout open for whoever writes to it afterwards.
+// noClose keeps stdout open for later writes.
 type noClose struct{ io.Writer }
 
 func (noClose) Close() error { return nil }

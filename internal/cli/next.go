@@ -19,7 +19,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/report"
 )
 
-// nextFlags are those of pawl next.
+// nextFlags are the flags of pawl next.
 type nextFlags struct {
 	*globals
 	json     bool
@@ -100,7 +100,7 @@ func (f *nextFlags) show(s gates.Step) error {
 	return err
 }
 
-// goOn journals that a person goes on past the present stop.
+// goOn records in the journal that a person overrides the current stop.
 func (f *nextFlags) goOn(ctx context.Context, st gateState, root string) error {
 	reason := strings.TrimSpace(f.override)
 	if reason == "" || len(reason) > 1000 {
@@ -125,8 +125,8 @@ func (f *nextFlags) goOn(ctx context.Context, st gateState, root string) error {
 	return nil
 }
 
-// presentStop is the gate that an override is of: the one that refused last, if it still
-// would, or else the one that comes next.
+// presentStop returns the gate that an override applies to: the one that refused last, if it still
+// would, or else the next one. It is empty if no gate stops anything.
 func presentStop(st gateState) string {
 	holds := func(id string) bool {
 		return slices.ContainsFunc(st.status, func(s gates.Status) bool {
@@ -155,7 +155,7 @@ func actorWords(a journal.Actor) string {
 	return "the agent " + report.Plain(a.Name)
 }
 
-// withoutSession says how to begin, from what lies in the folder.
+// withoutSession returns the first step to take, based on the files in the folder.
 func withoutSession(root string) gates.Step {
 	there := func(names ...string) bool {
 		_, err := os.Stat(filepath.Join(append([]string{root}, names...)...))

@@ -15,7 +15,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/report"
 )
 
-// occupancyFlags are those of pawl occupancy.
+// occupancyFlags are the flags of pawl occupancy.
 type occupancyFlags struct {
 	*globals
 	arch           string
@@ -62,7 +62,7 @@ func (f *occupancyFlags) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// All of it as dynamic: static shared memory above 48 KB does not compile.
+	// Count all of it as dynamic: static shared memory above 48 KB does not compile.
 	f.launch.DynamicShared, f.launch.Carveout = int(f.shared), int(f.prefer)
 	o, err := arch.Occupancy(f.launch)
 	if err != nil {
@@ -82,7 +82,8 @@ func (f *occupancyFlags) run(ctx context.Context) error {
 	return err
 }
 
-// architecture is the one named, that of a card, or that of the GPU here.
+// architecture returns the architecture that --arch names, directly or by a card; without it, that of
+// the GPU in this machine.
 func (f *occupancyFlags) architecture(ctx context.Context) (gpu.Arch, error) {
 	if f.arch != "" {
 		found, err := lookUp(f.arch)
@@ -137,14 +138,14 @@ func (f *occupancyFlags) write(a gpu.Arch, o gpu.Occupancy) error {
 	return err
 }
 
-// rows show what a block takes of everything an SM has.
+// rows lists, for each resource, what a block takes and what an SM has.
 func (f *occupancyFlags) rows(a gpu.Arch, o gpu.Occupancy) [][]string {
 	rows := [][]string{{"resource", "a block takes", "", "an SM has", "blocks", ""}}
 	number := strconv.Itoa
 	for _, limit := range o.Limits {
 		row := []string{limit.Resource.String(), "1", "", number(a.BlocksPerSM.Value), number(limit.Blocks), ""}
 		switch limit.Resource {
-		case gpu.LimitBlocks: // as it is
+		case gpu.LimitBlocks: // the defaults above apply
 		case gpu.LimitWarps:
 			row[1], row[3] = number(o.WarpsPerBlock), number(a.WarpsPerSM.Value)
 		case gpu.LimitRegisters:
@@ -166,7 +167,7 @@ func (f *occupancyFlags) rows(a gpu.Arch, o gpu.Occupancy) [][]string {
 	return rows
 }
 
-// byteSize is a flag that holds bytes: 65536, 64K, 64KB or 64KiB, all the same.
+// byteSize is a flag for a number of bytes: 65536, 64K, 64KB and 64KiB are the same.
 type byteSize int
 
 func (s *byteSize) String() string {
@@ -176,10 +177,10 @@ func (s *byteSize) String() string {
 	return strconv.Itoa(int(*s))
 }
 
-// Type is what help calls a value of it.
+// Type returns the name of the value in help texts.
 func (*byteSize) Type() string { return "bytes" }
 
-// Set reads a size.
+// Set parses a size.
 func (s *byteSize) Set(text string) error {
 	number, unit := strings.ToLower(text), 1
 	for _, suffix := range []string{"kib", "kb", "k"} {

@@ -17,10 +17,10 @@ import (
 	"github.com/goatnote-inc/pawl/stats"
 )
 
-// picture is what a run looks like from outside at one moment. Events change
-// it, lines shows it; neither looks at a clock or a terminal by itself.
+// picture is the visible state of a run at one moment. Events update it, and lines draws it. It uses
+// no clock and no terminal of its own.
 type picture struct {
-	doing    string // between rounds
+	doing    string // current step outside of rounds; empty during rounds
 	sides    []string
 	cases    []string // in the order of the record
 	units    map[string]string
@@ -28,13 +28,13 @@ type picture struct {
 	round    trial.RoundStarted
 	side     string
 	state    gpu.State
-	began    time.Time  // of the round under way
-	measured int        // cases of a side that are done in the round under way
-	seconds  []float64  // what the rounds took that are done
-	search   *searching // nil where nothing is being tuned
+	began    time.Time  // start of the current round
+	measured int        // cases measured in the current round, over all sides
+	seconds  []float64  // durations of finished rounds
+	search   *searching // nil if no search runs
 }
 
-// mostRows is how many cases the picture shows; the table at the end shows all.
+// mostRows is the maximum number of rows in the picture; the table at the end shows all cases.
 const mostRows = 10
 
 func (p *picture) event(e bench.Event, now time.Time) {
@@ -65,7 +65,7 @@ func (p *picture) event(e bench.Event, now time.Time) {
 	}
 }
 
-// list learns the cases, in the order in which they are shown.
+// list adds the cases in the order in which they are shown.
 func (p *picture) list(cases []measure.Case) {
 	if p.units == nil {
 		p.units, p.medians = map[string]string{}, map[string]map[string][]float64{}
@@ -97,7 +97,7 @@ func (p *picture) trial(e trial.Event, now time.Time) {
 	}
 }
 
-// lines draws the picture, no line wider and not more lines than the terminal has.
+// lines draws the picture within the width and height of the terminal.
 func (p *picture) lines(now time.Time, width, height int) []string {
 	switch {
 	case p.doing != "":
@@ -109,7 +109,7 @@ func (p *picture) lines(now time.Time, width, height int) []string {
 	}
 	lines := []string{cut(p.bar(now, width), width)}
 	rows := p.rows(width - 2)
-	room := min(mostRows, height-2) // below the bar, above the cursor
+	room := min(mostRows, height-2) // rows below the bar and above the cursor
 	if more := len(rows) - room; more > 0 {
 		room = max(room-1, 0)
 		rows = append(rows[:room], fmt.Sprintf("and %d more", len(rows)-room))
@@ -120,7 +120,7 @@ func (p *picture) lines(now time.Time, width, height int) []string {
 	return lines[:min(len(lines), max(height-1, 1))]
 }
 
-// bar is where the run stands: rounds, share done, time left, device.
+// bar returns the progress of the run: rounds, share done, time left, device.
 func (p *picture) bar(now time.Time, width int) string {
 	inRound := min(float64(p.measured)/float64(len(p.round.Order)*max(p.round.Cases, 1)), 1)
 	done := min((float64(p.round.Number-1)+inRound)/float64(max(p.round.Of, 1)), 1)
@@ -137,7 +137,7 @@ func (p *picture) bar(now time.Time, width int) string {
 	if left, known := p.left(now, inRound); known {
 		parts = append(parts, report.Span(left)+" left")
 	}
-	if slices.Contains(p.sides, p.side) { // not when they take turns
+	if slices.Contains(p.sides, p.side) { // not while the sides alternate
 		parts = append(parts, p.side)
 	}
 	if state := report.DeviceState(p.state); len(state) > 0 {
@@ -146,8 +146,8 @@ func (p *picture) bar(now time.Time, width int) string {
 	return strings.Join(parts, "  ")
 }
 
-// left is how long the rounds still take: as long as those that are done, or
-// before there is one, as the cases of the first.
+// left estimates the remaining time from the finished rounds, or, during the first, from the cases
+// measured so far.
 func (p *picture) left(now time.Time, inRound float64) (time.Duration, bool) {
 	elapsed := now.Sub(p.began).Seconds()
 	var round float64
@@ -163,8 +163,8 @@ func (p *picture) left(now time.Time, inRound float64) (time.Duration, bool) {
 	return time.Duration(rest * float64(time.Second)), true
 }
 
-// rows are the cases so far. What makes them too wide is left out, the least
-// telling first: the spreads, then the times of all sides but the first.
+// rows returns the cases so far. If they are too wide, the least informative parts are left out first:
+// the spreads, then the times of all sides but the first.
 func (p *picture) rows(width int) []string {
 	for detail := 2; ; detail-- {
 		var cells [][]string
@@ -180,8 +180,8 @@ func (p *picture) rows(width int) []string {
 	}
 }
 
-// row is a case so far: the median of each side with its spread over rounds, and
-// what became of the base's time.
+// row returns a case so far: the median of each side with its spread over rounds, and the change from
+// the base.
 func (p *picture) row(name string, detail int) []string {
 	cells := []string{name}
 	for i, side := range p.sides {
@@ -202,12 +202,12 @@ func (p *picture) row(name string, detail int) []string {
 	return append(cells, p.change(name))
 }
 
-// change is the candidate over the base, round by round.
+// change returns the ratio of the candidate to the base, averaged over rounds.
 func (p *picture) change(name string) string {
 	base, candidate := p.medians[name][suite.Base], p.medians[name][suite.Candidate]
 	var logs []float64
 	for i := range min(len(base), len(candidate)) {
-		if base[i] > 0 && candidate[i] > 0 { // a count may be zero: then there is no ratio
+		if base[i] > 0 && candidate[i] > 0 { // a count may be zero and then has no ratio
 			logs = append(logs, math.Log(candidate[i]/base[i]))
 		}
 	}
@@ -221,7 +221,7 @@ func (p *picture) change(name string) string {
 	}
 }
 
-// aligned makes lines of cells, each column as wide as its widest.
+// aligned joins cells to lines, with each column as wide as its widest cell.
 func aligned(rows [][]string) []string {
 	var widths []int
 	for _, row := range rows {
@@ -243,8 +243,7 @@ func aligned(rows [][]string) []string {
 	return lines
 }
 
-// cut shortens a line to the terminal's width: a line that wraps could not be
-// drawn over.
+// cut shortens a line to the width of the terminal: a wrapped line could not be overwritten.
 func cut(line string, width int) string {
 	if utf8.RuneCountInString(line) <= width {
 		return line

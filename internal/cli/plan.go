@@ -11,7 +11,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/report"
 )
 
-// printPlan shows a dry run.
+// printPlan prints the plan of a dry run.
 func (f *benchFlags) printPlan(p bench.Plan) error {
 	if f.json {
 		e := json.NewEncoder(f.Out)

@@ -18,7 +18,7 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// preflightFlags are those of pawl preflight.
+// preflightFlags are the flags of pawl preflight.
 type preflightFlags struct {
 	*globals
 	suite, arch, gpu, cases string
@@ -71,7 +71,7 @@ func (f *preflightFlags) run(ctx context.Context) error {
 		return err
 	}
 	results := filepath.Join(o.Dir, "results")
-	o.Last, _ = measure.Load(filepath.Join(results, "current.json")) // without a record there is less to say
+	o.Last, _ = measure.Load(filepath.Join(results, "current.json")) // the record is optional
 	progress := newProgress(f.globals, f.json)
 	if f.noBuild {
 		log, _ := os.ReadFile(filepath.Join(results, "logs", "candidate.build.log"))
@@ -94,7 +94,7 @@ func (f *preflightFlags) run(ctx context.Context) error {
 	return f.show(report)
 }
 
-// aim finds the GPU to look for: the one named, or that which the suite would take.
+// aim sets the target GPU: the one named, or the one that the suite would use.
 func (f *preflightFlags) aim(ctx context.Context, o *preflight.Options) (err error) {
 	switch {
 	case f.arch != "":
@@ -108,7 +108,7 @@ func (f *preflightFlags) aim(ctx context.Context, o *preflight.Options) (err err
 		}
 		dev, selectErr := inventory.Select(gpu.NVIDIA, o.Suite.Device.Select)
 		if selectErr != nil {
-			return nil //nolint:nilerr // a machine without a GPU is what preflight is for
+			return nil //nolint:nilerr // preflight must work on a machine without a GPU
 		}
 		o.Target, err = preflight.TargetDevice(dev.Identity())
 		o.UUID = dev.Identity().UUID
@@ -125,7 +125,7 @@ func (f *preflightFlags) show(r preflight.Report) error {
 	if f.json {
 		e := json.NewEncoder(f.Out)
 		e.SetIndent("", "  ")
-		e.SetEscapeHTML(false) // names of kernels have < and >
+		e.SetEscapeHTML(false) // kernel names contain < and >
 		err = e.Encode(struct {
 			Worst preflight.State `json:"worst"`
 			preflight.Report

@@ -10,7 +10,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/report"
 )
 
-// writePreflight shows a line for each gate, and everything where one is not green.
+// writePreflight prints one line for each gate, and all details of a gate that does not pass.
 func writePreflight(w io.Writer, style report.Style, r preflight.Report) error {
 	var b strings.Builder
 	head := "preflight"
@@ -62,7 +62,7 @@ func stateStyle(style report.Style, s preflight.State) string {
 	}
 }
 
-// greenLine is the answer that is nearest to its limit.
+// greenLine returns the result that is closest to its limit.
 func greenLine(gates []preflight.Gate) string {
 	nearest := slices.MaxFunc(gates, func(a, b preflight.Gate) int {
 		x, y := nearness(a), nearness(b)
@@ -85,8 +85,7 @@ func greenLine(gates []preflight.Gate) string {
 	return text
 }
 
-// nearness is how much of its limit a number takes. Of occupancy and duration more
-// is better.
+// nearness returns how much of its limit a number uses. For occupancy and duration, higher is better.
 func nearness(g preflight.Gate) float64 {
 	switch {
 	case g.Name == preflight.Occupancy, g.Name == preflight.Duration:
@@ -98,7 +97,7 @@ func nearness(g preflight.Gate) float64 {
 	}
 }
 
-// shownFindings is how many of a kind are shown before the rest is counted.
+// shownFindings is how many findings of a gate are shown before the rest is only counted.
 const shownFindings = 8
 
 func writeNotGreen(b *strings.Builder, style report.Style, gates []preflight.Gate, worst preflight.State) {
@@ -138,7 +137,7 @@ func writeNotGreen(b *strings.Builder, style report.Style, gates []preflight.Gat
 	}
 }
 
-// trimRight takes blanks from the end of what was written.
+// trimRight removes spaces from the end of the written text.
 func trimRight(b *strings.Builder) {
 	text := strings.TrimRight(b.String(), " ")
 	b.Reset()

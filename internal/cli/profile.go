@@ -86,11 +86,11 @@ func (f *profileFlags) run(ctx context.Context, glob string) error {
 	o := f.options(s, file)
 	results := filepath.Join(o.Dir, "results")
 	o.Owner, o.Out = "pawl profile", filepath.Join(results, "profile.json")
-	last, _ := measure.Load(filepath.Join(results, "current.json")) // without a record no time is known but the profiler's
+	last, _ := measure.Load(filepath.Join(results, "current.json")) // without a record, only the profiler's times are known
 	progress := newProgress(f.globals, f.json)
 	o.Emit = func(e bench.Event) {
 		if _, is := e.(bench.Explained); is && !f.json {
-			return // said at the end, with the case
+			return // printed at the end, with the case
 		}
 		progress.event(e)
 	}
@@ -104,7 +104,7 @@ func (f *profileFlags) run(ctx context.Context, glob string) error {
 	return errors.Join(f.showWhys(whys), err, profileError(whys))
 }
 
-// checkTool finds a tool or a set that there is not.
+// checkTool rejects an unknown tool or set.
 func (f *profileFlags) checkTool() error {
 	for _, x := range []struct {
 		flag, value string
@@ -117,7 +117,7 @@ func (f *profileFlags) checkTool() error {
 	return nil
 }
 
-// profileError is an error where no case could be looked at.
+// profileError returns an error if no case could be diagnosed.
 func profileError(whys []bench.Why) error {
 	var errs []error
 	for _, w := range whys {
@@ -129,14 +129,14 @@ func profileError(whys []bench.Why) error {
 	return errors.Join(errs...)
 }
 
-// showWhys prints what was found and draws a picture of each case.
+// showWhys prints the diagnoses and draws a picture of each case.
 func (f *profileFlags) showWhys(whys []bench.Why) error {
 	var errs []error
 	var answers []diagnosisAnswer
 	looked := slices.ContainsFunc(whys, func(w bench.Why) bool { return w.Diagnosis != nil })
 	for _, w := range whys {
 		if w.Diagnosis == nil {
-			if looked && !f.json && w.Err != nil { // else it is the error that the command ends with
+			if looked && !f.json && w.Err != nil { // otherwise the command returns it as its error
 				f.say("note: " + report.Plain(w.Err.Error()))
 			}
 			continue
@@ -173,8 +173,7 @@ func (f *profileFlags) showWhys(whys []bench.Why) error {
 	return errors.Join(errs...)
 }
 
-// drawWhy writes the one-pager of a case beside its profile, and names it with the
-// other files.
+// drawWhy writes the one-page picture of a case beside its profile, and adds it to the files.
 func drawWhy(w report.Why) (report.Why, error) {
 	if len(w.Files) == 0 {
 		return w, nil
@@ -187,7 +186,7 @@ func drawWhy(w report.Why) (report.Why, error) {
 	return w, err
 }
 
-// whyOf is what profiles show, as a report takes it.
+// whyOf converts a result of profiling for a report.
 func whyOf(w bench.Why) report.Why {
 	return report.Why{Case: w.Case, Before: w.Before, After: w.After, Diagnosis: w.Diagnosis, Difference: w.Difference, Files: w.Files}
 }

@@ -11,14 +11,14 @@ import (
 	"github.com/goatnote-inc/pawl/internal/trial"
 )
 
-// progress tells what happens while a run is under way: a picture that is drawn
-// anew on a terminal, plain lines elsewhere, JSON lines for programs.
+// progress shows what happens during a run: a live picture on a terminal, plain lines elsewhere,
+// JSON lines for programs.
 type progress struct {
 	*IO
 	style report.Style
 	json  bool
-	live  *live    // nil where nothing can be drawn
-	seen  *witness // nil where no session is open
+	live  *live    // nil if nothing can be drawn
+	seen  *witness // nil if no session is open
 	mu    sync.Mutex
 }
 
@@ -31,7 +31,7 @@ func newProgress(g *globals, asJSON bool) *progress {
 	return p
 }
 
-// close ends the picture, so that what follows starts on a clean line.
+// close removes the picture, so that later output starts on a clean line.
 func (p *progress) close() {
 	p.setOver(nil)
 	if p.live != nil {
@@ -39,7 +39,7 @@ func (p *progress) close() {
 	}
 }
 
-// note tells what somebody else has to say meanwhile.
+// note prints a message from another part of the program during the run.
 func (p *progress) note(text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -75,8 +75,8 @@ func (p *progress) line(text string) {
 	}
 }
 
-// inPicture tells of events that the live picture shows while they matter, so that
-// a line above it would only say them twice.
+// inPicture reports whether the live picture already shows an event, so that a line above it would
+// only repeat it.
 func inPicture(e bench.Event) bool {
 	switch e := e.(type) {
 	case bench.Building, bench.Waiting, bench.Profiling, bench.TuneEvaluated:
@@ -89,8 +89,7 @@ func inPicture(e bench.Event) bool {
 	}
 }
 
-// describe is an event as a line that is worth keeping; empty for what only the
-// live picture shows.
+// describe returns an event as a line to keep; empty for events that only the live picture shows.
 func (p *progress) describe(e bench.Event) string {
 	switch e := e.(type) {
 	case bench.Recovered:
@@ -133,7 +132,7 @@ func (p *progress) describe(e bench.Event) string {
 	}
 }
 
-// explained tells only of what went wrong: what was found is shown at the end.
+// explained returns only errors: the findings are shown at the end.
 func (p *progress) explained(e bench.Explained) string {
 	if e.Err == nil {
 		return ""
@@ -162,7 +161,7 @@ func waiting(e bench.Waiting) string {
 	return fmt.Sprintf("waiting for %s, which %s holds", e.What, e.Holder)
 }
 
-// casesOf counts the cases; a command that prints a format tells them only when
+// casesOf counts the cases. If a command prints another tool's format, its cases are known only after
 // it has run.
 func casesOf(e bench.Ready) string {
 	if e.Cases == 0 {

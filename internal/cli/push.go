@@ -98,7 +98,7 @@ func (f *pushFlags) run(ctx context.Context, args []string) error {
 	return f.sendAll(ctx, spool, []*client.Spooled{p})
 }
 
-// spool is where reports wait: the user's own folder.
+// spool returns the spool in which reports wait, in the user's state folder.
 func (f *pushFlags) spool() (client.Spool, error) {
 	dir := f.Getenv("PAWL_SPOOL")
 	if dir == "" {
@@ -126,7 +126,7 @@ func (f *pushFlags) destination() client.Destination {
 	return client.Destination{Server: f.server, Project: f.project}
 }
 
-// add makes the report and puts it where it survives, before anything is sent.
+// add creates the report and saves it in the spool before anything is sent.
 func (f *pushFlags) add(ctx context.Context, spool client.Spool, args []string) (*client.Spooled, error) {
 	r, files, err := f.report(ctx, args)
 	if err != nil {
@@ -143,8 +143,8 @@ func (f *pushFlags) add(ctx context.Context, spool client.Spool, args []string) 
 	return p, nil
 }
 
-// waiting are the reports for this server and project. What is for others needs
-// another token, and is only counted.
+// waiting returns the spooled reports for this server and project. Reports for others need another
+// token and are only counted.
 func (f *pushFlags) waiting(spool client.Spool) []*client.Spooled {
 	all, damaged := spool.Pending()
 	if damaged != nil {
@@ -165,7 +165,7 @@ func (f *pushFlags) waiting(spool client.Spool) []*client.Spooled {
 	return list
 }
 
-// client talks to the server as whoever the environment says.
+// client returns a client for the server, with the credentials from the environment.
 func (f *pushFlags) client() *client.Client {
 	c := &client.Client{URL: f.server, Project: f.project, Agent: "pawl/" + Version(), Now: f.now(), Sleep: f.Sleep, Patience: max(f.wait, time.Nanosecond), Say: func(s string) { f.say("  " + report.Plain(s)) }}
 	if c.Sleep == nil {
@@ -181,7 +181,7 @@ func (f *pushFlags) client() *client.Client {
 	return c
 }
 
-// jobToken asks GitHub who this job is, for one upload.
+// jobToken requests a GitHub identity token for this job and one upload.
 func (f *pushFlags) jobToken(ctx context.Context, digest string) (string, error) {
 	d, err := parseDigest(digest)
 	if err != nil {

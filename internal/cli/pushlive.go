@@ -21,7 +21,7 @@ import (
 	"github.com/goatnote-inc/pawl/stats"
 )
 
-// How often a server is told of a run, at most. A job of CI asks for a token each time.
+// Minimum time between two live updates. A CI job requests a token for each update.
 const (
 	liveEvery    = time.Second
 	liveEveryJob = 10 * time.Second
@@ -31,8 +31,7 @@ func (f *benchFlags) liveFlag(fl *pflag.FlagSet) {
 	fl.BoolVar(&f.live, "live", false, "tell the server of PAWL_SERVER and PAWL_PROJECT how the run goes, while it goes (also: PAWL_LIVE=1)")
 }
 
-// checkLive finds a wish to tell that nobody could fulfil. One from the environment is no
-// reason to refuse a run.
+// checkLive rejects --live if no server is configured. PAWL_LIVE without a server does not stop a run.
 func (f *benchFlags) checkLive() error {
 	if !f.live {
 		return nil
@@ -48,20 +47,19 @@ func (f *benchFlags) livePush() *pushFlags {
 	return &pushFlags{globals: f.globals, server: f.Getenv("PAWL_SERVER"), project: f.Getenv("PAWL_PROJECT")}
 }
 
-// liveTeller makes short messages of what a run does. Nil tells nobody.
+// liveTeller sends short messages about a run to a server. A nil liveTeller sends nothing.
 type liveTeller struct {
 	*client.Live
 	mu    sync.Mutex
 	about client.LiveEvent
 	cases map[string]measure.Case // by name
-	sides map[liveKey][]float64   // medians of the rounds that count
-	fresh map[liveKey]float64     // of the round under way
+	sides map[liveKey][]float64   // medians of the rounds that were not dropped
+	fresh map[liveKey]float64     // medians of the current round
 }
 
 type liveKey struct{ name, side string }
 
-// tellLive begins to tell a server of a run, where that is wanted. Nothing that goes wrong
-// with it is of interest to the run.
+// tellLive starts live updates of a run, if enabled. Their failures do not affect the run.
 func (f *benchFlags) tellLive(ctx context.Context, o bench.Options) *liveTeller {
 	push := f.livePush()
 	switch {
@@ -89,7 +87,7 @@ func (t *liveTeller) step(format string, args ...any) {
 	t.Tell(client.LiveEvent{Kind: client.LiveStep, Text: fmt.Sprintf(format, args...)})
 }
 
-// event tells of what people would want to see.
+// event sends the events that users want to see.
 func (t *liveTeller) event(e bench.Event) {
 	if t == nil {
 		return
@@ -152,7 +150,7 @@ func (t *liveTeller) measuring(e trial.Event) {
 	}
 }
 
-// end tells what came out, and lets go of the server.
+// end sends the outcome and closes the connection.
 func (t *liveTeller) end(v verdictDocument, err error) {
 	if t == nil {
 		return

@@ -18,7 +18,7 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// preview shows what would be sent.
+// preview prints what would be sent.
 func (f *pushFlags) preview(ctx context.Context, args []string) error {
 	r, files, err := f.report(ctx, args)
 	if errors.Is(err, client.ErrIdentical) {
@@ -35,7 +35,7 @@ func (f *pushFlags) preview(ctx context.Context, args []string) error {
 	return nil
 }
 
-// report makes the report of the results that are named.
+// report creates the report of the named results.
 func (f *pushFlags) report(ctx context.Context, args []string) (*client.Report, []client.File, error) {
 	results := "results"
 	if len(args) > 0 {
@@ -66,7 +66,7 @@ func (f *pushFlags) report(ctx context.Context, args []string) (*client.Report, 
 
 var pullRef = lazyregexp.New(`^refs/pull/([1-9][0-9]{0,8})/`)
 
-// pull is the number of the pull request that a job runs for; 0 for none.
+// pull returns the number of the pull request that a job runs for; 0 if there is none.
 func (f *pushFlags) pull() (int, error) {
 	e, err := readEvent(f.Getenv("GITHUB_EVENT_NAME"), f.Getenv("GITHUB_EVENT_PATH"))
 	if err != nil {
@@ -81,10 +81,10 @@ func (f *pushFlags) pull() (int, error) {
 	return 0, nil
 }
 
-// kernelPaths finds the file of a benchmark's kernel: of the sources that the suite
-// names, the one that is called like it, else the first; without any, the suite itself.
-// Whoever owns that is told when the kernel gets slower. A record names its suite from
-// where pawl ran, which is taken to be here.
+// kernelPaths returns a function that finds the source file of a benchmark: of the sources that the
+// suite names, the one whose name contains the benchmark's, or else the first; without sources, the
+// suite itself. The owner of that file is notified when the kernel gets slower. A record names its suite
+// relative to where pawl ran, which is assumed to be this folder.
 func kernelPaths(root string) func(measure.SuiteRef, string) string {
 	known := map[string][]string{}
 	return func(ref measure.SuiteRef, benchmark string) string {
@@ -105,15 +105,15 @@ func kernelPaths(root string) func(measure.SuiteRef, string) string {
 	}
 }
 
-// suiteFiles are the files that a suite's candidate is built from, then the suite, as
-// git names them.
+// suiteFiles returns the files that a suite's candidate is built from, then the suite, as paths in the
+// repository.
 func suiteFiles(root, name string) []string {
 	file, err := filepath.Abs(name)
 	if err != nil {
 		return nil
 	}
 	if resolved, err := filepath.EvalSymlinks(file); err == nil {
-		file = resolved // as git spells the top of the working tree
+		file = resolved // match the path that git has for the working tree
 	}
 	globs := []string{}
 	if s, err := suite.Load(file); err == nil && len(s.Implementations) > 0 {
@@ -126,7 +126,7 @@ func suiteFiles(root, name string) []string {
 		}
 	}
 	for _, glob := range globs {
-		found, _ := filepath.Glob(filepath.Join(filepath.Dir(file), filepath.FromSlash(glob))) // a bad one finds nothing
+		found, _ := filepath.Glob(filepath.Join(filepath.Dir(file), filepath.FromSlash(glob))) // an invalid glob matches nothing
 		for _, f := range found {
 			add(f)
 		}

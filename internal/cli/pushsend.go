@@ -14,14 +14,14 @@ import (
 	"github.com/goatnote-inc/pawl/internal/report"
 )
 
-// pushDocument is what pawl push --json prints.
+// pushDocument is the JSON output of pawl push.
 type pushDocument struct {
 	Schema   string           `json:"schema"` // pawl.push/v1
 	Server   string           `json:"server"`
 	Project  string           `json:"project"`
 	Receipts []client.Receipt `json:"receipts"`
-	Refused  []pushFailure    `json:"refused,omitempty"` // the server will never take them
-	Waiting  []pushFailure    `json:"waiting,omitempty"` // they are in the spool
+	Refused  []pushFailure    `json:"refused,omitempty"` // reports that the server will never accept
+	Waiting  []pushFailure    `json:"waiting,omitempty"` // reports that stay in the spool
 }
 
 type pushFailure struct {
@@ -30,8 +30,8 @@ type pushFailure struct {
 	Where string `json:"where,omitempty"`
 }
 
-// sendAll sends reports one after the other, the oldest first. A server that cannot be
-// reached for one is not tried for the next.
+// sendAll sends reports one after the other, the oldest first. If the server cannot be reached, the
+// remaining reports are not tried.
 func (f *pushFlags) sendAll(ctx context.Context, spool client.Spool, list []*client.Spooled) error {
 	c := f.client()
 	doc := pushDocument{Schema: "pawl.push/v1", Server: f.server, Project: f.project, Receipts: []client.Receipt{}}
@@ -68,8 +68,8 @@ func (f *pushFlags) sendAll(ctx context.Context, spool client.Spool, list []*cli
 	return f.outcome(doc, stopped)
 }
 
-// final tells whether a server will say the same however often it is asked. Who may not
-// send may be let in later.
+// final reports whether the server will always refuse the report. A client without permission may get it
+// later.
 func final(err error) bool {
 	problem, ok := errors.AsType[*client.ProblemError](err)
 	if !ok || errors.Is(err, client.ErrLater) {
@@ -83,7 +83,7 @@ func final(err error) bool {
 	}
 }
 
-// outcome is the answer of the whole: no before not yet.
+// outcome returns the error for all reports. Refusals outrank retries.
 func (f *pushFlags) outcome(doc pushDocument, stopped error) error {
 	var text []string
 	for _, r := range doc.Refused {
@@ -101,7 +101,7 @@ func (f *pushFlags) outcome(doc pushDocument, stopped error) error {
 	case len(doc.Refused) > 0:
 		return codeError{exitNo, err}
 	case errors.Is(stopped, context.Canceled):
-		return err // exitCode knows of the interrupt
+		return err // exitCode handles the interrupt
 	default:
 		if e, ok := errors.AsType[usageError](stopped); ok {
 			return usageError{errors.Join(e.error, err)}
@@ -117,7 +117,7 @@ func waits(n int) string {
 	return fmt.Sprintf("%d reports wait", n)
 }
 
-// advice is what to do about an answer, where that is known.
+// advice returns what to do about an answer of the server; empty if unknown.
 func (f *pushFlags) advice(err error) string {
 	problem, ok := errors.AsType[*client.ProblemError](err)
 	if !ok {
@@ -152,7 +152,7 @@ func (f *pushFlags) showReceipt(r client.Receipt) {
 	}
 }
 
-// describe says what will be sent and how much, before it is.
+// describe prints what will be sent, and its size.
 func (f *pushFlags) describe(r *client.Report, files []client.File) {
 	at := cmp.Or(report.Plain(r.Branch), "no branch")
 	if r.Pull > 0 {

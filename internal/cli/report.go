@@ -21,8 +21,7 @@ import (
 	"github.com/goatnote-inc/pawl/ratchet"
 )
 
-// reportFormats are what a document can be written as, with the endings of files
-// by which they are recognised.
+// reportFormats are the formats of a report, with the file extensions that select them.
 var reportFormats = []struct {
 	name    string
 	endings []string
@@ -86,7 +85,7 @@ func (f *reportFlags) run(path string) error {
 	if f.out == "" {
 		return write(f.globals, f.Out, doc)
 	}
-	var b bytes.Buffer // a report that cannot be made leaves the old one alone
+	var b bytes.Buffer // buffered, so that a failed report leaves the old file unchanged
 	if err := write(f.globals, &b, doc); err != nil {
 		return err
 	}
@@ -96,7 +95,7 @@ func (f *reportFlags) run(path string) error {
 	return nil
 }
 
-// writer finds what was asked for, by name or by the ending of the file.
+// writer returns the writer of the format, chosen by --format or by the extension of the file.
 func (f *reportFlags) writer() (func(*globals, io.Writer, *report.Document) error, error) {
 	var names []string
 	for _, format := range reportFormats {
@@ -118,11 +117,10 @@ func (f *reportFlags) writer() (func(*globals, io.Writer, *report.Document) erro
 	}
 }
 
-// verdictMost bounds a verdict that is read into memory.
+// verdictMost bounds the size in bytes of a verdict that is read into memory.
 const verdictMost = 256 << 20
 
-// reportInput reads what there is at path: a record, or a verdict and the record
-// beside it.
+// reportInput reads the file at path: a record, or a verdict and the record beside it.
 func reportInput(path string) (report.Input, error) {
 	if verdict, err := readVerdict(path); err != nil {
 		return report.Input{}, err
@@ -152,7 +150,7 @@ func reportInput(path string) (report.Input, error) {
 	return in, nil
 }
 
-// whysBeside says why cases changed, from the profiles that were kept beside the record.
+// whysBeside explains why cases changed, from the profiles beside the record.
 func whysBeside(in report.Input) ([]report.Why, error) {
 	if in.Run == nil || in.Result == nil || in.Paths.Record == "" {
 		return nil, nil
@@ -171,7 +169,7 @@ func whysBeside(in report.Input) ([]report.Why, error) {
 		if w.After == nil {
 			continue
 		}
-		d, difference, _ := rules.Explain(w.Before, *w.After) // what cannot be compared is still diagnosed
+		d, difference, _ := rules.Explain(w.Before, *w.After) // profiles that cannot be compared are still diagnosed
 		w.Diagnosis, w.Difference = &d, difference
 		whys = append(whys, w)
 	}
@@ -182,18 +180,18 @@ func measured(run *measure.Run, side string) bool {
 	return slices.ContainsFunc(run.Cases, func(c measure.Case) bool { return c.Implementation == side })
 }
 
-// storedVerdict is what a report needs of a verdict.json.
+// storedVerdict is the part of verdict.json that a report needs.
 type storedVerdict struct {
 	ratchet.Result
 	Run string `json:"run"`
 }
 
-// readVerdict gives nil for a file that is no verdict. A record may be huge: it is
-// told apart by its beginning.
+// readVerdict returns nil if the file is not a verdict. Only its first bytes decide, because a record may
+// be huge.
 func readVerdict(path string) (*storedVerdict, error) {
 	file, err := os.Open(path)
 	if err != nil {
-		return nil, nil // reading the record says what is wrong with it
+		return nil, nil // reading it as a record reports the error
 	}
 	defer file.Close()
 	head := make([]byte, 512)

@@ -10,14 +10,14 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// sentFiles are files of a folder that another machine filled, copied to where nobody else
-// writes. Whoever opened them closes them.
+// sentFiles are files from another machine, copied to a private folder. The caller that opens them must
+// close them.
 type sentFiles struct {
-	dir  string // ours
-	from string // theirs, for messages
+	dir  string // private copy
+	from string // original folder, for messages
 }
 
-// openSent takes the files out of a folder that are asked for, each below its limit.
+// openSent copies the wanted files out of a folder, each up to its size limit.
 func openSent(from string, want ...parcel.Want) (*sentFiles, error) {
 	dir, err := os.MkdirTemp("", "pawl-results-")
 	if err != nil {
@@ -45,12 +45,12 @@ func openSent(from string, want ...parcel.Want) (*sentFiles, error) {
 
 func (s *sentFiles) close() error { return os.RemoveAll(s.dir) }
 
-// refuse says of whose files something is wrong.
+// refuse adds the original folder to an error about its files.
 func (s *sentFiles) refuse(err error) error {
 	return codeError{exitNo, fmt.Errorf("%s: %w", s.from, err)}
 }
 
-// recordFiles are the names of a record, as it is or packed.
+// recordFiles returns the possible names of a record: plain or compressed.
 func recordFiles(name string) []parcel.Want {
 	most := int64(0)
 	for _, w := range claim.Limits().Want {
@@ -59,8 +59,8 @@ func recordFiles(name string) []parcel.Want {
 	return []parcel.Want{{Name: name, Most: most}, {Name: name + ".zst", Most: most}}
 }
 
-// loadResults reads the records that a run on another machine left: of the run, and of the
-// fresh rounds of what gained, where there are such.
+// loadResults reads the records of a run on another machine: that of the run, and that of the fresh
+// rounds that confirm gains; nil if there are none.
 func loadResults(from string) (run, confirmed *measure.Run, err error) {
 	s, err := openSent(from, append(recordFiles("current.json"), recordFiles("confirm.json")...)...)
 	if err != nil {

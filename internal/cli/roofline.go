@@ -19,7 +19,7 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// rooflineFlags are those of pawl roofline.
+// rooflineFlags are the flags of pawl roofline.
 type rooflineFlags struct {
 	*globals
 	record    string
@@ -86,7 +86,7 @@ func (f *rooflineFlags) run(globs []string) error {
 		return codeError{exitNoAnswer, fmt.Errorf("there is no case to draw in %s%s\n  %s", strings.Join(used, " and "), of,
 			"a case needs flops and bytes in the suite, or a profile (pawl profile CASE), and a time")}
 	}
-	var b bytes.Buffer // a picture that cannot be made leaves the old one alone
+	var b bytes.Buffer // buffered, so that a failed picture leaves the old file unchanged
 	if err := write(&b, roof); err != nil {
 		return err
 	}
@@ -99,7 +99,7 @@ func (f *rooflineFlags) run(globs []string) error {
 	return f.show(roof, used, out)
 }
 
-// roofWriter is how a file of that name is written.
+// roofWriter returns the writer for the extension of a file.
 func roofWriter(path string) (func(io.Writer, *report.Roofline) error, error) {
 	switch strings.ToLower(filepath.Ext(path)) {
 	case ".png":
@@ -111,7 +111,7 @@ func roofWriter(path string) (func(io.Writer, *report.Roofline) error, error) {
 	}
 }
 
-// gather makes the roofline of what there is, and says what that is.
+// gather builds the roofline from the record and the profiles, and returns which of them it used.
 func (f *rooflineFlags) gather(globs []string) (*report.Roofline, []string, error) {
 	wanted := wantedCases(globs)
 	record := cmp.Or(f.record, filepath.Join("results", "current.json"))
@@ -127,7 +127,7 @@ func (f *rooflineFlags) gather(globs []string) (*report.Roofline, []string, erro
 		if kept, err = readProfiles(filepath.Join("results", bench.NsightDir), run, wanted); err != nil {
 			return nil, nil, err
 		}
-		// A tool that counts no traffic places nothing: then the record may.
+		// A tool that does not count traffic cannot place a point. The record may.
 		kept.whys = slices.DeleteFunc(kept.whys, func(w report.Why) bool { return len(report.RooflineOf([]report.Why{w}).Points) == 0 })
 	}
 	if run == nil && kept.files == 0 {
@@ -147,7 +147,8 @@ func (f *rooflineFlags) gather(globs []string) (*report.Roofline, []string, erro
 	return roof, used, nil
 }
 
-// wantedCases tells of a case whether one of the globs means it; without any, all are.
+// wantedCases returns a function that reports whether one of the globs matches a case. Without globs
+// all cases match.
 func wantedCases(globs []string) func(name, benchmark string) bool {
 	return func(name, benchmark string) bool {
 		for _, glob := range globs {
@@ -159,7 +160,7 @@ func wantedCases(globs []string) func(name, benchmark string) bool {
 	}
 }
 
-// show says the same in words, for who does not see the picture.
+// show prints the same as the picture, as text.
 func (f *rooflineFlags) show(roof *report.Roofline, used []string, out string) error {
 	var b strings.Builder
 	style := f.style()

@@ -15,13 +15,13 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// profilesMost is how many profiles of a folder are read.
+// profilesMost is the maximum number of profiles that are used from a folder.
 const profilesMost = 500
 
-// keptProfiles is what is known of cases from the profiles in a folder.
+// keptProfiles holds the profiles of a folder, by case.
 type keptProfiles struct {
 	files int
-	whys  []report.Why // in the order of the names
+	whys  []report.Why // in the order of the file names
 	notes []string     // what was left out, and why
 }
 
@@ -29,16 +29,15 @@ func (k *keptProfiles) has(name string) bool {
 	return slices.ContainsFunc(k.whys, func(w report.Why) bool { return w.Case == name })
 }
 
-// note says what could not be used; a few are enough to see what is wrong.
+// note records an error. A few are enough to show what is wrong.
 func (k *keptProfiles) note(err error) {
 	if len(k.notes) < 3 {
 		k.notes = append(k.notes, report.Plain(err.Error()))
 	}
 }
 
-// readProfiles reads the records of profiles in a folder. Those of another commit or
-// another device than the run's are old: they are left out. So is a file that cannot be
-// read: one of them must not hide the others.
+// readProfiles reads the profile records in a folder. Profiles of another commit or device than the
+// run's are outdated and left out. So is an unreadable file, so that it does not hide the others.
 func readProfiles(folder string, run *measure.Run, wanted func(name, benchmark string) bool) (keptProfiles, error) {
 	var kept keptProfiles
 	entries, err := os.ReadDir(folder)
@@ -89,7 +88,7 @@ func readProfile(path string) (*profile.Profile, error) {
 	return p, nil
 }
 
-// ofRun tells whether a profile is of what the run measured, as far as both know.
+// ofRun reports whether a profile belongs to what the run measured, as far as both say.
 func ofRun(s profile.Subject, run *measure.Run) bool {
 	if s.Device.Name != "" && run.Device.Name != "" && s.Device.Name != run.Device.Name {
 		return false
@@ -102,8 +101,8 @@ func ofRun(s profile.Subject, run *measure.Run) bool {
 	return true
 }
 
-// add puts a profile to its case, as the side it is of. References have no place in the
-// picture of a change.
+// add assigns a profile to its case and side. It ignores references, which have no place in the picture
+// of a change.
 func (k *keptProfiles) add(p *profile.Profile) bool {
 	seen, err := diagnose.Look(p, nil)
 	if err != nil {

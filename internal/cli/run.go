@@ -19,19 +19,19 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// runFlags are the flags of pawl run: those of bench, and what to do with the answer.
+// runFlags are the flags of pawl run: those of bench, and those that handle the verdict.
 type runFlags struct {
 	benchFlags
-	dir    string // for everything that is written
+	dir    string // folder for all output
 	strict bool
 	main   bool
 	noKeep bool
 	fuzz   time.Duration
-	why    time.Duration // for profiling what changed
+	why    time.Duration // time for profiling changed cases
 }
 
-// profiledCases is how many cases that changed are profiled, the worst first: one reason
-// mostly explains them all, and a run has to end.
+// profiledCases is how many changed cases are profiled, the worst first. One reason usually explains
+// all of them, and a run must end.
 const profiledCases = 3
 
 func newRun(g *globals) *cobra.Command {
@@ -100,7 +100,7 @@ func (f *runFlags) run(ctx context.Context) error {
 		return err
 	}
 	if f.dryRun {
-		o.Decide = func(*measure.Run, bool) []string { return nil } // somebody will: plan all looks
+		o.Decide = func(*measure.Run, bool) []string { return nil } // any function will do: it makes the plan include all looks
 		plan, err := bench.Forecast(ctx, o)
 		if err != nil {
 			return err
@@ -118,7 +118,7 @@ func (f *runFlags) run(ctx context.Context) error {
 	gate.Report = func(out bench.Outcome) error {
 		progress.close()
 		shown = f.report(s, out)
-		return nil // what cannot be written takes nothing from the verdict
+		return nil // a failed write must not affect the verdict
 	}
 	out, err := bench.RunGate(ctx, gate)
 	live.end(newVerdict(out), err)
@@ -130,7 +130,7 @@ func (f *runFlags) run(ctx context.Context) error {
 	return errors.Join(shown, verdictError(out.State.Verdict()))
 }
 
-// gate plans the loop: what the suite asks for, and what this place allows.
+// gate plans the loop from the suite, the flags and the repository.
 func (f *runFlags) gate(ctx context.Context, s *suite.Suite, o bench.Options) (bench.Gate, error) {
 	p := bench.Policy(s)
 	p.Strict = p.Strict || f.strict

@@ -104,8 +104,7 @@ func lastEntry(w *journal.Writer) journal.Entry {
 	return s.Entries[len(s.Entries)-1]
 }
 
-// sessionError says that a command needs a session: a mistake of the user's, unless the
-// journal is.
+// sessionError returns a usage error if no session is open, and a failed check if the journal was changed.
 func sessionError(err error) error {
 	if errors.Is(err, journal.ErrNoSession) {
 		return usageError{err}
@@ -113,7 +112,7 @@ func sessionError(err error) error {
 	return brokenAnswer(err)
 }
 
-// brokenAnswer is the exit code of a journal that was changed: a check that says no.
+// brokenAnswer gives the error of a changed journal the exit code of a failed check.
 func brokenAnswer(err error) error {
 	if _, ok := errors.AsType[*journal.BrokenError](err); ok {
 		return codeError{exitNo, fmt.Errorf("the journal is not as it was written: %w\n  git log shows who changed it; pawl session list still names the others", err)}
@@ -188,7 +187,7 @@ func (f *sessionEnd) run(cmd *cobra.Command, text string) error {
 	return f.show(ctx, w.Session(), note)
 }
 
-// draft writes what the session taught; the name of the lesson, empty where it taught none.
+// draft writes a lesson from the session. It returns its name; empty if there is nothing to learn.
 func (f *sessionEnd) draft(root string, s *journal.Session) (string, error) {
 	l, ok := lesson.Draft(s, journal.Attempts(s))
 	if !ok {
@@ -223,7 +222,7 @@ func (f *sessionEnd) show(ctx context.Context, s *journal.Session, note string) 
 		fmt.Fprintln(f.Err, style.Warn("note: ")+"git ignores the journal: write !/.pawl/sessions/ into .gitignore to keep it with the change")
 	} else {
 		folders := journal.Dir
-		if s.Ended.Lesson != "" { // git refuses to add a folder that is not there
+		if s.Ended.Lesson != "" { // git refuses to add a folder that does not exist
 			folders += " " + lesson.Dir
 		}
 		fmt.Fprintln(f.Out, style.Faint("git add "+folders+" keeps it with the change"))

@@ -17,7 +17,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/report"
 )
 
-// sessionFolder is where journals are for a command that may look at all of them.
+// sessionFolder returns the folder of journals for commands that read all of them.
 func (g *globals) sessionFolder() journal.Folder {
 	root, ok := sessionRoot(".")
 	if !ok {
@@ -41,7 +41,7 @@ measurement, and the one thing to do now.`,
 	return cmd
 }
 
-// statusDocument is the answer for programs.
+// statusDocument is the JSON output of pawl session status.
 type statusDocument struct {
 	Session journal.Started  `json:"session"`
 	Entries int              `json:"entries"`
@@ -91,7 +91,7 @@ func sessionStatus(cmd *cobra.Command, g *globals, asJSON bool) error {
 	return (&nextFlags{globals: g}).show(doc.Step)
 }
 
-// hostsOf are the machines a session ran on, in the order they were first used.
+// hostsOf returns the machines that a session ran on, the most recently used last.
 func hostsOf(s *journal.Session) []string {
 	var list []string
 	for _, e := range s.Entries {
@@ -198,7 +198,7 @@ beside each claim what the records say.`,
 	return cmd
 }
 
-// findSession reads a journal; what can be read of it comes with the error.
+// findSession reads a journal. With an error it may still return the readable part.
 func findSession(g *globals, id string) (*journal.Session, error) {
 	path, err := g.sessionFolder().Find(id)
 	if err != nil {
@@ -208,7 +208,7 @@ func findSession(g *globals, id string) (*journal.Session, error) {
 	return s, brokenAnswer(err)
 }
 
-// sessionTimeline tells a session on a terminal.
+// sessionTimeline prints a session for a terminal.
 func sessionTimeline(w io.Writer, s *journal.Session, g *globals) error {
 	style := g.style()
 	sum := journal.Sum(s, g.now())
@@ -245,13 +245,13 @@ func sessionTimeline(w io.Writer, s *journal.Session, g *globals) error {
 	return err
 }
 
-// sinceText is when an entry was made, from the start.
+// sinceText formats the time of an entry since the start of the session.
 func sinceText(s *journal.Session, e journal.Entry) string {
 	m := int(max(0, e.Time.Sub(s.Began).Minutes()))
 	return fmt.Sprintf("%d:%02d", m/60, m%60)
 }
 
-// sessionMarkdown tells a session for a pull request.
+// sessionMarkdown prints a session for a pull request.
 func sessionMarkdown(w io.Writer, s *journal.Session, g *globals) error {
 	sum := journal.Sum(s, g.now())
 	var b strings.Builder
@@ -293,7 +293,7 @@ Exit code: 0 all are as they were written, 1 one is not.`,
 	return cmd
 }
 
-// verified is what was found of one journal.
+// verified is the result of checking one journal.
 type verified struct {
 	Path    string `json:"path"`
 	Entries int    `json:"entries"`

@@ -87,7 +87,7 @@ func (f *sessionStart) run(ctx context.Context) error {
 	return f.show(w.Session())
 }
 
-// check finds numbers that mean nothing.
+// check rejects flag values that are out of range.
 func (f *sessionStart) check() error {
 	for _, n := range []struct {
 		flag  string
@@ -103,7 +103,7 @@ func (f *sessionStart) check() error {
 	return nil
 }
 
-// started is what a session begins with.
+// started returns the first entry of a session.
 func (f *sessionStart) started(ctx context.Context, s *suite.Suite, path string) (journal.Started, error) {
 	st := journal.Started{
 		Goal: strings.TrimSpace(f.goal), Benchmark: f.benchmark, Suite: fromTop(filepath.Dir(path), path), Reference: f.reference,
@@ -143,7 +143,7 @@ func nearOf(name string, known []string) string {
 	return "the suite has " + strings.Join(known, ", ")
 }
 
-// referencesOf are the implementations that a benchmark is measured beside.
+// referencesOf returns the other implementations of a benchmark, or of all benchmarks if it is empty.
 func referencesOf(s *suite.Suite, benchmark string) []string {
 	var list []string
 	for _, b := range s.Benchmarks {
@@ -159,8 +159,8 @@ func referencesOf(s *suite.Suite, benchmark string) []string {
 	return list
 }
 
-// sessionDevice is the name and architecture of the device that the suite would be measured on;
-// empty where there is none.
+// sessionDevice returns the name and architecture of the device that the suite would be measured on;
+// empty if there is none.
 func sessionDevice(ctx context.Context, s *suite.Suite) (name, arch string) {
 	inventory, err := device.List(ctx, device.Options{})
 	if err != nil {
@@ -180,7 +180,7 @@ func sessionDevice(ctx context.Context, s *suite.Suite) (name, arch string) {
 	return id.Name, string(id.Kind)
 }
 
-// headOf is the commit of the working tree; empty where there is none.
+// headOf returns the current commit of the working tree; empty if there is none.
 func headOf(ctx context.Context, root string) string {
 	out, err := gitOutput(ctx, root, "rev-parse", "--verify", "--quiet", "HEAD")
 	if err != nil {
@@ -189,7 +189,7 @@ func headOf(ctx context.Context, root string) string {
 	return strings.TrimSpace(out)
 }
 
-// forecast is what the sessions before make one expect of this one.
+// forecast predicts this session from earlier ones.
 func (f *sessionStart) forecast(folder journal.Folder) *journal.Forecast {
 	list, err := folder.Summaries()
 	if err != nil {

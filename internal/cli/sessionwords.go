@@ -13,9 +13,9 @@ import (
 	"github.com/goatnote-inc/pawl/internal/report"
 )
 
-// speedupOf is how much faster the kernel is than its reference by the last measurement, the
-// geometric mean over the configs; against what was measured first where there is no
-// reference, and 0 where nothing tells.
+// speedupOf returns how much faster the kernel is than its reference in the last measurement, as the
+// geometric mean over the configs. Without a reference it compares with the first measurement. It is 0
+// if unknown.
 func speedupOf(s *journal.Session) float64 {
 	var first, last *journal.Measured
 	for _, e := range s.Entries {
@@ -59,7 +59,7 @@ func speedupOf(s *journal.Session) float64 {
 	return math.Exp(sum / float64(len(list)))
 }
 
-// outcomeOf is what came of a session, by what was measured in it.
+// outcomeOf derives the outcome of a session from its measurements.
 func outcomeOf(s *journal.Session, speedup float64) journal.Result {
 	wanted := cmp.Or(s.Target, 1.2)
 	if speedup >= wanted {
@@ -80,7 +80,7 @@ func outcomeOf(s *journal.Session, speedup float64) journal.Result {
 	return journal.Nothing
 }
 
-// forecastOf is a forecast as a journal keeps it.
+// forecastOf returns a forecast in the form of the journal.
 func forecastOf(past []model.Past) *journal.Forecast {
 	o := model.Forecast(past)
 	return &journal.Forecast{Minutes: journal.Range(o.Minutes), Speedup: journal.Range(o.Speedup), Basis: o.Basis}
@@ -98,7 +98,7 @@ func outcomeWords(e journal.Ended) string {
 	return text
 }
 
-// spentWords is what a session took.
+// spentWords formats the time and money that a session took.
 func spentWords(s journal.Summary) string {
 	text := minutesText(s.Minutes)
 	if s.Device > 0 {
@@ -128,7 +128,7 @@ func secondsText(s float64) string {
 	return minutesText(s / 60)
 }
 
-// changeWords is a change as a person would say it.
+// changeWords formats a change for a reader.
 func changeWords(c journal.Change) string {
 	name := report.Plain(c.Name)
 	switch {
@@ -165,7 +165,7 @@ func actorText(a journal.Actor) string {
 	}
 }
 
-// happened is what an entry tells, in lines; the first says what, the others what came of it.
+// happened describes an entry: what was done, and the result in lines.
 func happened(e journal.Entry) (what string, lines []string) {
 	switch {
 	case e.Started != nil:
@@ -217,7 +217,7 @@ func startedLines(s journal.Started) []string {
 	return append(lines, about)
 }
 
-// didLines is what came of a command.
+// didLines describes the result of a command.
 func didLines(d *journal.Did) []string {
 	var lines []string
 	say := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
@@ -271,7 +271,7 @@ func tunedWords(t *journal.Tuned) string {
 	return fmt.Sprintf("%.2fx with %s", t.Speedup, strings.Join(point, " "))
 }
 
-// measuredLines are the smallest and the largest config of a measurement.
+// measuredLines describes the smallest and the largest config of a measurement.
 func measuredLines(m *journal.Measured) []string {
 	var lines []string
 	for i, c := range m.Cases {

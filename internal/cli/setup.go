@@ -22,7 +22,7 @@ type setupFlags struct {
 	*globals
 	suite     string
 	yes, json bool
-	machine   setup.Options // for tests; this machine otherwise
+	machine   setup.Options // set by tests; zero for this machine
 }
 
 func newSetup(g *globals) *cobra.Command {
@@ -82,7 +82,7 @@ func (f *setupFlags) run(ctx context.Context) error {
 	return f.answer(plan, ran)
 }
 
-// agreed tells whether the commands, which were shown, may be run.
+// agreed reports whether the user allows the commands that were shown to run.
 func (f *setupFlags) agreed() bool {
 	if f.yes {
 		return true
@@ -97,7 +97,7 @@ func (f *setupFlags) agreed() bool {
 	return word == "y" || word == "yes"
 }
 
-// carryOut runs the commands of the plan and tells which were run.
+// carryOut runs the commands of the plan and returns those that were started.
 func (f *setupFlags) carryOut(ctx context.Context, plan setup.Plan) ([]setup.Command, error) {
 	var ran []setup.Command
 	err := setup.Run(ctx, plan.Commands, setup.Streams{In: f.In, Out: f.Err, Err: f.Err}, func(c setup.Command) {
@@ -107,7 +107,7 @@ func (f *setupFlags) carryOut(ctx context.Context, plan setup.Plan) ([]setup.Com
 	return ran, err
 }
 
-// document prints the plan for programs.
+// document prints the plan as JSON, if asked for.
 func (f *setupFlags) document(plan setup.Plan, ran []setup.Command) error {
 	if !f.json {
 		return nil
@@ -122,7 +122,7 @@ func (f *setupFlags) document(plan setup.Plan, ran []setup.Command) error {
 	}{plan.Ready(), plan, ran})
 }
 
-// answer ends the command: with the document for programs, and the exit code.
+// answer prints the JSON document, if asked for, and returns the exit code.
 func (f *setupFlags) answer(plan setup.Plan, ran []setup.Command) error {
 	if err := f.document(plan, ran); err != nil {
 		return err
@@ -171,7 +171,7 @@ func planConclusion(style report.Style, plan setup.Plan) string {
 	return text
 }
 
-// writePlan shows every thing with its state, and last what would be run.
+// writePlan prints every item with its state, and then the commands that would run.
 func writePlan(w io.Writer, style report.Style, plan setup.Plan) error {
 	var b strings.Builder
 	name := 0
@@ -220,7 +220,7 @@ func writePlan(w io.Writer, style report.Style, plan setup.Plan) error {
 	return err
 }
 
-// printableLine keeps what a tool calls itself from doing anything to a terminal.
+// printableLine replaces control characters in text from a tool, which could affect the terminal.
 func printableLine(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {

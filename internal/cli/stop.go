@@ -15,24 +15,24 @@ import (
 	"github.com/goatnote-inc/pawl/internal/suite"
 )
 
-// gateState is where a session stands at this moment.
+// gateState is the current state of a session's gates.
 type gateState struct {
 	writer *journal.Writer
 	set    *gates.Set
-	note   string // what is odd about the thresholds; empty for nothing
+	note   string // a problem with the thresholds; empty for none
 	facts  gates.Facts
 	status []gates.Status
 }
 
-// gateStateOf asks all gates. What is is the command that would run: the host, the source and
-// the definition as they lie there, and how they differ from those of the last measurement.
+// gateStateOf asks all gates. what is the command that would run: its host, the current source and
+// definition, and how they differ from those of the last measurement.
 func (g *globals) gateStateOf(ctx context.Context, w *journal.Writer, root string, what journal.Did) gateState {
 	s := w.Session()
 	st := gateState{writer: w}
 	st.set, st.note = gateSet(ctx, root, s.Commit)
 	now := gates.Now{Time: g.now(), Did: what, Configs: configsOf(root, s.Benchmark)}
 	st.facts = gates.LearnNow(s, now)
-	if ok, built := st.facts.Numbers["build_ok"]; built && ok == 0 { // only then does it matter, and git takes its time
+	if ok, built := st.facts.Numbers["build_ok"]; built && ok == 0 { // it matters only then, and running git is slow
 		now.Committed = committed(ctx, root)
 		st.facts = gates.LearnNow(s, now)
 	}
@@ -40,9 +40,9 @@ func (g *globals) gateStateOf(ctx context.Context, w *journal.Writer, root strin
 	return st
 }
 
-// gateSet is the gates with the thresholds of the repository: those of the commit with which
-// the session began, so that nobody moves a gate to get past it. A note says what of the
-// file is not followed.
+// gateSet returns the gates with the thresholds of the repository, as of the commit at which the session
+// started. So a threshold cannot be moved to get past a gate. The note says which part of the file is
+// ignored.
 func gateSet(ctx context.Context, root, commit string) (*gates.Set, string) {
 	set := gates.All()
 	name := filepath.Join(root, filepath.FromSlash(gates.ThresholdFile))
@@ -70,8 +70,8 @@ func gateSet(ctx context.Context, root, commit string) (*gates.Set, string) {
 	return set, note
 }
 
-// configsOf are the cases that are worked on, from the smallest to the largest; nil where
-// the suite does not list them itself.
+// configsOf returns the cases of a benchmark, from the smallest to the largest; nil if the suite does
+// not list them itself.
 func configsOf(root, benchmark string) []string {
 	s, err := suite.Load(filepath.Join(root, "pawl.yaml"))
 	if err != nil || s.NeedsHarness() {
@@ -90,15 +90,14 @@ func configsOf(root, benchmark string) []string {
 	return slices.Compact(names)
 }
 
-// committed tells whether what git knows is as in a commit.
+// committed reports whether all tracked files are unchanged since the last commit.
 func committed(ctx context.Context, root string) bool {
 	out, err := gitOutput(ctx, root, "status", "--porcelain", "--untracked-files=no", "--", ".")
 	return err == nil && strings.TrimSpace(out) == ""
 }
 
-// stopped asks whether a command may run inside the session: what is said of it is the
-// command with its arguments and the state of the source. A refusal is journaled and comes
-// back as an error.
+// stopped checks whether a command may run in the session. what holds the command with its arguments and
+// the state of the source. A refusal is recorded in the journal and returned as an error.
 func (g *globals) stopped(ctx context.Context, w *journal.Writer, root string, what journal.Did) error {
 	if !canBeStopped(what) {
 		return nil
@@ -110,7 +109,7 @@ func (g *globals) stopped(ctx context.Context, w *journal.Writer, root string, w
 	}
 	step := gates.Next(st.status)
 	instead := cmp.Or(by.Command, step.Command)
-	if next := gates.Stopped(st.status, firstWords(instead)); next != nil { // what is named must not be refused itself
+	if next := gates.Stopped(st.status, firstWords(instead)); next != nil { // the suggested command must not be refused itself
 		instead = step.Command
 	}
 	refused := journal.Refused{Command: what.Command, Args: what.Args, Gate: by.Gate.ID, Why: by.Sentence, Instead: instead, Changes: what.Changes}
@@ -121,8 +120,8 @@ func (g *globals) stopped(ctx context.Context, w *journal.Writer, root string, w
 	return codeError{exitNo, fmt.Errorf("stopped at the gate %s: %s\n  why: %s\n  next: %s\n  a person may go on past it: pawl next --override REASON", by.Gate.ID, by.Sentence, by.Gate.Why, instead)}
 }
 
-// canBeStopped is false for what only looks, so that it costs nothing there: a plan, a page
-// of help, a recorded search.
+// canBeStopped returns false for commands that only show something, such as a plan, a help page or a
+// recorded search. They need no check of the gates.
 func canBeStopped(what journal.Did) bool {
 	for _, a := range what.Args {
 		switch a {
@@ -136,7 +135,7 @@ func canBeStopped(what journal.Did) bool {
 	return slices.ContainsFunc(gates.Stoppable, func(c string) bool { return c == what.Command || strings.HasPrefix(c, what.Command+" ") })
 }
 
-// firstWords is the command of a line such as "pawl profile CASE".
+// firstWords returns the command in a line such as "pawl profile CASE".
 func firstWords(line string) string {
 	words := strings.Fields(line)
 	if len(words) < 2 || words[0] != "pawl" {

@@ -8,7 +8,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/learn/journal"
 )
 
-// now is the clock of the process.
+// now returns the current time.
 func (g *globals) now() time.Time {
 	if g.Now != nil {
 		return g.Now()
@@ -16,8 +16,8 @@ func (g *globals) now() time.Time {
 	return time.Now()
 }
 
-// openJournal is the session that goes on in this folder or above it, and the folder of its
-// suite; this one where there is none.
+// openJournal returns the open session of this folder or the nearest one above it, and the folder of its
+// suite. Without a session the folder is this one.
 func (g *globals) openJournal() (*journal.Writer, string, error) {
 	root, ok := sessionRoot(".")
 	if !ok {
@@ -27,7 +27,7 @@ func (g *globals) openJournal() (*journal.Writer, string, error) {
 	return w, root, err
 }
 
-// actor is who runs this command.
+// actor returns the person, agent or CI that runs this command.
 func (g *globals) actor(ctx context.Context, root string) journal.Actor {
 	return journal.Who(g.Getenv, func() string {
 		name, err := gitOutput(ctx, root, "config", "user.name")
@@ -38,7 +38,7 @@ func (g *globals) actor(ctx context.Context, root string) journal.Actor {
 	})
 }
 
-// present is the state in which a command would find the kernel.
+// present returns the current host and the state of the kernel's source.
 func (g *globals) present(_ context.Context, w *journal.Writer, root string) journal.Did {
 	d := lookAtSource(w, root, g.now()).did()
 	d.Host = g.hostName()

@@ -20,11 +20,11 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// sweepFlags are the flags of pawl sweep: those of bench, and where it goes.
+// sweepFlags are the flags of pawl sweep: those of bench, and where the artifact goes.
 type sweepFlags struct {
 	benchFlags
-	dir       string // of the artifact
-	from      string // a record to analyse instead of measuring
+	dir       string // folder of the artifact
+	from      string // record to analyze instead of measuring
 	overwrite bool
 }
 
@@ -84,8 +84,9 @@ func (f *sweepFlags) run(ctx context.Context) error {
 	return f.measureAll(ctx, o)
 }
 
-// balanced is how many rounds to measure: as asked, or so many that every
-// implementation stands in every place of a round, and behind every other, equally often.
+// balanced returns how many rounds to measure: the number asked for, or one after which every
+// implementation has run equally often at each position and after every other one. That default is at
+// most 16.
 func (f *sweepFlags) balanced(s *suite.Suite) int {
 	const least, most = 8, 16
 	block := trial.Block(len(s.Implementations))
@@ -115,7 +116,7 @@ func (f *sweepFlags) measureAll(ctx context.Context, o bench.Options) error {
 	}
 	shown := f.publish(run, filepath.Base(res.Path))
 	switch failed := failedCases(run); {
-	case err != nil && errors.Is(shown, sweep.ErrNothingToCompare): // it was broken off before there was
+	case err != nil && errors.Is(shown, sweep.ErrNothingToCompare): // interrupted before there was anything to compare
 		return err
 	case err != nil:
 		return errors.Join(err, shown)
@@ -128,7 +129,7 @@ func (f *sweepFlags) measureAll(ctx context.Context, o bench.Options) error {
 	return nil
 }
 
-// again makes the artifact of a record that is there.
+// again creates the artifact from an existing record.
 func (f *sweepFlags) again() error {
 	for _, flag := range []string{"suite", "case", "rounds", "samples", "budget", "seed", "wait", "dry-run"} {
 		if f.has(flag) {
@@ -153,8 +154,8 @@ func (f *sweepFlags) again() error {
 	return f.publish(run, record)
 }
 
-// vacant refuses a folder in which something could be lost. One that holds the
-// record and is not whole yet is what an interrupted sweep left.
+// vacant refuses a folder in which something could be overwritten. A folder that holds the record but no
+// manifest is allowed: an interrupted sweep left it.
 func (f *sweepFlags) vacant(holdsRecord bool) error {
 	if f.overwrite {
 		return nil
@@ -171,15 +172,14 @@ func (f *sweepFlags) vacant(holdsRecord bool) error {
 	return nil
 }
 
-// within tells whether a file stands in a folder.
+// within reports whether a file lies directly in a folder.
 func within(dir, file string) bool {
 	a, errA := filepath.Abs(dir)
 	b, errB := filepath.Abs(filepath.Dir(file))
 	return errA == nil && errB == nil && a == b
 }
 
-// publish analyses a record that stands in the folder, writes the artifact around
-// it and shows it.
+// publish analyzes the record in the folder, writes the artifact beside it and prints it.
 func (f *sweepFlags) publish(run *measure.Run, record string) error {
 	r, err := sweep.Analyse(run)
 	if errors.Is(err, sweep.ErrNothingToCompare) {

@@ -45,13 +45,13 @@ Exit code: 0 whatever the answer; 3 or 4 when it cannot tell: then measure.`,
 	return cmd
 }
 
-// touchedAnswer is the answer for programs.
+// touchedAnswer is the JSON output of pawl touched.
 type touchedAnswer struct {
 	Measure bool          `json:"measure"`
 	Suite   string        `json:"suite"`
 	Base    string        `json:"base"`
-	Changed int           `json:"changed"` // files
-	Files   []touchedFile `json:"files"`   // those that touch the suite
+	Changed int           `json:"changed"` // number of files
+	Files   []touchedFile `json:"files"`   // files that affect the suite
 }
 
 type touchedFile struct {
@@ -105,7 +105,7 @@ func (f *touchedFlags) run(ctx context.Context) error {
 	return errors.Join(f.output(answer.Measure), f.show(answer))
 }
 
-// output tells the next steps of the job. Nothing of a stranger's is in it.
+// output sets the output of the workflow step. It contains no untrusted text.
 func (f *touchedFlags) output(measure bool) error {
 	path := f.Getenv("GITHUB_OUTPUT")
 	if path == "" {
@@ -119,7 +119,7 @@ func (f *touchedFlags) output(measure bool) error {
 	return errors.Join(err, out.Close())
 }
 
-// touchedShown is how many files a person is shown.
+// touchedShown is the maximum number of files that are printed.
 const touchedShown = 20
 
 func (f *touchedFlags) show(a touchedAnswer) error {

@@ -13,7 +13,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/tune/search"
 )
 
-// tuneFlags are the flags of pawl tune. Those it shares with bench mean the same.
+// tuneFlags are the flags of pawl tune. Flags shared with bench mean the same.
 type tuneFlags struct {
 	benchFlags
 	evals     int
@@ -23,14 +23,14 @@ type tuneFlags struct {
 	jobs      int
 	noProof   bool
 	export    string
-	dir       string // for everything that is written
+	dir       string // folder for all output
 
-	replay  string // a recorded space to search in place of a device
+	replay  string // recorded space to search instead of a device
 	repeats int
 	noisy   bool
 }
 
-// usualBudget is how long a search may take if nobody says how long or how far.
+// usualBudget is the default time of a search without --budget or --evals.
 const usualBudget = 20 * time.Minute
 
 func newTune(g *globals) *cobra.Command {
@@ -109,7 +109,7 @@ func (f *tuneFlags) run(ctx context.Context, args []string) error {
 	return t.run(ctx)
 }
 
-// check finds mistakes that would otherwise show after minutes.
+// check rejects mistakes that would otherwise show up only after minutes.
 func (f *tuneFlags) check(args []string) error {
 	if err := f.checkNumbers(); err != nil {
 		return err

@@ -57,15 +57,15 @@ change; 3 the forge refuses; 4 pawl.yaml is better edited by hand.`,
 	return cmd
 }
 
-// applied is what pawl tune apply answers with.
+// applied is the JSON output of pawl tune apply.
 type applied struct {
 	Schema  string         `json:"schema"`
 	Case    string         `json:"case"`
-	Values  map[string]any `json:"values"` // that became defaults
+	Values  map[string]any `json:"values"` // values that became defaults
 	Speedup float64        `json:"speedup"`
 	File    string         `json:"file"`
 	Diff    string         `json:"diff"`
-	Pull    string         `json:"pull,omitempty"` // address of the draft
+	Pull    string         `json:"pull,omitempty"` // URL of the draft
 }
 
 func (f *tuneApply) run(ctx context.Context) error {
@@ -124,7 +124,7 @@ func (f *tuneApply) say(a applied, r *tune.Report) error {
 	return nil
 }
 
-// changedValues are those of the winner that are not the defaults.
+// changedValues returns the winner's values that differ from the defaults.
 func changedValues(s *suite.Suite, r *tune.Report) map[string]any {
 	values := map[string]any{}
 	for _, b := range s.Benchmarks {
@@ -133,7 +133,7 @@ func changedValues(s *suite.Suite, r *tune.Report) map[string]any {
 		}
 		for _, p := range b.Tune.Parameters {
 			won := r.Proof.Finalists[r.Proof.Winner].Point[p.Name]
-			for _, v := range p.Values { // the suite's own, not what was sent
+			for _, v := range p.Values { // the suite's own value, not the one from the results
 				if tune.Key(map[string]any{"": v}) == tune.Key(map[string]any{"": won}) && v != p.Default {
 					values[p.Name] = v
 				}
@@ -143,7 +143,7 @@ func changedValues(s *suite.Suite, r *tune.Report) map[string]any {
 	return values
 }
 
-// benchmarkOf is the benchmark that a case belongs to.
+// benchmarkOf returns the benchmark of a case.
 func benchmarkOf(s *suite.Suite, name string) string {
 	for _, c := range s.Cases() {
 		if c.Name() == name {
@@ -153,7 +153,7 @@ func benchmarkOf(s *suite.Suite, name string) string {
 	return name
 }
 
-// found reads what the search left and judges its proof again.
+// found reads the results of the search and judges its proof again.
 func (f *tuneApply) found(ctx context.Context, s *suite.Suite, dir string) (*tune.Report, error) {
 	from := cmp.Or(f.results, filepath.Join(dir, "tuning"))
 	sent, err := openTuning(from)

@@ -15,11 +15,11 @@ import (
 	"github.com/goatnote-inc/pawl/internal/tune"
 )
 
-// bodyMost is what a pull request's text may have; GitHub takes 65,536 characters.
+// bodyMost limits the text of a pull request, in bytes. GitHub accepts 65,536 characters.
 const bodyMost = 60_000
 
-// openDraft brings the change to a branch of its own and opens a draft for it, or updates
-// the one that is open. The text is written anew from what was measured.
+// openDraft commits the change to its own branch and opens a draft pull request, or updates the one that
+// is open. The text is generated again from the measurements.
 func (f *tuneApply) openDraft(ctx context.Context, s *suite.Suite, r *tune.Report, a applied, content []byte) (string, error) {
 	where, err := forge.ParseRepo(f.Getenv("GITHUB_REPOSITORY"))
 	if err != nil {
@@ -57,7 +57,7 @@ func (f *tuneApply) openDraft(ctx context.Context, s *suite.Suite, r *tune.Repor
 	return pull.URL, err
 }
 
-// inRepository is the name that git has for a file.
+// inRepository returns the path of a file in its repository.
 func inRepository(repo *build.Repository, file string) (string, error) {
 	abs, err := filepath.Abs(file)
 	if err != nil {
@@ -73,7 +73,7 @@ func inRepository(repo *build.Repository, file string) (string, error) {
 	return filepath.ToSlash(name), nil
 }
 
-// slug is a case as part of a branch's name.
+// slug turns the name of a case into a part of a branch name.
 func slug(name string) string {
 	mapped := strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' {
@@ -84,7 +84,7 @@ func slug(name string) string {
 	return strings.Trim(mapped[:min(len(mapped), 80)], "-")
 }
 
-// draftBody is what was found, as far as a pull request has room for it.
+// draftBody returns the findings, as far as they fit into a pull request.
 func draftBody(r *tune.Report, a applied) string {
 	var text bytes.Buffer
 	fmt.Fprintf(&text, "%s\n\n```diff\n%s```\n\n", report.MarkdownText(report.Plain(r.Proof.Sentence)), strings.ReplaceAll(a.Diff, "```", "'''"))
@@ -99,7 +99,7 @@ func draftBody(r *tune.Report, a applied) string {
 	return text.String()
 }
 
-// lineDiff shows which lines of a text changed, with the lines between them.
+// lineDiff returns the lines that changed, with the unchanged lines between them.
 func lineDiff(before, after string) string {
 	a, b := strings.SplitAfter(before, "\n"), strings.SplitAfter(after, "\n")
 	from := 0
@@ -114,7 +114,7 @@ func lineDiff(before, after string) string {
 		out.WriteString(mark + strings.TrimRight(line, "\r\n") + "\n")
 	}
 	a, b = a[from:], b[from:]
-	if len(a) != len(b) { // lines came in
+	if len(a) != len(b) { // lines were added or removed
 		for _, line := range a {
 			write("-", line)
 		}

@@ -6,7 +6,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/tune"
 )
 
-// tuneFiles are what a search leaves for people, and for pawl tune apply, beside its journal.
+// tuneFiles are the files that a search writes beside its journal, for users and for pawl tune apply.
 var tuneFiles = []struct {
 	name  string
 	write func(*tune.Suggestions, io.Writer) error

@@ -12,16 +12,16 @@ import (
 	"github.com/goatnote-inc/pawl/internal/tune"
 )
 
-// searching is what a search looks like from outside at one moment.
+// searching is the visible state of a search at one moment.
 type searching struct {
 	ready    bench.TuneReady
 	last     bench.TuneEvaluated
-	began    time.Time // of the last event
-	best     []float64 // best time after every evaluation, of which there was one
+	began    time.Time // time of the last event
+	best     []float64 // best time after each evaluation of this run
 	failures map[tune.Status]int
 }
 
-// event takes note; it tells whether the search is what is to be shown.
+// event updates the state from an event.
 func (s *searching) event(e bench.Event, now time.Time) {
 	switch e := e.(type) {
 	case bench.TuneReady:
@@ -35,7 +35,7 @@ func (s *searching) event(e bench.Event, now time.Time) {
 	}
 }
 
-// lines draws it: where it stands, the best so far, what failed.
+// lines draws the search: its progress, the best so far, the failures.
 func (s *searching) lines(now time.Time, width, height int) []string {
 	if s.last.Done == 0 {
 		return []string{cut("building and measuring the defaults ...", width)}
@@ -50,7 +50,7 @@ func (s *searching) lines(now time.Time, width, height int) []string {
 	return lines[:min(len(lines), max(height-1, 1))]
 }
 
-// bar is how far it is: by evaluations or by time, whichever ends it first.
+// bar returns the progress: by evaluations or by time, whichever is further along.
 func (s *searching) bar(now time.Time, width int) string {
 	e, since := s.last, now.Sub(s.began)
 	done, parts := 0.0, []string{report.Plural(e.Done, "evaluation")}
@@ -73,7 +73,7 @@ func (s *searching) bar(now time.Time, width int) string {
 	return strings.Join(parts, "  ")
 }
 
-// left is how long it still takes: to the end of the budget, or of the evaluations if that is sooner.
+// left returns the remaining time: until the budget or the evaluations are used up, whichever is sooner.
 func (s *searching) left(since time.Duration) (time.Duration, bool) {
 	e := s.last
 	budget, known := e.Left-since, e.Left > 0
@@ -87,7 +87,7 @@ func (s *searching) left(since time.Duration) (time.Duration, bool) {
 	return max(0, budget), known
 }
 
-// more is about how many evaluations are still to come.
+// more estimates the number of remaining evaluations.
 func (s *searching) more() int {
 	e := s.last
 	if e.Of > 0 && e.Left == 0 {
@@ -101,7 +101,7 @@ func (s *searching) more() int {
 	return n
 }
 
-// found is the best so far against the defaults, and what may still come.
+// found compares the best so far with the defaults, and estimates the remaining gain.
 func (s *searching) found() string {
 	e := s.last
 	text := fmt.Sprintf("default  %s", report.Quantity(e.Default.Value, "ns"))
@@ -114,7 +114,7 @@ func (s *searching) found() string {
 	return text
 }
 
-// failed counts what went wrong by kind.
+// failed counts the failures by kind.
 func (s *searching) failed() string {
 	if len(s.failures) == 0 {
 		return ""
@@ -130,7 +130,7 @@ func failureText(failures map[tune.Status]int) string {
 	return strings.Join(parts, ", ")
 }
 
-// pointText is a point as one writes it on a command line.
+// pointText formats a point as on a command line.
 func pointText(point map[string]any) string {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(point)) {
@@ -139,10 +139,10 @@ func pointText(point map[string]any) string {
 	return strings.Join(parts, " ")
 }
 
-// describeTune is an event of a search as a line that is worth keeping: what begins, every new
-// best, and now and then where it stands.
+// describeTune returns an event of a search as a line to keep: the start, every new best, and an
+// occasional progress line.
 func describeTune(e bench.Event) string {
-	const often = 20 // evaluations between lines if nothing gets better
+	const often = 20 // evaluations between lines if there is no new best
 	switch e := e.(type) {
 	case bench.TuneReady:
 		what := report.Plural(e.Points, "point")
@@ -183,7 +183,7 @@ func describeTune(e bench.Event) string {
 	return ""
 }
 
-// tuneEvent fills in what happens in a search.
+// tuneEvent sets the fields of an event of a search and returns its name.
 func tuneEvent(e bench.Event, fields map[string]any) string {
 	switch e := e.(type) {
 	case bench.TuneReady:

@@ -8,7 +8,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/report"
 )
 
-// printTunePlan shows a dry run.
+// printTunePlan prints the plan of a dry run.
 func (f *tuneFlags) printTunePlan(p bench.TunePlan) error {
 	if f.json {
 		return writeJSON(f.Out, p)

@@ -15,8 +15,8 @@ import (
 	"github.com/goatnote-inc/pawl/internal/tune/space"
 )
 
-// openRecording reads a recorded space: the CSV of one, or what a search left in any form that
-// is known. Of a search that did not try everything only what it tried is there.
+// openRecording reads a recorded space: its CSV file, or the results of a search in any supported format.
+// Results of an incomplete search contain only the points it tried.
 func openRecording(path string) (*replay.Recording, error) {
 	if name := strings.TrimSuffix(path, ".gz"); strings.HasSuffix(name, ".csv") {
 		return replay.Open(path)
@@ -38,7 +38,7 @@ func openRecording(path string) (*replay.Recording, error) {
 	return rec, nil
 }
 
-// recordingOf makes a recording of evaluations.
+// recordingOf converts evaluations to a recording.
 func recordingOf(h tune.Header, list []tune.Evaluation) (*replay.Recording, error) {
 	parameters := make([]space.Parameter, len(h.Space.Parameters))
 	places := make([]map[string]uint16, len(parameters))
@@ -79,7 +79,7 @@ func recordingOf(h tune.Header, list []tune.Evaluation) (*replay.Recording, erro
 	return rec, err
 }
 
-// ranked are values in the order in which a strategy should see them: numbers by their size.
+// ranked returns values in the order for a strategy: numbers by size, others unchanged.
 func ranked(values []any) []any {
 	list := slices.Clone(values)
 	for _, v := range list {

@@ -11,7 +11,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/tune/replay"
 )
 
-// replayDocument is what pawl tune --replay answers with.
+// replayDocument is the JSON output of pawl tune --replay.
 type replayDocument struct {
 	Schema      string                 `json:"schema"`
 	Space       string                 `json:"space"`
@@ -20,10 +20,10 @@ type replayDocument struct {
 	Strategy    string                 `json:"strategy"`
 	Evaluations int                    `json:"evals"`
 	Repeats     int                    `json:"repeats"`
-	Seed        uint64                 `json:"seed"` // of the first repeat; the next has the next
+	Seed        uint64                 `json:"seed"` // seed of the first repeat; each repeat adds 1
 	Noisy       bool                   `json:"noisy,omitempty"`
-	Fraction    map[string]replayLevel `json:"fraction_of_optimum"` // by evaluations
-	// Chosen is what the choice among noisy times comes to, beside the best that was evaluated.
+	Fraction    map[string]replayLevel `json:"fraction_of_optimum"` // by number of evaluations
+	// Chosen is the result of choosing among noisy times, compared with the best that was evaluated.
 	Chosen *lab.Chosen `json:"chosen,omitempty"`
 
 	levels []replay.Level
@@ -31,10 +31,10 @@ type replayDocument struct {
 
 type replayLevel struct {
 	Mean float64 `json:"mean"`
-	P10  float64 `json:"p10"` // a tenth of the repeats was worse
+	P10  float64 `json:"p10"` // a tenth of the repeats is worse
 }
 
-// usualEvaluations are those of a replay if nobody says how many.
+// usualEvaluations is the default number of evaluations of a replay.
 const usualEvaluations = 200
 
 func (f *tuneFlags) runReplay(ctx context.Context) error {
@@ -46,7 +46,7 @@ func (f *tuneFlags) runReplay(ctx context.Context) error {
 		f.evals = usualEvaluations
 	}
 	if !f.has("seed") {
-		f.seed = 1 // a replay is repeated by others
+		f.seed = 1 // fixed, so that others can repeat the replay
 	}
 	traces, err := lab.Replay(ctx, rec, lab.ReplayPlan{
 		Strategy: f.strategy, Plan: replay.Plan{Evaluations: f.evals, Noisy: f.noisy}, Repeats: f.repeats, Seed: f.seed,

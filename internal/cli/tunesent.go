@@ -16,7 +16,7 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// The files of a search that are read again, and their bounds.
+// The files of a search that are read again, and their size limits in bytes.
 const (
 	tuneReport      = "report.json"
 	tuneProof       = "proof.json"
@@ -29,14 +29,14 @@ var tuneReportJSON = parcel.JSONLimits{
 	Bytes: tuneReportMost, Depth: 24, Lists: 50_000, Strings: 200_000, Letters: 2 << 20, Longest: 64 << 10, Numbers: 500_000,
 }
 
-// openTuning takes what a search left, which may have been on another machine.
+// openTuning opens the results of a search, which may have run on another machine.
 func openTuning(from string) (*sentFiles, error) {
 	want := append(recordFiles(tuneProof), parcel.Want{Name: tuneReport, Most: tuneReportMost}, parcel.Want{Name: tuneJournal, Most: tuneJournalMost})
 	return openSent(from, want...)
 }
 
-// tuning reads the report of a search, its evaluations where they can be read, and the
-// samples of its proof; nil where there are none.
+// tuning reads the report of a search, its evaluations if they can be read, and the samples of its
+// proof; nil if there are none.
 func (s *sentFiles) tuning() (*tune.Report, *measure.Run, error) {
 	f, err := os.Open(filepath.Join(s.dir, tuneReport))
 	if err != nil {
@@ -54,7 +54,7 @@ func (s *sentFiles) tuning() (*tune.Report, *measure.Run, error) {
 		return nil, nil, s.refuse(fmt.Errorf("%s: %.200s", tuneReport, err.Error()))
 	}
 	if header, list, err := tune.Load(filepath.Join(s.dir, tuneJournal)); err == nil && header.Case == r.Header.Case {
-		r.Evaluations = list // only the text of the suggestions needs them
+		r.Evaluations = list // used only for the text of the suggestions
 	}
 	run, err := claim.ReadRecord(s.dir, tuneProof)
 	if err != nil {
@@ -63,9 +63,8 @@ func (s *sentFiles) tuning() (*tune.Report, *measure.Run, error) {
 	return &r, run, nil
 }
 
-// sameCommit makes sure that the code that was tuned is the code that is changed. Whoever
-// works in the tree that was tuned may have changed it since, and looks at the change; a
-// robot does not.
+// sameCommit checks that the tuned code is the code to be changed. It checks only a draft: a user who
+// applies the change in the tuned tree may have edited it since, but sees the change.
 func (f *tuneApply) sameCommit(ctx context.Context, dir string, h tune.Header) error {
 	if !f.draft {
 		return nil

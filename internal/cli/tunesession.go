@@ -16,19 +16,19 @@ import (
 	"github.com/goatnote-inc/pawl/internal/tune"
 )
 
-// tuneSession is a search with its proof, on its way.
+// tuneSession is a running search with its proof.
 type tuneSession struct {
 	*tuneFlags
 	bench bench.Options
 	what  bench.TuneOptions
-	total time.Duration // for search and proof; 0 for no limit
+	total time.Duration // time for search and proof; 0 for no limit
 	began time.Time
 }
 
-// What a proof takes of the time.
+// How much time a proof gets.
 const (
-	proofShare = 4               // a part of the budget
-	mostProof  = 5 * time.Minute // but never more; and so long without a budget
+	proofShare = 4               // divisor: the proof gets a quarter of the budget
+	mostProof  = 5 * time.Minute // maximum; also used without a budget
 	mostFuzz   = 20 * time.Second
 )
 
@@ -51,7 +51,7 @@ func (f *tuneFlags) session(o bench.Options, args []string) *tuneSession {
 	return t
 }
 
-// proofTime is what is kept for the proof, or what is left for it when the search is over.
+// proofTime returns the time reserved for the proof, or, after the search, the time left for it.
 func (t *tuneSession) proofTime(elapsed time.Duration) time.Duration {
 	switch {
 	case t.noProof:
@@ -118,7 +118,7 @@ func firstLineOf(err error) string {
 	return line
 }
 
-// report is everything that is known of the search.
+// report returns the report of the search, without its proof.
 func (t *tuneSession) report(found *bench.Tuning) *tune.Report {
 	candidate, _ := t.bench.Suite.Implementation(suite.Candidate)
 	return &tune.Report{
@@ -129,7 +129,7 @@ func (t *tuneSession) report(found *bench.Tuning) *tune.Report {
 	}
 }
 
-// command is how the search is repeated.
+// command returns the command that repeats the search.
 func (t *tuneSession) command(name string) string {
 	words := []string{"pawl", "tune", name}
 	if t.what.Evals > 0 {
@@ -150,7 +150,7 @@ func (t *tuneSession) command(name string) string {
 	return strings.Join(append(words, "--seed", fmt.Sprint(t.bench.Seed)), " ")
 }
 
-// again is the command that goes on.
+// again returns the command that resumes the search.
 func (t *tuneSession) again() string {
 	words := []string{"pawl", "tune"}
 	if t.what.Case != "" {
@@ -165,7 +165,7 @@ func (t *tuneSession) again() string {
 	return strings.Join(append(words, "--resume"), " ")
 }
 
-// explain says what is kept of a search that was interrupted.
+// explain replaces the error of an interrupted search by one that says what was kept.
 func (t *tuneSession) explain(ctx context.Context, found *bench.Tuning, err error) error {
 	if err == nil || !errors.Is(context.Cause(ctx), errInterrupted) {
 		return err

@@ -12,7 +12,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/tune"
 )
 
-// tuneDocument is what pawl tune answers with.
+// tuneDocument is the JSON output of pawl tune.
 type tuneDocument struct {
 	*tune.Report
 	Schema      string              `json:"schema"`
@@ -22,7 +22,7 @@ type tuneDocument struct {
 	Files       []string            `json:"files"`
 }
 
-// show writes the files of a search and tells what was found.
+// show writes the files of a search and prints the result.
 func (t *tuneSession) show(r *tune.Report) error {
 	files, err := t.write(r)
 	d := tuneDocument{Report: r, Schema: "pawl.tune/v1", Case: r.Header.Case, Evaluations: len(r.Evaluations), Failures: map[tune.Status]int{}, Files: files}
@@ -38,7 +38,7 @@ func (t *tuneSession) show(r *tune.Report) error {
 	return errors.Join(err, shown)
 }
 
-// write leaves what people and other tools read.
+// write writes the files for users and other tools. It returns their paths.
 func (t *tuneSession) write(r *tune.Report) (files []string, err error) {
 	files = []string{r.Journal}
 	found := tune.NewSuggestions(r)
@@ -66,7 +66,7 @@ func (t *tuneSession) write(r *tune.Report) (files []string, err error) {
 	return files, err
 }
 
-// text is what was found, for people.
+// text formats the result for a terminal.
 func (t *tuneSession) text(d tuneDocument) string {
 	style := t.style()
 	var b strings.Builder
@@ -102,7 +102,7 @@ func (t *tuneSession) text(d tuneDocument) string {
 	return b.String()
 }
 
-// proofText is the answer, and the choice by config.
+// proofText formats the answer of the proof and the choice for each config.
 func proofText(p *tune.Proof, style report.Style) string {
 	mark := style.Warn
 	switch p.Answer {

@@ -27,7 +27,7 @@ file, line, column and, where there is one, the spelling that was probably meant
 	return cmd
 }
 
-// fault is one thing that is wrong with a suite, for programs.
+// fault is one error or warning in a suite, as JSON.
 type fault struct {
 	File    string `json:"file"`
 	Line    int    `json:"line"`

@@ -19,21 +19,20 @@ import (
 	"github.com/goatnote-inc/pawl/ratchet"
 )
 
-// verdictDocument is verdict.json: the judgement of the change, with what was found
-// beside it.
+// verdictDocument is verdict.json: the judgement of the change and related findings.
 type verdictDocument struct {
 	ratchet.Result
 	Run     string               `json:"run,omitempty"`   // ID of the record
-	Drift   *ratchet.Result      `json:"drift,omitempty"` // the base against the baseline
-	Gain    *ratchet.Result      `json:"gain,omitempty"`  // the candidate against the baseline
+	Drift   *ratchet.Result      `json:"drift,omitempty"` // the base compared with the baseline
+	Gain    *ratchet.Result      `json:"gain,omitempty"`  // the candidate compared with the baseline
 	Moved   []string             `json:"moved,omitempty"` // cases whose baseline moved
 	Stopped *loop.Failure        `json:"stopped,omitempty"`
-	Stages  []report.Stage       `json:"stages,omitempty"` // what came before measuring
+	Stages  []report.Stage       `json:"stages,omitempty"` // steps before measuring
 	Trust   measure.Trust        `json:"trust,omitempty"`
-	Whys    []report.WhyDocument `json:"whys,omitempty"` // of cases that changed, the worst first
+	Whys    []report.WhyDocument `json:"whys,omitempty"` // reasons of changed cases, the worst first
 }
 
-// newWhys are the reasons of a gate, for programs.
+// newWhys converts the reasons of a gate for JSON.
 func newWhys(whys []bench.Why) []report.WhyDocument {
 	var list []report.WhyDocument
 	for _, w := range whys {
@@ -46,8 +45,7 @@ func newWhys(whys []bench.Why) []report.WhyDocument {
 	return list
 }
 
-// newVerdict says the outcome of a gate as a document, also where it ended before
-// there was a result.
+// newVerdict returns the outcome of a gate as a document, even if the gate ended before it had a result.
 func newVerdict(out bench.Outcome) verdictDocument {
 	s := out.State
 	d := verdictDocument{Drift: s.Drift, Gain: s.Gain, Stopped: s.Stopped, Stages: stagesOf(s), Whys: newWhys(out.Whys)}
@@ -81,10 +79,10 @@ func stagesOf(s loop.State) []report.Stage {
 	if s.Stopped == nil || s.Result != nil || slices.ContainsFunc(s.Stages, func(x loop.Stage) bool { return x.Step == s.Stopped.Step }) {
 		return list
 	}
-	_, rest, _ := strings.Cut(s.Stopped.Why, "\n") // the sentence above has the first line
+	_, rest, _ := strings.Cut(s.Stopped.Why, "\n") // the first line is already in the sentence
 	var detail []string
 	for line := range strings.Lines(rest) {
-		if line = strings.TrimSpace(line); strings.Trim(line, "|^~ ") != "" { // a caret points at nothing once its line is moved
+		if line = strings.TrimSpace(line); strings.Trim(line, "|^~ ") != "" { // skip lines of carets, which point at nothing after trimming
 			detail = append(detail, line)
 		}
 	}
@@ -94,12 +92,11 @@ func stagesOf(s loop.State) []report.Stage {
 	return append(list, report.Stage{Name: string(s.Stopped.Step), Answer: string(loop.Stop), Line: detail[0], Detail: detail[1:]})
 }
 
-// stoppedResult is the answer of a run that ended before anything was judged: one
-// line for all cases.
+// stoppedResult returns the result of a run that ended before anything was judged: one line for all cases.
 func stoppedResult(s loop.State) ratchet.Result {
 	why := "the run ended before anything could be judged"
 	if s.Stopped != nil {
-		why, _, _ = strings.Cut(s.Stopped.Why, "\n") // its stage has the rest
+		why, _, _ = strings.Cut(s.Stopped.Why, "\n") // the stage has the rest
 	}
 	v := s.Verdict()
 	return ratchet.Result{
@@ -111,7 +108,7 @@ func stoppedResult(s loop.State) ratchet.Result {
 	}
 }
 
-// report writes everything that is read after a run, and prints the verdicts.
+// report writes all files of a finished run and prints the verdicts.
 func (f *runFlags) report(s *suite.Suite, out bench.Outcome) error {
 	doc := newVerdict(out)
 	paths := report.Paths{Record: out.Path}
@@ -150,7 +147,7 @@ func (f *runFlags) report(s *suite.Suite, out bench.Outcome) error {
 	return errors.Join(errs...)
 }
 
-// next is what the loop itself has to say beyond the verdicts.
+// next returns the messages of the loop beyond the verdicts.
 func (f *runFlags) next(s *suite.Suite, out bench.Outcome) []report.Step {
 	var list []report.Step
 	say := func(format string, args ...any) { list = append(list, report.Step{Text: fmt.Sprintf(format, args...)}) }
@@ -162,7 +159,7 @@ func (f *runFlags) next(s *suite.Suite, out bench.Outcome) []report.Step {
 		list = append(list, report.Step{Text: "Drift: main is slower than its baseline, by many small changes. Make it faster, or accept where it is now:", Command: "pawl baseline accept --reason WHY"})
 	}
 	if st.Gain != nil {
-		var without []ratchet.Judgement // no time of the baseline can be compared with
+		var without []ratchet.Judgement // cases without a comparable time of the baseline
 		for _, j := range st.Gain.Cases {
 			if j.Verdict == ratchet.Inconclusive && j.Facts == nil {
 				without = append(without, j)
@@ -197,7 +194,7 @@ func (f *runFlags) next(s *suite.Suite, out bench.Outcome) []report.Step {
 	return list
 }
 
-// writeFile replaces a file as a whole, so that nobody reads half of one.
+// writeFile replaces a file atomically, so that readers never see half of it.
 func writeFile(path string, content func(io.Writer) error) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return fmt.Errorf("make a place for %s: %w", path, err)

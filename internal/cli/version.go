@@ -27,14 +27,14 @@ import (
 	"github.com/goatnote-inc/pawl/ratchet"
 )
 
-// Version is what this binary calls itself.
+// Version returns the version of this binary.
 func Version() string { return own.Version() }
 
-// versionDocument is what pawl version --json prints.
+// versionDocument is the JSON output of pawl version.
 type versionDocument struct {
 	Schema  string           `json:"schema"`
 	Version string           `json:"version"`
-	Commit  string           `json:"commit,omitempty"` // none in a release: its commit holds its checksum
+	Commit  string           `json:"commit,omitempty"` // empty in a release, whose commit contains its checksum
 	Go      string           `json:"go"`
 	System  string           `json:"system"`
 	NVML    bool             `json:"nvml"` // reads NVIDIA GPUs with the library, not with nvidia-smi
@@ -43,7 +43,7 @@ type versionDocument struct {
 	Checks  []versionFinding `json:"checks,omitempty"`
 }
 
-// versionFormat is a format that other programs read, or that pawl keeps.
+// versionFormat is a format that other programs read or that pawl stores.
 type versionFormat struct {
 	Name   string `json:"name"`
 	Writes string `json:"writes"`
@@ -102,7 +102,7 @@ the workflows were written by a newer pawl than this one.`,
 			}
 			for _, f := range d.Checks {
 				if f.Bad {
-					return codeError{exitNo, errSaid} // it stands among the checks
+					return codeError{exitNo, errSaid} // the checks already show it
 				}
 			}
 			return nil
@@ -161,7 +161,7 @@ func showVersion(g *globals, d versionDocument, check, asJSON bool) error {
 	return nil
 }
 
-// expected are the workflows of the repository that a folder is in.
+// expected returns the workflows of the repository that contains a folder.
 func expected(dir string) (map[string][]byte, error) {
 	at, err := filepath.Abs(dir)
 	if err != nil {
@@ -183,7 +183,7 @@ func expected(dir string) (map[string][]byte, error) {
 
 const maxAnswer = 1 << 20
 
-// newestRelease asks the forge, where one is named. Whatever goes wrong is a remark.
+// newestRelease asks the forge for the newest release, if an API is named. A failure is only a note.
 func newestRelease(ctx context.Context, api string, patience time.Duration) (string, []versionFinding) {
 	if api == "" {
 		return "", nil

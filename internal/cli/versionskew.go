@@ -12,17 +12,17 @@ import (
 	"github.com/goatnote-inc/pawl/internal/workflow"
 )
 
-// versionFinding is something that does not fit this pawl.
+// versionFinding is something that does not match this version of pawl.
 type versionFinding struct {
 	File    string `json:"file,omitempty"`
 	Message string `json:"message"`
 	Bad     bool   `json:"bad"` // outside what docs/reference/versions.md promises
 }
 
-// usesAction is a step of a workflow that installs pawl, written by hand.
+// usesAction matches a hand-written workflow step that installs pawl.
 var usesAction = lazyregexp.New(`uses:\s*` + ownRepository + `(?:/[^\s@]+)?@v?([0-9]+\.[0-9]+\.[0-9]+[0-9A-Za-z.+-]*)`)
 
-// skew is what the workflows of a repository, and the newest release, say about a version.
+// skew compares a version with the workflows of a repository and the newest release.
 func skew(own, latest string, files map[string][]byte) []versionFinding {
 	this, ok := parseVersion(own)
 	if !ok {
@@ -61,7 +61,7 @@ func skew(own, latest string, files map[string][]byte) []versionFinding {
 	return list
 }
 
-// version is one of a release, or of what comes before it.
+// version is the version of a release or of a pre-release.
 type version struct {
 	major, minor, patch int
 	before              string // "dev" in 0.1.0-dev
@@ -74,17 +74,17 @@ func parseVersion(s string) (version, bool) {
 	if m == nil {
 		return version{}, false
 	}
-	number := func(s string) int { n, _ := strconv.Atoi(s); return n } // of up to six digits
+	number := func(s string) int { n, _ := strconv.Atoi(s); return n } // up to six digits: Atoi cannot fail
 	return version{number(m[1]), number(m[2]), number(m[3]), m[4]}, true
 }
 
-// minorOf compares what promises hang on.
+// minorOf compares major and minor versions, on which the compatibility promises depend.
 func (v version) minorOf(w version) int {
 	return cmp.Or(cmp.Compare(v.major, w.major), cmp.Compare(v.minor, w.minor))
 }
 
-// compare puts versions in order. Two that come before the same release are in the order
-// of their text, which is enough to say that they differ.
+// compare orders versions. Pre-releases of the same release are ordered by their text, which is enough
+// to tell that they differ.
 func (v version) compare(w version) int {
 	if c := cmp.Or(v.minorOf(w), cmp.Compare(v.patch, w.patch)); c != 0 || v.before == w.before {
 		return c

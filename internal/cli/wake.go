@@ -116,7 +116,7 @@ func (f *wakeFlags) serve(ctx context.Context) error {
 	return s.Serve(ctx, listener)
 }
 
-// introduce says what is watched and what it may cost.
+// introduce prints what is watched and what it may cost.
 func (f *wakeFlags) introduce(c *wake.Config, address string) {
 	f.say("watching " + strings.Join(c.GitHub.Repositories, ", ") + fmt.Sprintf(" every %v; webhooks at http://%s/webhook", c.Poll, address))
 	dearest := 0.0
@@ -145,7 +145,7 @@ func (f *wakeFlags) introduce(c *wake.Config, address string) {
 	f.say(text)
 }
 
-// jobs asks GitHub for the jobs of a repository that wait or run.
+// jobs returns a function that asks GitHub for the queued and running jobs of a repository.
 func (f *wakeFlags) jobs(c *wake.Config) (func(context.Context, string) ([]wake.Job, error), error) {
 	token, err := f.token(c)
 	if err != nil {
@@ -181,14 +181,14 @@ func (f *wakeFlags) jobs(c *wake.Config) (func(context.Context, string) ([]wake.
 	}, nil
 }
 
-// token is how requests to GitHub are allowed: a fixed one, or those of an App.
+// token returns the source of tokens for GitHub: a fixed token, or those of an App.
 func (f *wakeFlags) token(c *wake.Config) (func(context.Context) (string, error), error) {
 	g := c.GitHub
 	if g.App.ID == 0 {
 		if _, err := c.ReadSecret(g.Token, f.Getenv); err != nil {
 			return nil, fmt.Errorf("token: %w", err)
 		}
-		// Read again each time: whoever renews the file need not restart.
+		// Read it for each request, so that a renewed file needs no restart.
 		return func(context.Context) (string, error) { return c.ReadSecret(g.Token, f.Getenv) }, nil
 	}
 	text, err := c.ReadSecret(g.App.Key, f.Getenv)

@@ -1,6 +1,5 @@
-// Package codechange tells how the machine code of two builds differs, function by
-// function, from the digests that a record keeps. It must not know how code is read, nor
-// start anything: a server shows records too.
+// Package codechange compares the machine code of two builds, function by function, by the digests in
+// their records. It must not know how code is read, nor start a process: a server shows records too.
 package codechange
 
 import (
@@ -12,11 +11,10 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// Data is the name under which data shared by all functions is kept: constants,
-// tables, initial values.
+// Data is the name for data shared by all functions: constants, tables, initial values.
 const Data = "(data)"
 
-// Changes is how the machine code of two builds differs, by function.
+// Changes holds how the machine code of two builds differs, by function.
 type Changes struct {
 	Same    []string `json:"same,omitempty"`
 	Changed []string `json:"changed,omitempty"`
@@ -24,8 +22,8 @@ type Changes struct {
 	Gone    []string `json:"gone,omitempty"`
 }
 
-// Changed compares two builds. A function that is compiled for several architectures
-// is the same if it is for all of them.
+// Changed compares two builds. A function that is compiled for several architectures is the same if
+// its code is the same for all of them.
 func Changed(before, after []measure.CodeDigest) Changes {
 	old, now := byName(before), byName(after)
 	var c Changes
@@ -50,8 +48,7 @@ func Changed(before, after []measure.CodeDigest) Changes {
 	return c
 }
 
-// byName joins the digests of a function, of which there is one for each
-// architecture.
+// byName joins the digests of each function, one per architecture.
 func byName(code []measure.CodeDigest) map[string]string {
 	sorted := slices.SortedFunc(slices.Values(code), func(a, b measure.CodeDigest) int {
 		return cmp.Or(strings.Compare(a.Arch, b.Arch), strings.Compare(a.Digest, b.Digest))
@@ -63,10 +60,10 @@ func byName(code []measure.CodeDigest) map[string]string {
 	return m
 }
 
-// Any tells whether something differs.
+// Any reports whether anything differs.
 func (c Changes) Any() bool { return len(c.Changed)+len(c.New)+len(c.Gone) > 0 }
 
-// String says what differs in one line; empty where there is nothing to compare.
+// String describes the differences on one line; empty if there is nothing to compare.
 func (c Changes) String() string {
 	if !c.Any() {
 		if len(c.Same) == 0 {
@@ -87,17 +84,17 @@ func (c Changes) String() string {
 	if len(c.Same) == 0 {
 		return text
 	}
-	if max(len(c.Changed), len(c.New), len(c.Gone)) <= shown { // of many it would be said in vain
+	if max(len(c.Changed), len(c.New), len(c.Gone)) <= shown { // with many changes, the word would be pointless
 		text = "only " + text
 	}
 	return fmt.Sprintf("%s; %d %s the same machine code", text, len(c.Same), plural(c.Same, "other is", "others are"))
 }
 
-// shown is how many names a sentence can hold.
+// shown is the maximum number of names in a sentence.
 const shown = 4
 
-// list names the kernels first: a flag of the compiler changes pawl.h's functions too, and
-// nobody asks for those.
+// list formats names, kernels first: a compiler flag also changes the functions of pawl.h, which are
+// of no interest.
 func list(names []string) string {
 	names = slices.SortedStableFunc(slices.Values(names), func(a, b string) int { return cmp.Compare(rank(a), rank(b)) })
 	if i := slices.Index(names, Data); i >= 0 {

@@ -16,8 +16,7 @@ import (
 	"time"
 )
 
-// admin is what the operator asks: on a socket of the machine's own, never on the public
-// port.
+// admin handles the operator's requests: on a local socket, never on the public port.
 func admin(m *metrics, h *health, level *slog.LevelVar, log *slog.Logger) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", m.handler())
@@ -49,8 +48,8 @@ func admin(m *metrics, h *health, level *slog.LevelVar, log *slog.Logger) http.H
 	return mux
 }
 
-// listenAdmin opens the admin listener; nil where there shall be none. The socket is for
-// the user that runs pawld alone.
+// listenAdmin opens the admin listener, or returns nil if it is disabled. Only the user that runs pawld may
+// use the socket.
 func listenAdmin(ctx context.Context, text string) (net.Listener, error) {
 	address, err := adminAddress(text)
 	if err != nil || address == nil {
@@ -81,7 +80,7 @@ func listenAdmin(ctx context.Context, text string) (net.Listener, error) {
 	return l, nil
 }
 
-// clearSocket removes a socket that nobody listens on: what a killed server leaves.
+// clearSocket removes the stale socket that a killed server leaves behind.
 func clearSocket(ctx context.Context, path string) error {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {

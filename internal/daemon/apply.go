@@ -54,13 +54,12 @@ Each project is changed as a whole, or not at all. FILE may be - for standard in
 
 const maxApply = 8 << 20
 
-// wanted is the file of pawld apply.
+// wanted is the file that pawld apply reads.
 type wanted struct {
 	Projects map[string]wantedProject `yaml:"projects"`
 }
 
-// readApply reads it strictly: a word that is spelled wrong must not be one that was left
-// out.
+// readApply parses the file strictly: a misspelled key must not pass for an omitted one.
 func readApply(path string, text []byte) (*wanted, error) {
 	d := yaml.NewDecoder(bytes.NewReader(text))
 	d.KnownFields(true)
@@ -77,8 +76,7 @@ func readApply(path string, text []byte) (*wanted, error) {
 	return &w, nil
 }
 
-// apply goes through the projects by name. One that is wrong is told, and the others are
-// done.
+// apply processes the projects by name. If one fails, it reports the error and continues with the others.
 func (g *globals) apply(ctx context.Context, c *config, s *store.Store, want *wanted, dryRun, prune bool) error {
 	changes, left := 0, 0
 	var wrong []error

@@ -13,7 +13,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/watch"
 )
 
-// members compares who should belong to a project with who does.
+// members compares the wanted members of a project with the current ones.
 func (p *plan) members(ctx context.Context, s *store.Store) error {
 	if p.want.Members == nil {
 		return nil
@@ -85,8 +85,7 @@ func (p *plan) rules(ctx context.Context, s *store.Store) error {
 	return nil
 }
 
-// wantedHook is where a project tells. What is as good as a password can stand in a file of
-// its own.
+// wantedHook is a wanted hook of a project. Its secrets can be in a separate file.
 type wantedHook struct {
 	Kind       string `yaml:"kind"`
 	URL        string `yaml:"url"`
@@ -147,7 +146,7 @@ func (p *plan) hooks(ctx context.Context, s *store.Store) error {
 	return nil
 }
 
-// part is what a project has of something; nothing before it was made.
+// part lists the project's objects of one kind; none if the project does not exist yet.
 func part[T any](ctx context.Context, p *plan, list func(context.Context, int64) ([]T, error)) ([]T, error) {
 	if p.fresh {
 		return nil, nil
@@ -155,7 +154,7 @@ func part[T any](ctx context.Context, p *plan, list func(context.Context, int64)
 	return list(ctx, p.project.ID)
 }
 
-// checkHook refuses one that nothing would be sent to.
+// checkHook refuses a hook that nothing could be sent to.
 func checkHook(c *config, h store.Hook) error {
 	switch h.Kind {
 	case "mail":
@@ -173,7 +172,7 @@ func checkHook(c *config, h store.Hook) error {
 	return watch.CheckHook(h.URL, c.Hooks.AllowPrivate)
 }
 
-// hookLine names a hook without what is as good as a password: Slack's whole path is.
+// hookLine names a hook without its secret parts. For Slack this is the whole path.
 func hookLine(h store.Hook) string {
 	if h.Kind == "mail" {
 		return "mail to " + strings.TrimPrefix(h.URL, "mailto:")

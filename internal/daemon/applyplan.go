@@ -13,7 +13,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/store"
 )
 
-// wantedProject is how a project should be; what is left out stays.
+// wantedProject is the wanted state of a project; omitted fields stay as they are.
 type wantedProject struct {
 	Name       *string         `yaml:"name"`
 	Public     *bool           `yaml:"public"`
@@ -40,7 +40,7 @@ type wantedKeep struct {
 }
 
 type wantedMember struct {
-	Issuer  string     `yaml:"issuer"` // empty for that of the settings
+	Issuer  string     `yaml:"issuer"` // empty means the one in the settings
 	Subject string     `yaml:"subject"`
 	Role    store.Role `yaml:"role"`
 }
@@ -48,8 +48,8 @@ type wantedMember struct {
 type wantedRule struct {
 	RepositoryID   int64    `yaml:"repository_id"`
 	OwnerID        int64    `yaml:"owner_id"`
-	DefaultBranch  string   `yaml:"default_branch"` // empty for the project's
-	Events         []string `yaml:"events"`         // empty for those of pawld rule add
+	DefaultBranch  string   `yaml:"default_branch"` // empty means the project's
+	Events         []string `yaml:"events"`         // empty means the defaults of pawld rule add
 	Refs           []string `yaml:"refs"`
 	Protected      bool     `yaml:"protected"`
 	Workflow       string   `yaml:"workflow"`
@@ -58,7 +58,7 @@ type wantedRule struct {
 	Environment    string   `yaml:"environment"`
 }
 
-// ruleEvents are the events whose jobs may send where nobody says others.
+// ruleEvents lists the events whose jobs may send by default.
 var ruleEvents = []string{"push", "pull_request", "workflow_run"}
 
 func (r wantedRule) rule(branch string) identity.Rule {
@@ -75,20 +75,20 @@ func (r wantedRule) rule(branch string) identity.Rule {
 	return made
 }
 
-// plan is what has to be done to a project.
+// plan holds the changes to make to a project.
 type plan struct {
 	config *config
 	slug   string
 	want   wantedProject
 	prune  bool
 
-	project store.Project // as it is, or as it will be made
+	project store.Project // current state, or the project to create
 	fresh   bool
 	steps   []step
-	others  []string // that are there, and not in the file
+	others  []string // exist, but are not in the file
 }
 
-// step is one change, in words and in deed.
+// step is one change: its description and its function.
 type step struct {
 	text string
 	do   func(ctx context.Context, in *store.Store, project int64) error
@@ -98,7 +98,7 @@ func (p *plan) add(do func(ctx context.Context, in *store.Store, project int64) 
 	p.steps = append(p.steps, step{fmt.Sprintf(format, args...), do})
 }
 
-// remove takes something away, or names it.
+// remove plans to delete an object, or only lists it if prune is off.
 func (p *plan) remove(do func(ctx context.Context, in *store.Store, project int64) error, format string, args ...any) {
 	if p.prune {
 		p.add(do, "remove "+format, args...)
@@ -107,7 +107,7 @@ func (p *plan) remove(do func(ctx context.Context, in *store.Store, project int6
 	p.others = append(p.others, fmt.Sprintf(format, args...))
 }
 
-// make finds out what differs.
+// make determines the differences.
 func (p *plan) make(ctx context.Context, s *store.Store) error {
 	now, err := s.Project(ctx, p.slug)
 	if p.fresh = errors.Is(err, store.ErrNotFound); p.fresh {
@@ -135,7 +135,7 @@ func (p *plan) make(ctx context.Context, s *store.Store) error {
 	return nil
 }
 
-// into writes what is wanted over a project.
+// into overwrites a project with the wanted values.
 func (w wantedProject) into(p *store.Project) error {
 	set(&p.Name, w.Name)
 	set(&p.Public, w.Public)
@@ -165,7 +165,7 @@ func set[T any](into, from *T) {
 	}
 }
 
-// settingsText says what of a project differs.
+// settingsText describes the differences between two projects.
 func settingsText(a, b store.Project) string {
 	var list []string
 	for _, x := range []struct {
@@ -194,7 +194,7 @@ func settingsText(a, b store.Project) string {
 	return ": " + strings.Join(list, ", ")
 }
 
-// carryOut does all of it, with the line in the audit log, or nothing.
+// carryOut makes all changes and adds the line to the audit log, atomically.
 func (p *plan) carryOut(ctx context.Context, s *store.Store) error {
 	if len(p.steps) == 0 {
 		return nil
@@ -210,7 +210,7 @@ func (p *plan) carryOut(ctx context.Context, s *store.Store) error {
 		told := map[string]string{}
 		for n, step := range p.steps {
 			if step.do == nil {
-				continue // was done above
+				continue // done above
 			}
 			told[strconv.Itoa(n+1)] = step.text
 			if err := step.do(ctx, in, p.project.ID); err != nil {

@@ -9,12 +9,12 @@ import (
 	"github.com/goatnote-inc/pawl/internal/store"
 )
 
-// orphanAge is how long a file may wait for its row: a sender that was cut off sends the
-// report within that time, or the files again.
+// orphanAge is how long a file may wait for its row. A sender that was cut off sends the report within that
+// time, or uploads the files again.
 const orphanAge = 48 * time.Hour
 
-// collect removes files that the database does not know: their upload was cut off, or
-// their project is gone. pawld fsck --collect does the same, after looking at all else.
+// collect removes files that the database does not list: their upload was cut off, or their project was
+// deleted. pawld fsck --collect does the same after its other checks.
 func collect(ctx context.Context, s *store.Store, b *blob.Bucket, now time.Time) error {
 	for project, err := range b.Projects(ctx) {
 		if err != nil {

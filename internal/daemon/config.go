@@ -15,7 +15,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/watch"
 )
 
-// config is all that can be set. The zero value is not usable: see defaults.
+// config holds all settings. The zero value is not usable: see defaults.
 type config struct {
 	Listen  string
 	URL     string
@@ -77,7 +77,7 @@ type config struct {
 		Share float64
 	}
 
-	from map[string]string // where each setting comes from
+	from map[string]string // source of each setting
 }
 
 // setting is one key of the file and one variable of the environment.
@@ -87,8 +87,8 @@ type setting struct {
 	about string
 }
 
-// settings is the one list of what can be set: the file, the environment, the printed
-// settings and the page docs/reference/server-config.md all follow it.
+// settings lists all settings. The file, the environment, the printed settings and the page
+// docs/reference/server-config.md all follow it.
 func (c *config) settings() []setting {
 	return []setting{
 		{"listen", &c.Listen, "where people and pawl push reach the server"},
@@ -131,7 +131,7 @@ func (c *config) settings() []setting {
 	}
 }
 
-// defaults work on one machine, and reach nobody outside of it.
+// defaults returns settings that work on one machine and contact no other.
 func defaults(env environment) *config {
 	c := &config{from: map[string]string{}}
 	c.Listen = "127.0.0.1:7295"
@@ -150,8 +150,7 @@ func defaults(env environment) *config {
 	return c
 }
 
-// finish fills in what follows from other settings, and checks everything that needs
-// nobody to be asked.
+// finish derives settings from others and makes all checks that need no network.
 func (c *config) finish() error {
 	if c.URL == "" {
 		c.URL = "http://" + c.Listen
@@ -218,12 +217,12 @@ func (c *config) finish() error {
 	return usage(errors.Join(wrong...))
 }
 
-// mail is how digests leave by mail.
+// mail returns the settings for sending digests by mail.
 func (c *config) mail() watch.Mail {
 	return watch.Mail{Server: c.Mail.Server, From: c.Mail.From, User: c.Mail.User, Password: c.Mail.Password.Reveal(), Domains: c.Mail.Domains}
 }
 
-// proxies are the networks that may say for whom they ask.
+// proxies returns the networks of trusted proxies.
 func (c *config) proxies() ([]netip.Prefix, error) {
 	var list []netip.Prefix
 	for _, text := range c.Proxies {
@@ -247,7 +246,7 @@ func usage(err error) error {
 	return usageError{err}
 }
 
-// needDatabase refuses a command that cannot work without one.
+// needDatabase returns an error if no database is set.
 func (c *config) needDatabase() error {
 	if !c.Database.URL.IsZero() {
 		return nil
@@ -257,8 +256,8 @@ func (c *config) needDatabase() error {
   (pawld demo needs none)`)}
 }
 
-// adminAddress is where the admin listener is. Never an address that others reach:
-// profiles and metrics tell too much.
+// adminAddress parses the address of the admin listener. It refuses any address that other machines can
+// reach: profiles and metrics reveal too much.
 func adminAddress(text string) (net.Addr, error) {
 	if text == "off" {
 		return nil, nil
@@ -288,7 +287,7 @@ func loopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// environment is what the process was started with.
+// environment holds the environment variables of the process.
 type environment map[string]string
 
 func newEnvironment(list []string) environment {
@@ -301,7 +300,7 @@ func newEnvironment(list []string) environment {
 	return e
 }
 
-// stateDir is what systemd made for the service, or a folder of the user's.
+// stateDir returns the folder that systemd created for the service, or one of the user's.
 func (e environment) stateDir() string {
 	switch {
 	case e["STATE_DIRECTORY"] != "":
@@ -315,7 +314,7 @@ func (e environment) stateDir() string {
 	return "/var/lib/pawld"
 }
 
-// runtimeDir is where sockets go: systemd's, the user's, or a folder beside the state.
+// runtimeDir returns the folder for sockets: systemd's, the user's, or one next to the state.
 func (e environment) runtimeDir() string {
 	if e["RUNTIME_DIRECTORY"] != "" {
 		first, _, _ := strings.Cut(e["RUNTIME_DIRECTORY"], ":")

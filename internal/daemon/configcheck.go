@@ -52,8 +52,7 @@ Exit code: 0 when all is well, 1 when something does not work, 4 when the settin
 	return c
 }
 
-// try asks whoever the settings name, each on its own, so that all that is wrong is seen
-// at once.
+// try contacts each service that the settings name, independently, so that all problems show at once.
 func (g *globals) try(ctx context.Context, c *config) error {
 	failed := 0
 	attempt := func(what string, do func(context.Context) error) {
@@ -99,8 +98,8 @@ func tryDatabase(ctx context.Context, c *config) error {
 	return s.Ready(ctx)
 }
 
-// tryBlobs looks without making anything: a folder that is not there yet is made by the
-// server, with the server's rights, when it starts.
+// tryBlobs checks the bucket without creating anything: the server creates a missing folder when it starts,
+// with its own rights.
 func tryBlobs(ctx context.Context, url string) error {
 	if dir, ok := strings.CutPrefix(url, "file://"); ok {
 		if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
@@ -113,12 +112,12 @@ func tryBlobs(ctx context.Context, url string) error {
 	}
 	defer b.Close()
 	for _, err := range b.Projects(ctx) {
-		return err // the first is enough: it can be read
+		return err // one entry is enough to show that it is readable
 	}
 	return nil
 }
 
-// canMake tells why a folder could not be made, from the nearest one above that is there.
+// canMake returns why a folder cannot be created, judged by its nearest existing parent.
 func canMake(dir string) error {
 	for at := filepath.Dir(dir); ; at = filepath.Dir(at) {
 		info, err := os.Stat(at)
@@ -136,7 +135,7 @@ func canMake(dir string) error {
 	}
 }
 
-// scrub keeps secrets out of what a driver says.
+// scrub removes secrets from a driver's error.
 func scrub(err error, c *config) error {
 	if text := scrubbed(err, c); text != err.Error() {
 		return errors.New(text)
@@ -144,7 +143,7 @@ func scrub(err error, c *config) error {
 	return err
 }
 
-// scrubbed keeps the password of the database out of what a driver says.
+// scrubbed removes the database password from a driver's message.
 func scrubbed(err error, c *config) string {
 	text := err.Error()
 	for _, s := range c.settings() {

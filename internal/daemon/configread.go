@@ -24,7 +24,7 @@ const (
 	maxSecret = 64 << 10
 )
 
-// load puts the settings together: defaults, then the file, then the environment.
+// load combines the settings: defaults, then the file, then the environment.
 func (g *globals) load() (*config, error) {
 	env := newEnvironment(g.Environ)
 	c := defaults(env)
@@ -60,8 +60,7 @@ func readBounded(path string, most int64) ([]byte, error) {
 	return text, err
 }
 
-// readFile takes what a YAML file says. A key that is not known is a mistake, and so is
-// one that is there twice.
+// readFile applies a YAML file. Unknown and duplicate keys are errors.
 func (c *config) readFile(path string, text []byte) error {
 	d := yaml.NewDecoder(bytes.NewReader(text))
 	var doc yaml.Node
@@ -186,8 +185,8 @@ func (r *fileReader) set(name string, key, value *yaml.Node) {
 	r.c.from[s.key] = fmt.Sprintf("%s:%d", r.path, key.Line)
 }
 
-// readEnvironment takes PAWLD_* variables: what stands there wins over the file. One that
-// is not known is a mistake, because a typing error would silently leave a default.
+// readEnvironment applies PAWLD_* variables, which override the file. An unknown one is an error: a typo
+// would otherwise silently leave a default.
 func (c *config) readEnvironment(env environment) error {
 	known := map[string]setting{}
 	for _, s := range c.settings() {
@@ -232,7 +231,7 @@ func (c *config) readEnvironment(env environment) error {
 	return errors.Join(wrong...)
 }
 
-// variable is the name of a setting in the environment: PAWLD_DATABASE_URL.
+// variable returns the environment variable of a setting: PAWLD_DATABASE_URL.
 func variable(key string) string {
 	return "PAWLD_" + strings.ToUpper(strings.ReplaceAll(key, ".", "_"))
 }

@@ -11,8 +11,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/identity"
 )
 
-// show prints the settings as a file would say them, each with where it comes from.
-// Secrets are masked.
+// show prints the settings in the format of the file, each with its source. Secrets are masked.
 func (c *config) show(w io.Writer) error {
 	var text strings.Builder
 	group := ""
@@ -34,7 +33,7 @@ func (c *config) show(w io.Writer) error {
 	return err
 }
 
-// shown is a value as YAML.
+// shown formats a value as YAML.
 func shown(value any) string {
 	switch v := value.(type) {
 	case *string:
@@ -59,8 +58,7 @@ func shown(value any) string {
 	return fmt.Sprintf("%v", value)
 }
 
-// masked keeps of the address of a database all but the password; of another secret
-// only that there is one.
+// masked hides the password in the address of a database. Of any other secret it shows only that it is set.
 func masked(t identity.Token) string {
 	if t.IsZero() {
 		return ""
@@ -72,7 +70,7 @@ func masked(t identity.Token) string {
 	q := u.Query()
 	for key := range q {
 		if key != "sslmode" {
-			q.Del(key) // password and sslpassword can stand here too
+			q.Del(key) // password and sslpassword can also be here
 		}
 	}
 	who := ""
@@ -89,7 +87,7 @@ func masked(t identity.Token) string {
 	return out
 }
 
-// passwordOf is the password in the address of a database.
+// passwordOf returns the password in the address of a database.
 func passwordOf(t identity.Token) string {
 	u, err := url.Parse(t.Reveal())
 	if err != nil || u.User == nil {
@@ -99,7 +97,7 @@ func passwordOf(t identity.Token) string {
 	return p
 }
 
-// quoted puts quotes around what YAML would take for something else.
+// quoted adds quotes where YAML would read the text as something else.
 func quoted(text string) string {
 	plain := text != ""
 	for i, r := range text {

@@ -9,13 +9,13 @@ import (
 	"github.com/goatnote-inc/pawl/internal/store"
 )
 
-// done is what came of a deed: what to tell, and what its line in the audit log says.
+// done is the result of a change: the message to print, and the detail for the audit log.
 type done struct {
 	said string
 	log  map[string]string
 }
 
-// deed changes a project, with the line in its audit log about it, and says so once it is kept.
+// deed changes a project and adds the audit line, then prints the message once both are committed.
 func (g *globals) deed(ctx context.Context, s *store.Store, slug, action string, do func(in *store.Store, p store.Project) (done, error)) error {
 	p, err := project(ctx, s, slug)
 	if err != nil {
@@ -32,7 +32,7 @@ func (g *globals) deed(ctx context.Context, s *store.Store, slug, action string,
 	return err
 }
 
-// removePart takes a key, a rule or a hook away by its number.
+// removePart removes a key, a rule or a hook by its number.
 func (g *globals) removePart(ctx context.Context, what, verb, after string, args []string, do func(in *store.Store, ctx context.Context, project, id int64) error) error {
 	id, err := strconv.ParseInt(args[1], 10, 64)
 	if err != nil {

@@ -89,8 +89,7 @@ func (d *demonstration) run(ctx context.Context) error {
 	return err
 }
 
-// free tells whether an address can be listened on, before half a minute is spent on what
-// would be served there.
+// free checks that an address can be listened on, before half a minute is spent on preparing the demo.
 func free(ctx context.Context, addr string) error {
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, "tcp", addr)
@@ -100,7 +99,7 @@ func free(ctx context.Context, addr string) error {
 	return l.Close()
 }
 
-// settings are those of a server that nobody else reaches and that forgets everything.
+// settings returns settings for a local server that keeps nothing.
 func (d *demonstration) settings(dir, url string) *config {
 	c := defaults(environment{})
 	c.Listen, c.URL = d.addr, "http://"+d.addr
@@ -114,8 +113,7 @@ func (d *demonstration) settings(dir, url string) *config {
 	return c
 }
 
-// fill writes the history through the store, as reports that came in would be, and looks
-// at it.
+// fill stores the history as if the reports had been received, and scans it.
 func (d *demonstration) fill(ctx context.Context, c *config, size demo.Size, step func(string, ...any)) error {
 	s, err := store.Open(ctx, store.Config{URL: c.Database.URL.Reveal(), Conns: 16, AllowUnsafe: true})
 	if err != nil {
@@ -151,7 +149,7 @@ func (d *demonstration) fill(ctx context.Context, c *config, size demo.Size, ste
 	return nil
 }
 
-// introduce says where to look, and what for.
+// introduce prints the address and what to look for.
 func (d *demonstration) introduce(a net.Addr, size demo.Size) {
 	base := "http://" + a.String()
 	fmt.Fprintf(d.Out, "\n  %s/p/%s\n\nWhat is in it:\n", base, demoProject)

@@ -21,7 +21,7 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// newFill is for drills and labs: a database of one's own with the history of a demo.
+// newFill returns a command for drills and tests: it fills an existing database with the history of a demo.
 func newFill(g *globals) *cobra.Command {
 	var seed uint64
 	var days int
@@ -56,29 +56,28 @@ func newFill(g *globals) *cobra.Command {
 	return c
 }
 
-// fillers is how many reports are kept at once: more than cores, because each waits for
-// the database.
+// fillers is the number of reports stored concurrently: more than cores, because each waits for the database.
 const fillers = 8
 
-// wholeRuns is how many of the last runs of the default branch come with their records and
-// samples: those of about a week, so that what moved lately can be looked into.
+// wholeRuns is the number of last runs of the default branch that have records and samples: about a week of
+// them, so that recent changes can be examined.
 const wholeRuns = 100
 
-// filler keeps made-up reports.
+// filler stores generated reports.
 type filler struct {
 	store    *store.Store
-	blobs    *blob.Bucket // nil for reports without files
+	blobs    *blob.Bucket // nil means reports without files
 	project  store.Project
 	progress func(reports, points int) // called every two seconds
 }
 
-// made is a report on its way.
+// made is a generated report.
 type made struct {
 	*client.Report
-	whole bool // it comes with its files
+	whole bool // with its files
 }
 
-// all keeps reports in parallel.
+// all stores reports in parallel.
 func (f filler) all(ctx context.Context, year iter.Seq[*client.Report]) (reports, points int, err error) {
 	var kept, sum atomic.Int64
 	group, ctx := errgroup.WithContext(ctx)
@@ -112,8 +111,7 @@ func (f filler) all(ctx context.Context, year iter.Seq[*client.Report]) (reports
 	return int(kept.Load()), int(sum.Load()), err
 }
 
-// lastWhole holds back the last runs of the default branch until it is known that they are
-// the last.
+// lastWhole delays the last runs of the default branch until it is known that they are the last.
 func (f filler) lastWhole(year iter.Seq[*client.Report]) iter.Seq[made] {
 	return func(yield func(made) bool) {
 		var held []*client.Report
@@ -137,7 +135,7 @@ func (f filler) lastWhole(year iter.Seq[*client.Report]) iter.Seq[made] {
 	}
 }
 
-// keep keeps a report, its files first.
+// keep stores a report, its files first.
 func (f filler) keep(ctx context.Context, r made) error {
 	if r.whole {
 		files, err := demo.Files(r.Report)
@@ -157,8 +155,7 @@ func (f filler) keep(ctx context.Context, r made) error {
 	return err
 }
 
-// incoming is a made-up report as if it had been sent: the lane is what a server would
-// judge of its sender.
+// incoming makes a generated report look received. The lane is the one that a server would assign.
 func incoming(r *client.Report) store.Incoming {
 	lane := client.Main
 	switch {
@@ -173,7 +170,7 @@ func incoming(r *client.Report) store.Incoming {
 	}
 }
 
-// every calls a function from time to time until it is told to stop.
+// every calls do at intervals of d until stop is called.
 func every(d time.Duration, do func()) (stop func()) {
 	done := make(chan struct{})
 	var running sync.WaitGroup

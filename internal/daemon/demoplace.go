@@ -16,16 +16,16 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// demoPrefix begins the name of every folder of a demo.
+// demoPrefix is the prefix of every demo folder.
 const demoPrefix = "pawld-demo-"
 
-// demoPlace is the folder of a demo. A second process watches over it: it notices when
-// this one ends, however that was, ends the PostgreSQL and removes the folder. There is
-// no other way of cleaning up, so that the one there is is used every time.
+// demoPlace is the folder of a demo. A second process, the guard, notices when this one ends, for whatever
+// reason; it then stops PostgreSQL and removes the folder. There is no other cleanup, so that this one is
+// exercised every time.
 type demoPlace struct {
 	dir   string
 	guard *exec.Cmd
-	alive io.Closer // closed when this process ends, by us or by the kernel
+	alive io.Closer // closed when this process ends, by the process or by the kernel
 }
 
 func newDemoPlace() (*demoPlace, error) {
@@ -39,8 +39,8 @@ func newDemoPlace() (*demoPlace, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("finding this program, to watch over the demo: %w", err), os.RemoveAll(dir))
 	}
-	p.guard = exec.CommandContext(context.Background(), self, "guard", dir) // it outlives every context of ours
-	p.guard.SysProcAttr = &syscall.SysProcAttr{Setsid: true}                // an interrupt of the terminal is not for it
+	p.guard = exec.CommandContext(context.Background(), self, "guard", dir) // it must outlive every context here
+	p.guard.SysProcAttr = &syscall.SysProcAttr{Setsid: true}                // keeps the terminal's interrupt from it
 	in, err := p.guard.StdinPipe()
 	if err == nil {
 		p.alive = in
@@ -52,13 +52,13 @@ func newDemoPlace() (*demoPlace, error) {
 	return p, nil
 }
 
-// close lets the guard clean up, and waits for it.
+// close starts the guard's cleanup and waits for it.
 func (p *demoPlace) close() {
 	_ = p.alive.Close()
 	_ = p.guard.Wait()
 }
 
-// newGuard is the process that watches over a demo. It is not for people.
+// newGuard returns the hidden command of the guard process.
 func newGuard(*globals) *cobra.Command {
 	return &cobra.Command{
 		Use:    "guard FOLDER",
@@ -81,8 +81,7 @@ func newGuard(*globals) *cobra.Command {
 	}
 }
 
-// lockDemo marks a folder as watched over: the kernel lets go of the lock when the guard
-// dies too.
+// lockDemo marks a folder as guarded. The kernel releases the lock if the guard dies too.
 func lockDemo(dir string) (*os.File, error) {
 	f, err := os.OpenFile(filepath.Join(dir, "guard"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -94,8 +93,8 @@ func lockDemo(dir string) (*os.File, error) {
 	return f, nil
 }
 
-// sweepDemos removes what demos left behind whose guard was killed as well. A folder
-// that is younger than a minute may belong to one that is just starting.
+// sweepDemos removes the folders of demos whose guard was killed too. A folder younger than a minute may
+// belong to a demo that is just starting.
 func sweepDemos(tmp string) {
 	found, _ := filepath.Glob(filepath.Join(tmp, demoPrefix+"*"))
 	for _, dir := range found {
@@ -112,8 +111,8 @@ func sweepDemos(tmp string) {
 	}
 }
 
-// mine tells whether we made a folder: the guard's file in it is ours, or it has none and
-// is ours itself. Anybody can make a folder of that name, and root must not trust it.
+// mine reports whether the current user created a folder: the user owns the guard's file in it, or there is
+// none and the user owns the folder. Any user can create a folder with that name, and root must not trust it.
 func mine(dir string, info os.FileInfo) bool {
 	if guard, err := os.Lstat(filepath.Join(dir, "guard")); err == nil {
 		info = guard
@@ -122,13 +121,13 @@ func mine(dir string, info os.FileInfo) bool {
 	return ok && int(st.Uid) == os.Getuid()
 }
 
-// removeDemo ends the PostgreSQL in a folder, and removes the folder.
+// removeDemo stops the PostgreSQL in a folder and removes the folder.
 func removeDemo(dir string) error {
 	pidFile := filepath.Join(dir, "data", "postmaster.pid")
 	if text, err := os.ReadFile(pidFile); err == nil {
 		line, _, _ := strings.Cut(string(text), "\n")
 		if pid, err := strconv.Atoi(strings.TrimSpace(line)); err == nil && isPostgres(pid, dir) {
-			_ = syscall.Kill(pid, syscall.SIGQUIT) // at once: nothing of it is kept
+			_ = syscall.Kill(pid, syscall.SIGQUIT) // immediate shutdown: no data is kept
 			for range 500 {
 				if !isPostgres(pid, dir) {
 					break
@@ -147,8 +146,8 @@ func removeDemo(dir string) error {
 	return err
 }
 
-// isPostgres tells whether a process is the PostgreSQL of this folder: numbers are used
-// again, and another process must not be ended in its place.
+// isPostgres reports whether a process is the PostgreSQL of this folder. Process ids are reused, and no other
+// process must be killed.
 func isPostgres(pid int, dir string) bool {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
 	return err == nil && strings.Contains(string(text), filepath.Join(dir, "data"))

@@ -5,10 +5,10 @@ import (
 	"errors"
 )
 
-// The exit codes, those of pawl. docs/reference/exit-codes.md explains them.
+// Exit codes, the same as those of pawl. docs/reference/exit-codes.md explains them.
 const (
 	exitYes         = 0
-	exitNo          = 1 // a check says no: fsck
+	exitNo          = 1 // a check failed: fsck
 	exitCannot      = 3 // the environment cannot do what was asked
 	exitUsage       = 4 // the user's input is wrong
 	exitInterrupted = 5
@@ -16,7 +16,7 @@ const (
 
 var (
 	errInterrupted = errors.New("interrupted")
-	// errSaid is wrapped by errors of which the user has been told already.
+	// errSaid is wrapped by errors that were already printed.
 	errSaid = errors.New("already said")
 )
 
@@ -25,12 +25,12 @@ type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
 
-// noError is a check that says no.
+// noError is a failed check.
 type noError struct{ error }
 
 func (e noError) Unwrap() error { return e.error }
 
-// exitCode is the one place where an error becomes a number.
+// exitCode is the only place that maps an error to an exit code.
 func exitCode(ctx context.Context, err error) int {
 	if err == nil {
 		return exitYes

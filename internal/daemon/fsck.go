@@ -100,7 +100,7 @@ func (g *globals) tellProblems(problems []store.Problem, asJSON bool) error {
 	return nil
 }
 
-// keptBlobs lists what is in a bucket in the store's words.
+// keptBlobs lists the contents of a bucket as the store's type.
 func keptBlobs(b *blob.Bucket) func(context.Context, int64) iter.Seq2[store.KeptBlob, error] {
 	return func(ctx context.Context, project int64) iter.Seq2[store.KeptBlob, error] {
 		return func(yield func(store.KeptBlob, error) bool) {
@@ -113,7 +113,7 @@ func keptBlobs(b *blob.Bucket) func(context.Context, int64) iter.Seq2[store.Kept
 	}
 }
 
-// readBlobs compares every file with its digest; those of one project, or of all.
+// readBlobs compares every file of a project, or of all, with its digest.
 func readBlobs(ctx context.Context, b *blob.Bucket, project int64) ([]store.Problem, error) {
 	var problems []store.Problem
 	look := func(id int64) error {
@@ -123,7 +123,7 @@ func readBlobs(ctx context.Context, b *blob.Bucket, project int64) ([]store.Prob
 			}
 			sum, err := digestOf(ctx, b, o)
 			if errors.Is(err, blob.ErrNotFound) {
-				continue // it went meanwhile
+				continue // deleted meanwhile
 			}
 			if err != nil || sum != o.Digest {
 				problems = append(problems, store.Problem{

@@ -11,8 +11,8 @@ import (
 	"github.com/goatnote-inc/pawl/internal/watch"
 )
 
-// eventsFollow computes the events of a project from its points and names series for
-// which others are kept.
+// eventsFollow computes the events of a project from its points. It reports series whose stored events
+// differ.
 func eventsFollow(ctx context.Context, s *store.Store, project int64) ([]store.Problem, error) {
 	var problems []store.Problem
 	for after := int64(0); ; {
@@ -38,7 +38,7 @@ func eventsFollow(ctx context.Context, s *store.Store, project int64) ([]store.P
 	}
 }
 
-// patiently waits while somebody else looks at a project.
+// patiently retries while another scan of the project is running.
 func patiently[T any](ctx context.Context, do func() (T, error)) (T, error) {
 	for {
 		got, err := do()

@@ -9,27 +9,26 @@ import (
 	"time"
 )
 
-// health answers whoever decides whether this process gets requests, or lives.
+// health serves liveness and readiness checks.
 type health struct {
 	draining atomic.Bool
-	ready    func(context.Context) error // asks the database; nil before it is open
+	ready    func(context.Context) error // queries the database; nil before it is open
 
 	mu    sync.Mutex
-	asked time.Time // when the database was
+	asked time.Time // time of the last query
 	said  error
 }
 
-// readyFor is how long an answer of the database holds: anybody may ask, as often as they
-// like, and must not keep it busy with that.
+// readyFor is how long a database check is cached. Anyone may call this often, and must not load the
+// database.
 const readyFor = 250 * time.Millisecond
 
-// now asks the database, or says what it said a moment ago. Who asks meanwhile waits for
-// the same answer.
+// now checks the database, or returns the cached result. Concurrent callers wait for the same check.
 func (h *health) now(ctx context.Context) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if since := time.Since(h.asked); h.asked.IsZero() || since < 0 || since >= readyFor {
-		// One who hangs up must not leave a failure behind for the others.
+		// A client that disconnects must not cache a failure for the others.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer cancel()
 		h.said, h.asked = h.ready(ctx), time.Now()
@@ -37,13 +36,13 @@ func (h *health) now(ctx context.Context) error {
 	return h.said
 }
 
-// livez is about the process alone: to restart it does not mend a database.
+// livez covers only the process: restarting it does not fix a database.
 func (h *health) livez(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	fmt.Fprintln(w, "ok")
 }
 
-// readyz tells whether requests are welcome.
+// readyz reports whether the server accepts requests.
 func (h *health) readyz(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	if h.draining.Load() {
@@ -51,7 +50,7 @@ func (h *health) readyz(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if err := h.now(r.Context()); err != nil {
-		// Why is for the log: strangers read this.
+		// The reason goes only to the log: this answer is public.
 		http.Error(w, "the database is not ready", http.StatusServiceUnavailable)
 		return
 	}

@@ -76,7 +76,7 @@ func hookList(g *globals) *cobra.Command {
 	})
 }
 
-// shownHook leaves the address out: who knows that of a Slack hook may post there.
+// shownHook omits the address: knowing that of a Slack hook is enough to post there.
 type shownHook struct {
 	ID      int64     `json:"id"`
 	To      string    `json:"to"`

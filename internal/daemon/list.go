@@ -9,7 +9,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/store"
 )
 
-// lists makes c a command that lists things, as lines or as JSON.
+// lists makes c a command that lists objects, as lines or as JSON.
 func lists[T any](g *globals, c *cobra.Command, all func(context.Context, *store.Store, []string) ([]T, error), line func(T) string) *cobra.Command {
 	var asJSON bool
 	c.RunE = func(cmd *cobra.Command, args []string) error {
@@ -31,7 +31,7 @@ func lists[T any](g *globals, c *cobra.Command, all func(context.Context, *store
 	return c
 }
 
-// ofProject lists what the project has that the command's first argument names.
+// ofProject lists objects of the project that the command's first argument names.
 func ofProject[T any](all func(*store.Store, context.Context, int64) ([]T, error)) func(context.Context, *store.Store, []string) ([]T, error) {
 	return func(ctx context.Context, s *store.Store, args []string) ([]T, error) {
 		p, err := project(ctx, s, args[0])

@@ -6,7 +6,7 @@ import (
 	"log/slog"
 )
 
-// newLog writes one JSON object a line. The level can be changed while it runs.
+// newLog returns a logger that writes one JSON object per line. Its level can be changed at run time.
 func newLog(w io.Writer, level *slog.LevelVar) *slog.Logger {
 	return slog.New(tracedLog{slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level})})
 }

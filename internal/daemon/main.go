@@ -16,15 +16,14 @@ import (
 	"github.com/goatnote-inc/pawl/internal/version"
 )
 
-// IO is everything of the process that a command may touch, so that tests can run
-// commands in memory.
+// IO holds everything of the process that a command may use, so that tests can run commands in memory.
 type IO struct {
 	Out     io.Writer
 	Err     io.Writer
 	Environ []string
-	Now     func() time.Time // nil for the real clock
-	// Signals ends the command: the first asks it to stop, the second insists. Nil for
-	// those that the process gets.
+	Now     func() time.Time // nil means the real clock
+	// Signals ends the command: the first signal asks it to stop, the second forces it. Nil means the
+	// signals of the process.
 	Signals <-chan os.Signal
 }
 
@@ -37,7 +36,7 @@ func (io *IO) now() time.Time {
 
 // Main runs one command and returns the exit code.
 func Main(ctx context.Context, args []string, io *IO) int {
-	signal.Ignore(syscall.SIGPIPE) // a reader that went away is a failed write
+	signal.Ignore(syscall.SIGPIPE) // a closed pipe then shows as a write error
 	ctx, stop := interruptible(ctx, io)
 	defer stop()
 	root := newRoot(io)
@@ -51,8 +50,7 @@ func Main(ctx context.Context, args []string, io *IO) int {
 	return exitCode(ctx, err)
 }
 
-// interruptible ends the context at the first signal; the second ends the process the
-// hard way.
+// interruptible cancels the context at the first signal. The second signal kills the process.
 func interruptible(parent context.Context, io *IO) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	signals, restore := io.Signals, func() {}
@@ -66,8 +64,8 @@ func interruptible(parent context.Context, io *IO) (context.Context, func()) {
 		select {
 		case <-signals:
 			cancel(errInterrupted)
-			// The default action is back, but not at once: some send one signal to a process
-			// and then to its group.
+			// Restore the default action after a delay: some tools send a signal to a process and then also to its
+			// group.
 			time.AfterFunc(200*time.Millisecond, restore)
 		case <-done:
 		}
@@ -138,7 +136,7 @@ var commandGroups = []struct {
 	{"other", "Other:", []func(*globals) *cobra.Command{newVersion, newGuard, newFill}},
 }
 
-// globals are what every command has.
+// globals holds what every command needs.
 type globals struct {
 	*IO
 	config string
@@ -146,8 +144,7 @@ type globals struct {
 
 var keepOrder = sync.OnceFunc(func() { cobra.EnableCommandSorting = false })
 
-// check makes a wrong number of arguments a mistake of the user's, like any other in the
-// command line.
+// check makes a wrong number of arguments a usage error, like any other mistake in the command line.
 func check(c *cobra.Command) {
 	args := c.Args
 	if args == nil {

@@ -94,7 +94,7 @@ func memberPeople(g *globals) *cobra.Command {
 	})
 }
 
-// withMember finds a project and the one person that is meant.
+// withMember finds a project and the person that the arguments name.
 func (g *globals) withMember(ctx context.Context, args []string, do func(context.Context, *store.Store, store.Project, store.Account) error) error {
 	return g.withStore(ctx, func(_ *config, s *store.Store) error {
 		p, err := project(ctx, s, args[0])

@@ -9,10 +9,9 @@ import (
 	"strings"
 )
 
-// limitMemory tells Go how much memory there is, so that it collects garbage before the
-// kernel kills the process, and seldom before that: most of what a report leaves is
-// garbage, and collecting it twice as often is a tenth of what a report costs.
-// Whoever sets GOMEMLIMIT or GOGC knows better. It tells the limit, 0 for none.
+// limitMemory sets Go's memory limit, so that garbage is collected before the kernel kills the process, and
+// rarely before that. Most of what a report leaves is garbage, and collecting it twice as often is a tenth of
+// the cost of a report. GOMEMLIMIT and GOGC take precedence. It returns the limit, 0 for none.
 func limitMemory(root fs.FS, env environment, share float64) int64 {
 	if env["GOMEMLIMIT"] != "" || share == 0 {
 		return 0
@@ -27,8 +26,8 @@ func limitMemory(root fs.FS, env environment, share float64) int64 {
 	return limit
 }
 
-// memoryOf is what this process may use: the least that a cgroup above it allows, or
-// what the machine has; 0 where neither is known. root is the file system.
+// memoryOf returns the memory that this process may use: the minimum that its cgroups allow, or the memory of
+// the machine; 0 if neither is known. root is the file system.
 func memoryOf(root fs.FS) int64 {
 	least := int64(math.MaxInt64)
 	if b, err := fs.ReadFile(root, "proc/meminfo"); err == nil {

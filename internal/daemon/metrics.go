@@ -13,9 +13,9 @@ import (
 	"github.com/goatnote-inc/pawl/internal/version"
 )
 
-// metrics counts what happens. Every label is from a list that the code knows (a route, a
-// method, a status, a reason, a job): never a project, a series or a path, of which there
-// are as many as people like. docs/reference/metrics.md names all of them.
+// metrics counts events. Every label comes from a fixed list (a route, a method, a status, a reason, a job).
+// Projects, series and paths are never labels, because their number is unbounded.
+// docs/reference/metrics.md lists all metrics.
 type metrics struct {
 	registry *prometheus.Registry
 
@@ -60,12 +60,12 @@ func newMetrics() *metrics {
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
 	for _, again := range []string{"false", "true"} {
-		m.reports.WithLabelValues(again) // a rate of nothing is 0, not nothing
+		m.reports.WithLabelValues(again) // start at 0, so that its rate is defined
 	}
 	return m
 }
 
-// Request counts an answer, and says in its trace what it was.
+// Request counts a response and names it in its trace.
 func (m *metrics) Request(ctx context.Context, route, method string, status int, took time.Duration) {
 	m.requests.WithLabelValues(route, method, strconv.Itoa(status)).Inc()
 	m.took.WithLabelValues(route, method).Observe(took.Seconds())
@@ -83,7 +83,7 @@ func (m *metrics) Ingested(points int, again bool) {
 // Refused counts a request that was refused.
 func (m *metrics) Refused(reason string) { m.refused.WithLabelValues(reason).Inc() }
 
-// job wraps a job of the queue: how long it took, how it ended.
+// job wraps a job of the queue to record its duration and result.
 func (m *metrics) job(name string, do func(context.Context) error) func(context.Context) error {
 	return func(ctx context.Context) error {
 		began := time.Now()
@@ -103,7 +103,7 @@ func (m *metrics) jobDone(name string, began time.Time, err error) {
 	m.jobs.WithLabelValues(name, outcome).Observe(time.Since(began).Seconds())
 }
 
-// gauge adds a figure that is read when somebody asks for it.
+// gauge adds a value that is read at each scrape.
 func (m *metrics) gauge(name, help string, read func() float64) {
 	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, read))
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/queue"
 )
 
-// watch adds what is read from the parts when somebody asks.
+// watch adds the values that are read from the parts at each scrape.
 func (m *metrics) watch(p *parts, h *health) {
 	m.gauge("pawld_draining", "1 while the server goes away.", func() float64 {
 		if h.draining.Load() {
@@ -28,7 +28,7 @@ func (m *metrics) watch(p *parts, h *health) {
 	m.gauge("pawld_queue_oldest_seconds", "For how long the oldest of those that could run has waited.", func() float64 { return d.now().Oldest.Seconds() })
 }
 
-// depth asks the database once for all figures of a scrape.
+// depth queries the database once per scrape for all its values.
 type depth struct {
 	ask  func(context.Context) (queue.Depth, error)
 	mu   sync.Mutex
@@ -45,7 +45,7 @@ func (d *depth) now() queue.Depth {
 		if got, err := d.ask(ctx); err == nil {
 			d.last = got
 		} else {
-			d.last = queue.Depth{Waiting: -1, Running: -1, Failing: -1, Oldest: -time.Second} // not known
+			d.last = queue.Depth{Waiting: -1, Running: -1, Failing: -1, Oldest: -time.Second} // unknown
 		}
 		d.at = time.Now()
 	}

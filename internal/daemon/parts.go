@@ -15,7 +15,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/watch"
 )
 
-// parts are what keeps and works; commands use those they need.
+// parts holds the components of a server; commands use those they need.
 type parts struct {
 	store *store.Store
 	blobs *blob.Bucket
@@ -49,7 +49,7 @@ func openParts(ctx context.Context, c *config, log *slog.Logger, t *tracing) (*p
 	return p, nil
 }
 
-// close lets go of everything; work that is under way ends before, or when ctx does.
+// close closes everything. Running work ends first, or is cut off when ctx ends.
 func (p *parts) close(ctx context.Context) {
 	var errs []error
 	if p.queue != nil {
@@ -66,7 +66,7 @@ func (p *parts) close(ctx context.Context) {
 	}
 }
 
-// server makes the part that answers.
+// server creates the HTTP server.
 func (p *parts) server(c *config, m server.Metrics, now func() time.Time) (*server.Server, error) {
 	verifier, err := p.verifier(c, now)
 	if err != nil {
@@ -93,13 +93,13 @@ func (p *parts) server(c *config, m server.Metrics, now func() time.Time) (*serv
 	return s, nil
 }
 
-// takesJobs says whether tokens of CI jobs are taken. They are made for an https address:
-// a server that only its own machine reaches takes keys alone.
+// takesJobs reports whether tokens of CI jobs are accepted. They are issued for an https address, so a server
+// that is only reachable locally accepts only keys.
 func (c *config) takesJobs() bool {
 	return len(c.CI.Issuers) > 0 && strings.HasPrefix(c.URL, "https://")
 }
 
-// verifier judges tokens of CI jobs; nil where none are taken.
+// verifier returns the verifier of CI job tokens; nil if they are not accepted.
 func (p *parts) verifier(c *config, now func() time.Time) (*identity.Verifier, error) {
 	if len(c.CI.Issuers) == 0 {
 		return nil, nil
@@ -115,7 +115,7 @@ func (p *parts) verifier(c *config, now func() time.Time) (*identity.Verifier, e
 	return v, nil
 }
 
-// work is what the queue does: which function of which part.
+// work maps the jobs of the queue to functions of the parts.
 func (p *parts) work(c *config, m *metrics) queue.Workers {
 	teller := watch.NewTeller(watch.Options{URL: c.URL, Private: c.Hooks.AllowPrivate, Mail: c.mail()})
 	return queue.Workers{
@@ -149,11 +149,11 @@ func (p *parts) work(c *config, m *metrics) queue.Workers {
 	}
 }
 
-// look moves points of commits whose time became known, and looks for what happened.
+// look moves points of commits whose time became known, then scans the project for changes.
 func (p *parts) look(ctx context.Context, m *metrics, project int64) error {
 	began := time.Now()
 	if _, err := p.store.Resolve(ctx, project); err != nil {
-		m.jobDone("resolve", began, err) // those points wait; the others are looked at
+		m.jobDone("resolve", began, err) // those points stay for now; the others are scanned
 		p.log.WarnContext(ctx, "points of resolved commits stay where they are", "project", project, "error", err)
 	}
 	looked, err := watch.Look(ctx, p.store, project)
@@ -170,7 +170,7 @@ func (p *parts) look(ctx context.Context, m *metrics, project int64) error {
 	return err
 }
 
-// quieter keeps what a library calls information out of the log: a line a job.
+// quieter drops a library's info messages: it logs a line per job.
 func quieter(log *slog.Logger) *slog.Logger {
 	return slog.New(atLeast{log.Handler(), slog.LevelWarn})
 }

@@ -47,8 +47,8 @@ Metrics and profiles are on the admin socket only (admin.listen).`,
 	return c
 }
 
-// serve runs a server until the context ends. ready is told the address when requests
-// are answered; nil where nobody waits for it.
+// serve runs a server until the context ends. It calls ready, if not nil, with the address once requests are
+// answered.
 func (g *globals) serve(ctx context.Context, c *config, ready func(net.Addr)) error {
 	level := new(slog.LevelVar)
 	if l, err := parseLevel(c.Log.Level); err == nil {
@@ -88,7 +88,7 @@ func (g *globals) serve(ctx context.Context, c *config, ready func(net.Addr)) er
 		}
 		return nil
 	})
-	// The requests are over: now the jobs, and what they wrote of.
+	// The requests have ended. Now stop the jobs, then send their last traces.
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 15*time.Second)
 	defer cancel()
 	p.close(last)
@@ -99,7 +99,7 @@ func (g *globals) serve(ctx context.Context, c *config, ready func(net.Addr)) er
 	return err
 }
 
-// public is what everybody reaches.
+// public returns the handler of the public port.
 func public(h *health, rest http.Handler) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /livez", h.livez)
@@ -108,7 +108,7 @@ func public(h *health, rest http.Handler) http.Handler {
 	return mux
 }
 
-// listen opens both listeners, begins, and serves until the context ends.
+// listen opens both listeners, calls begin, and serves until the context ends.
 func (g *globals) listen(ctx context.Context, c *config, log *slog.Logger, h *health, public, admin http.Handler, drain func(), begin func(net.Addr) error) error {
 	inside, err := listenAdmin(ctx, c.Admin.Listen)
 	if err != nil {
@@ -133,8 +133,8 @@ func (g *globals) listen(ctx context.Context, c *config, log *slog.Logger, h *he
 	return serveHTTP(ctx, c, log, h, l, public, drain)
 }
 
-// serveHTTP serves until the context ends, and then goes as the help of serve says; drain
-// ends answers that would go on.
+// serveHTTP serves until the context ends, then shuts down as the help of serve describes. drain ends open
+// streams.
 func serveHTTP(ctx context.Context, c *config, log *slog.Logger, h *health, l net.Listener, handler http.Handler, drain func()) error {
 	srv := &http.Server{
 		Handler:           handler,
@@ -156,8 +156,8 @@ func serveHTTP(ctx context.Context, c *config, log *slog.Logger, h *health, l ne
 	}
 	h.draining.Store(true)
 	log.Info("draining", "delay", c.Shutdown.Delay.String())
-	time.Sleep(c.Shutdown.Delay)    // requests are still taken: balancers need to notice
-	srv.SetKeepAlivesEnabled(false) // whoever comes now is told not to come again
+	time.Sleep(c.Shutdown.Delay)    // requests are still accepted: load balancers need time to notice
+	srv.SetKeepAlivesEnabled(false) // tells clients to close their connections
 	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), max(c.Shutdown.Drain, time.Millisecond))
 	defer cancel()
 	if err := srv.Shutdown(stop); err != nil {

@@ -17,8 +17,8 @@ import (
 	"github.com/goatnote-inc/pawl/internal/version"
 )
 
-// tracing follows one request from pawl push through the report's transaction to the look
-// at it. It is off unless traces.endpoint is set; nothing of a report stands in a trace.
+// tracing follows one request from pawl push through the report's transaction to the scan of its project. It
+// is off unless traces.endpoint is set. A trace contains no data of a report.
 type tracing struct {
 	tracer oteltrace.Tracer // nil when off
 	stop   func(context.Context) error
@@ -36,7 +36,7 @@ func newTracing(ctx context.Context, endpoint string, share float64) (*tracing, 
 	}
 	p := trace.NewTracerProvider(
 		trace.WithBatcher(exporter),
-		trace.WithSampler(trace.TraceIDRatioBased(share)), // by the id of the trace: all of it or nothing, whatever the sender wants
+		trace.WithSampler(trace.TraceIDRatioBased(share)), // by trace id: a trace is complete or absent, whatever the sender wants
 		trace.WithResource(resource.NewSchemaless(
 			attribute.String("service.name", "pawld"), attribute.String("service.version", version.Version()),
 		)),
@@ -44,8 +44,7 @@ func newTracing(ctx context.Context, endpoint string, share float64) (*tracing, 
 	return &tracing{tracer: p.Tracer("pawld"), stop: p.Shutdown}, nil
 }
 
-// tracesURL is where traces go at a collector: what OTLP calls /v1/traces, unless a path
-// is given.
+// tracesURL returns the address of a collector for traces: OTLP's /v1/traces, unless endpoint has a path.
 func tracesURL(endpoint string) string {
 	_, rest, _ := strings.Cut(endpoint, "://")
 	if strings.Contains(strings.TrimSuffix(rest, "/"), "/") {
@@ -54,7 +53,7 @@ func tracesURL(endpoint string) string {
 	return strings.TrimSuffix(endpoint, "/") + "/v1/traces"
 }
 
-// requests begins a span for each request, within the sender's trace if it names one.
+// requests starts a span for each request, within the sender's trace if it names one.
 func (t *tracing) requests(inner http.Handler) http.Handler {
 	if t.tracer == nil {
 		return inner
@@ -67,7 +66,7 @@ func (t *tracing) requests(inner http.Handler) http.Handler {
 	})
 }
 
-// nameSpan says in the span of a request what it was.
+// nameSpan adds route, method and status to the span of a request.
 func nameSpan(ctx context.Context, route, method string, status int) {
 	span := oteltrace.SpanFromContext(ctx)
 	if !span.IsRecording() {
@@ -77,14 +76,14 @@ func nameSpan(ctx context.Context, route, method string, status int) {
 	span.SetAttributes(attribute.String("http.route", route), attribute.String("http.request.method", method), attribute.Int("http.response.status_code", status))
 }
 
-// traceparent is the place in a trace, as text that outlives the process.
+// traceparent returns the current span as text that can outlive the process.
 func traceparent(ctx context.Context) string {
 	carrier := propagation.MapCarrier{}
 	traceContext.Inject(ctx, carrier)
 	return carrier["traceparent"]
 }
 
-// resume begins a span within the trace that a text names.
+// resume starts a span within the trace that parent names.
 func (t *tracing) resume(ctx context.Context, name, parent string) (context.Context, func()) {
 	if t.tracer == nil {
 		return ctx, func() {}
@@ -94,7 +93,7 @@ func (t *tracing) resume(ctx context.Context, name, parent string) (context.Cont
 	return ctx, func() { span.End() }
 }
 
-// tracedLog puts the id of the trace into each line of the log.
+// tracedLog adds the trace id to each log line.
 type tracedLog struct{ slog.Handler }
 
 func (h tracedLog) Handle(ctx context.Context, r slog.Record) error {

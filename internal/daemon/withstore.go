@@ -12,8 +12,8 @@ import (
 	"github.com/goatnote-inc/pawl/internal/store"
 )
 
-// withStore runs what an operator does on the server's machine: as nobody's account, with
-// the rights of whoever can read the settings.
+// withStore runs an operator's command on the server's machine. It uses no account: access to the settings is
+// the permission.
 func (g *globals) withStore(ctx context.Context, do func(*config, *store.Store) error) error {
 	c, err := g.load()
 	if err != nil {
@@ -39,7 +39,7 @@ func (g *globals) withStore(ctx context.Context, do func(*config, *store.Store) 
 	return nil
 }
 
-// withBlobs adds where files are.
+// withBlobs is withStore with the bucket of blobs.
 func (g *globals) withBlobs(ctx context.Context, do func(*store.Store, *blob.Bucket) error) error {
 	return g.withStore(ctx, func(c *config, s *store.Store) error {
 		b, err := blob.Open(ctx, c.Blobs.URL)
@@ -51,7 +51,7 @@ func (g *globals) withBlobs(ctx context.Context, do func(*store.Store, *blob.Buc
 	})
 }
 
-// project finds a project by its name, or says that there is none.
+// project returns the project with this slug, or a usage error.
 func project(ctx context.Context, s *store.Store, slug string) (store.Project, error) {
 	p, err := s.Project(ctx, slug)
 	if errors.Is(err, store.ErrNotFound) {
@@ -60,7 +60,7 @@ func project(ctx context.Context, s *store.Store, slug string) (store.Project, e
 	return p, err
 }
 
-// operator is who stands in the audit log for what is done with this program.
+// operator returns the actor in the audit log for commands of this program.
 func operator() string {
 	if u, err := user.Current(); err == nil && u.Username != "" {
 		return "operator " + u.Username
@@ -68,12 +68,12 @@ func operator() string {
 	return "operator"
 }
 
-// asJSON prints one document.
+// asJSON prints v as JSON.
 func (g *globals) asJSON(v any) error {
 	e := json.NewEncoder(g.Out)
 	e.SetIndent("", "  ")
 	return e.Encode(v)
 }
 
-// day is a time as lists show it.
+// day formats a time for lists.
 func day(t time.Time) string { return t.UTC().Format(time.DateOnly) }

@@ -8,7 +8,7 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// machine is one of the three the project measures on.
+// machine is one of the three machines that the project measures on.
 type machine struct {
 	name   string
 	bed    measure.Testbed
@@ -47,7 +47,7 @@ var machines = []machine{
 	},
 }
 
-// benchmark is one kernel of the suites, with the shapes it is measured at.
+// benchmark is one kernel of the suites, with its shapes.
 type benchmark struct {
 	suite, name, path, owner string
 	ns                       float64 // at its first config on the slowest GPU
@@ -66,7 +66,7 @@ var benchmarks = []benchmark{
 	{"blocks", "transpose", "kernels/blocks/transpose.cu", "", 18_900, []string{"N1024", "N4096", "N8192"}},
 }
 
-// kase is one case on one machine: what is fixed of it for the year.
+// kase is one case on one machine, with its properties that stay fixed for the year.
 type kase struct {
 	measure.CaseKey
 	benchmark
@@ -74,10 +74,10 @@ type kase struct {
 	level   float64
 	noise   float64
 	timer   measure.Timer
-	best    float64 // the level that its baseline holds
+	best    float64 // level of its baseline
 }
 
-// cases draws what the cases are like, each at up to so many configs.
+// cases generates the cases, each benchmark with at most configs configs.
 func cases(r *rand.Rand, configs int) []*kase {
 	var list []*kase
 	for m := range machines {

@@ -10,11 +10,11 @@ import (
 	"github.com/goatnote-inc/pawl/client"
 )
 
-// commit is one of the default branch, which came in by a pull request.
+// commit is a commit of the default branch, merged from a pull request.
 type commit struct {
 	client.Commit
 	pull int
-	fork bool // the pull request came from a stranger's copy
+	fork bool // the pull request came from a fork
 }
 
 var (
@@ -29,7 +29,7 @@ var (
 	}
 )
 
-// history draws the commits: on working days, a few, the oldest first.
+// history generates the commits: a few on each working day, oldest first.
 func history(r *rand.Rand, size Size) []commit {
 	var list []commit
 	parent, pull := "", 100

@@ -1,7 +1,7 @@
-// Package demo makes up a year in the life of a project: commits, runs on three
-// machines, pull requests, and what goes wrong in a year. The same seed gives the same
-// year. What was planted is known, so that a finder can be held against it. The package
-// is pure; it must not know how a report is sent or kept.
+// Package demo generates a year of a fictional project: commits, runs on three machines, pull requests,
+// and typical problems. The same seed gives the same year. The planted changes are known, so that a
+// finder can be tested against them. The package is pure; it must not know how a report is sent or
+// stored.
 package demo
 
 import (
@@ -13,12 +13,12 @@ import (
 	"github.com/goatnote-inc/pawl/client"
 )
 
-// Size is how much there is of a year. Zero takes the default.
+// Size is the amount of data in a year. Zero fields mean the default.
 type Size struct {
-	End     time.Time // when it ends; the start of 2026 if zero
-	Days    int       // 365
-	Commits int       // to the default branch on a working day: 3
-	Configs int       // of a benchmark: all
+	End     time.Time // end of the year; zero means the start of 2026
+	Days    int       // zero means 365
+	Commits int       // per working day on the default branch; zero means 3
+	Configs int       // per benchmark; zero means all
 }
 
 func (s Size) filled() Size {
@@ -32,41 +32,41 @@ func (s Size) filled() Size {
 	return s
 }
 
-// Kind is what was planted.
+// Kind is the kind of a planted change.
 type Kind string
 
 // The kinds.
 const (
-	Step      Kind = "step"       // by a commit
-	Drift     Kind = "drift"      // by many, a little each
-	Machine   Kind = "machine"    // the whole testbed moved
-	TwoSpeeds Kind = "two-speeds" // a card goes back and forth: nobody did anything
-	Outliers  Kind = "outliers"   // single runs that were disturbed
+	Step      Kind = "step"       // caused by one commit
+	Drift     Kind = "drift"      // caused by many commits, a little each
+	Machine   Kind = "machine"    // the whole testbed changed
+	TwoSpeeds Kind = "two-speeds" // a card switches between two speeds, without a cause in the code
+	Outliers  Kind = "outliers"   // single disturbed runs
 )
 
-// Planted is one thing that is known to have happened.
+// Planted is a change that is known to have happened.
 type Planted struct {
 	Kind   Kind
 	Suite  string
-	Name   string   // of the benchmark; empty for all of the testbed
-	Device string   // empty for every device
-	Cases  []string // names of the cases it is in
-	Commit string   // the first that has it
+	Name   string   // of the benchmark; empty means all on the testbed
+	Device string   // empty means every device
+	Cases  []string // names of the affected cases
+	Commit string   // the first commit with the change
 	At     time.Time
-	Change float64 // as a share, above zero for slower
+	Change float64 // as a fraction; above zero means slower
 }
 
-// Year is the history, in the order the reports were sent.
+// Year returns the reports of the history, in the order they were sent.
 func Year(seed uint64, size Size) iter.Seq[*client.Report] {
 	return func(yield func(*client.Report) bool) {
 		newYear(seed, size).run(yield)
 	}
 }
 
-// Truth is what was planted in the year of this seed and size, in the order it happened.
+// Truth returns the changes planted in the year of this seed and size, in order of time.
 func Truth(seed uint64, size Size) []Planted { return newYear(seed, size).truth() }
 
-// year is everything that is drawn before the first report is made.
+// year holds everything that is generated before the first report.
 type year struct {
 	size    Size
 	commits []commit
@@ -83,6 +83,6 @@ func newYear(seed uint64, size Size) *year {
 	return y
 }
 
-// chance is a source of its own for each purpose, so that more of one thing does not
-// change another.
+// chance returns a separate random source for each purpose, so that more of one thing does not change
+// another.
 func (y *year) chance(purpose uint64) *rand.Rand { return rand.New(rand.NewPCG(y.seed, purpose)) }

@@ -5,22 +5,22 @@ import (
 	"slices"
 )
 
-// plant is something that happens at a place of the year, for part of the cases.
+// plant is a change at some time of the year, for part of the cases.
 type plant struct {
 	kind   Kind
-	at     float64 // a share of the year
-	until  float64 // of a drift
+	at     float64 // as a fraction of the year
+	until  float64 // end of a drift
 	first  int     // commits
 	last   int
-	bench  []string // nil for all
-	device string   // empty for all
-	config string   // empty for all
-	change float64  // a share
+	bench  []string // nil means all
+	device string   // empty means all
+	config string   // empty means all
+	change float64  // as a fraction
 	title  string   // of its commit
 	author string
 }
 
-// plants are what every year has; where they stand depends on how long it is.
+// plants returns the changes of every year; their positions depend on its length.
 func plants(commits int) []plant {
 	list := []plant{
 		{kind: Step, at: 0.09, bench: []string{"matmul"}, change: -0.14, title: "matmul: copy asynchronously, three stages", author: "wren"},
@@ -49,8 +49,8 @@ func (p *plant) in(k *kase) bool {
 	return (p.device == "" || p.device == k.machine.name) && (p.bench == nil || slices.Contains(p.bench, k.name)) && (p.config == "" || p.config == k.Config)
 }
 
-// level is what a case takes at a commit, without noise; flip is chance for a card with
-// two speeds.
+// level returns the time of a case at a commit, without noise. flip decides the speed of a card with two
+// speeds.
 func (y *year) level(k *kase, commit int, flip func() bool) float64 {
 	v := k.level
 	for i := range y.plants {
@@ -68,13 +68,13 @@ func (y *year) level(k *kase, commit int, flip func() bool) float64 {
 			if flip() {
 				v *= 1 + p.change
 			}
-		case Outliers: // of a run, not of a level
+		case Outliers: // affects a run, not a level
 		}
 	}
 	return v
 }
 
-// titled names the commits that did something after what they did.
+// titled gives commits that caused a change a matching title.
 func (y *year) titled(n int) (title, author string) {
 	title, author = y.commits[n].Title, y.commits[n].Author
 	for _, p := range y.plants {

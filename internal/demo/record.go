@@ -17,11 +17,11 @@ import (
 	"github.com/goatnote-inc/pawl/ratchet"
 )
 
-// samplesTaken is how many samples a round has.
+// samplesTaken is the number of samples per round.
 const samplesTaken = 30
 
-// Record is the run that a report tells of, with samples whose medians are about its
-// values, and the base it was judged against beside it.
+// Record returns the run that a report describes. The medians of its samples are close to the report's
+// values. It also contains the base that the run was judged against.
 func Record(r *client.Report) *measure.Run {
 	sum := sha256.Sum256([]byte(r.Run))
 	chance := rand.New(rand.NewPCG(binary.LittleEndian.Uint64(sum[:]), binary.LittleEndian.Uint64(sum[8:])))
@@ -56,7 +56,7 @@ func Record(r *client.Report) *measure.Run {
 	return run
 }
 
-// round draws samples around a value: most close by, some late.
+// round generates samples around a value: most are close, some late.
 func round(r *rand.Rand, n int, value, spread float64) measure.CaseRound {
 	middle := value * math.Exp(spread*0.6*r.NormFloat64())
 	c := measure.CaseRound{Round: n}
@@ -70,11 +70,11 @@ func round(r *rand.Rand, n int, value, spread float64) measure.CaseRound {
 	return c
 }
 
-// Files are what a report's sender would send before it: the record and its samples. The
-// report names them from then on.
+// Files returns the files that the sender of a report uploads before it: the record and its samples. It
+// adds their names to the report.
 func Files(r *client.Report) ([]client.File, error) { return FilesOf(r, Record(r)) }
 
-// FilesOf are those for another record of the run.
+// FilesOf is Files with a different record of the run.
 func FilesOf(r *client.Report, run *measure.Run) ([]client.File, error) {
 	stripped, data, err := samples.Split(run)
 	if err != nil {

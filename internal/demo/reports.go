@@ -11,8 +11,7 @@ import (
 	"github.com/goatnote-inc/pawl/ratchet"
 )
 
-// run makes the reports, commit by commit: those of its pull request, then those of
-// the default branch.
+// run yields the reports commit by commit: those of its pull request, then those of the default branch.
 func (y *year) run(yield func(*client.Report) bool) {
 	r := y.chance(3)
 	for n := range y.commits {
@@ -28,7 +27,7 @@ func (y *year) run(yield func(*client.Report) bool) {
 		}
 		for i := range machines {
 			for _, suite := range machines[i].suites {
-				if r.IntN(40) == 0 { // a night without a machine
+				if r.IntN(40) == 0 { // a night on which a machine is missing
 					continue
 				}
 				if !yield(y.report(r, n, &machines[i], suite, false)) {
@@ -39,11 +38,10 @@ func (y *year) run(yield func(*client.Report) bool) {
 	}
 }
 
-// historyTold is how many parents a report tells of.
+// historyTold is the number of parents that a report lists.
 const historyTold = 20
 
-// report is one run of a suite on a machine: of a commit, or of the pull request that
-// becomes it.
+// report returns one run of a suite on a machine: of a commit, or of the pull request that became it.
 func (y *year) report(r *rand.Rand, n int, m *machine, suite string, pull bool) *client.Report {
 	c := y.commits[n]
 	began := c.At.Add(time.Duration(4+r.IntN(40)) * time.Minute)
@@ -72,7 +70,7 @@ func (y *year) report(r *rand.Rand, n int, m *machine, suite string, pull bool) 
 	return rep
 }
 
-// measure adds the points of a report, and how the machine was.
+// measure adds the points of a report, and the health of the machine.
 func (y *year) measure(r *rand.Rand, rep *client.Report, n int, m *machine) {
 	slow, disturbed := 1.0, 1.0
 	for _, p := range y.plants {
@@ -123,7 +121,7 @@ func (y *year) point(r *rand.Rand, rep *client.Report, n int, k *kase, flip func
 	return p
 }
 
-// health is how the machine was. A card with new firmware runs slower and warmer.
+// health returns the health of the machine. A card with new firmware runs slower and warmer.
 func (m *machine) health(r *rand.Rand, rep *client.Report, slow, disturbed float64) client.Health {
 	var noise float64
 	for _, p := range rep.Points {
@@ -149,7 +147,7 @@ func (m *machine) health(r *rand.Rand, rep *client.Report, slow, disturbed float
 	return h
 }
 
-// concluded is the worst of the points in a sentence.
+// concluded returns the worst verdict of the points, and a sentence about it.
 func concluded(points []client.Point) (ratchet.Verdict, string) {
 	count := map[ratchet.Verdict]int{}
 	for _, p := range points {
@@ -165,7 +163,7 @@ func concluded(points []client.Point) (ratchet.Verdict, string) {
 	}
 }
 
-// ulid names a run by its time and by chance.
+// ulid generates the name of a run from its time and random bits.
 func ulid(at time.Time, r *rand.Rand) string {
 	const letters = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 	var b [26]byte

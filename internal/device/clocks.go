@@ -9,11 +9,11 @@ import (
 	"github.com/goatnote-inc/pawl/gpu"
 )
 
-// SetClocks holds the clocks of the device as the policy says, and switches
-// persistence mode on if asked to, until Release. What is not permitted or not
-// supported is a notice with the fix, not an error: measuring goes on with free
-// clocks, and Clocks says so. The policy free changes nothing on a device that
-// this lease has not changed.
+// SetClocks locks the clocks of the device according to the policy, and enables
+// persistence mode if requested, until Release. If that is not permitted or not
+// supported, it returns a notice with the fix, not an error. Measuring then continues
+// with free clocks, as Clocks reports. The policy free changes nothing on a device
+// that this lease has not changed.
 func (l *Lease) SetClocks(ctx context.Context, policy gpu.ClockPolicy, persistence bool) ([]Notice, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -52,11 +52,11 @@ func (l *Lease) SetClocks(ctx context.Context, policy gpu.ClockPolicy, persisten
 	if err == nil && free && c.start.ResetClocks {
 		err = c.unlock(ctx)
 	}
-	// Whatever failed, the note now tells what is really to be undone.
+	// Even after a failure, the note must list exactly what is left to undo.
 	return c.notices, errors.Join(err, c.note())
 }
 
-// controller is the device if this lease may change it, or what stands against it.
+// controller returns the device if this lease may change it, else the reason why not.
 func (l *Lease) controller() (Controller, *Notice) {
 	name := l.dev.Identity().Name
 	dev, ok := l.dev.(Controller)
@@ -77,17 +77,17 @@ func (l *Lease) controller() (Controller, *Notice) {
 	}
 }
 
-// change is one SetClocks under way.
+// change is one SetClocks in progress.
 type change struct {
 	lease   *Lease
 	dev     Controller
 	before  gpu.State
-	start   undo // what there was to undo when it began
-	plan    undo // what Release will have to undo
+	start   undo // what had to be undone at the start
+	plan    undo // what Release must undo
 	notices []Notice
 }
 
-// note brings the note on disk in line with the plan.
+// note makes the note on disk match the plan.
 func (c *change) note() error {
 	if c.plan == c.lease.undo {
 		return nil
@@ -140,8 +140,8 @@ func (c *change) unlock(ctx context.Context) error {
 	return nil
 }
 
-// excuse turns a refusal into a notice, and takes what was not done off the plan.
-// Any other failure stays an error, and stays on the plan: it may have happened.
+// excuse turns a refusal into a notice, and removes the refused change from the plan.
+// Any other failure stays an error and stays in the plan: the change may have happened.
 func (c *change) excuse(err error, what, result, option string, undone func()) error {
 	switch {
 	case errors.Is(err, fs.ErrPermission):
@@ -164,7 +164,7 @@ func (c *change) excuse(err error, what, result, option string, undone func()) e
 	}
 }
 
-// example is a policy as nvidia-smi's option takes it.
+// example returns a policy as an argument of nvidia-smi.
 func example(policy gpu.ClockPolicy) string {
 	if policy.Mode == gpu.ClocksFixed {
 		return fmt.Sprintf("%d,%d", policy.MHz, policy.MHz)

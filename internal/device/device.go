@@ -10,19 +10,19 @@ import (
 	"github.com/goatnote-inc/pawl/internal/device/smi"
 )
 
-// Device is something that kernels run on.
+// Device is a device that kernels run on.
 type Device interface {
 	Identity() gpu.Identity
-	// State reads the device now. With an error comes what could be read.
+	// State reads the current state. With an error, it also returns what could be read.
 	State(ctx context.Context) (gpu.State, error)
 }
 
-// Controller is a device whose clocks pawl can hold still. Its errors wrap
-// fs.ErrPermission or errors.ErrUnsupported where that is the cause.
+// Controller is a device whose clocks pawl can lock. Its errors wrap
+// fs.ErrPermission or errors.ErrUnsupported if that is the cause.
 type Controller interface {
 	Device
-	// LockClocks holds the SM clock as the policy says; the note tells in plain
-	// words what was done where the policy could not be met to the letter.
+	// LockClocks locks the SM clock according to the policy. The note says in plain
+	// words what was done if the policy could not be followed exactly.
 	LockClocks(ctx context.Context, policy gpu.ClockPolicy) (note string, err error)
 	ResetClocks(ctx context.Context) error
 	SetPersistence(ctx context.Context, on bool) error
@@ -34,7 +34,7 @@ var (
 	_ Device     = (*host.Host)(nil)
 )
 
-// Notice is something a person should know about a device, and what to do.
+// Notice is a message for the user about a device, and what to do.
 type Notice struct {
 	Code    string `json:"code"` // stable: "clocks_denied", "restored", ...
 	Message string `json:"message"`
@@ -48,5 +48,5 @@ func (n Notice) String() string {
 	return n.Message + "; " + n.Fix
 }
 
-// ErrNoDevice says that the machine has no device as asked for.
+// ErrNoDevice means that the machine does not have the requested device.
 var ErrNoDevice = errors.New("no such device")

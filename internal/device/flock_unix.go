@@ -9,10 +9,10 @@ import (
 	"syscall"
 )
 
-// nonBlocking keeps an open from hanging on a pipe put in a file's place.
+// nonBlocking keeps an open from hanging if a pipe replaced the file.
 const nonBlocking = syscall.O_NONBLOCK
 
-// tryLock takes the lock on an open file, or reports false if another has it.
+// tryLock locks an open file, or returns false if another process has the lock.
 func tryLock(f *os.File) (bool, error) {
 	for {
 		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
@@ -29,7 +29,7 @@ func tryLock(f *os.File) (bool, error) {
 	}
 }
 
-// links is how many names a file has.
+// links returns the number of names a file has.
 func links(info fs.FileInfo) uint64 {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
 		return uint64(st.Nlink) //nolint:unconvert // its type differs by system

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Hold takes a lock that is not a device's, among those of the machine: for a
-// resource of which there is one, such as a GPU's counters. It waits as Acquire does.
+// Hold takes a machine-wide lock that is not a device's, for a resource that exists
+// only once, such as a GPU's counters. It waits as Acquire does.
 func Hold(ctx context.Context, what, name string, opts LockOptions) (release func(), err error) {
 	if opts.Now == nil {
 		opts.Now = time.Now

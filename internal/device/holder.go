@@ -12,13 +12,13 @@ import (
 	"unicode"
 )
 
-// Holder is who measures on a device. It stands in the lock file, which any user
-// may write: good enough to tell a person whom to ask, not to trust.
+// Holder describes the process that measures on a device. It is read from the lock file,
+// which any user may write: it helps users find each other, but it is not trusted.
 type Holder struct {
 	PID     int       `json:"pid"`
 	User    string    `json:"user,omitempty"`
 	Command string    `json:"command,omitempty"`
-	Host    string    `json:"host,omitempty"` // of a container its name, by which it can be found
+	Host    string    `json:"host,omitempty"` // for a container its name, by which it can be found
 	Since   time.Time `json:"since"`
 }
 
@@ -45,7 +45,7 @@ func (h Holder) String() string {
 
 const maxHolder = 4 << 10
 
-// self describes this process.
+// self returns the Holder of this process.
 func self(command string, now time.Time) Holder {
 	h := Holder{PID: os.Getpid(), User: strconv.Itoa(os.Getuid()), Command: command, Since: now.UTC().Truncate(time.Second)}
 	if u, err := user.Current(); err == nil {
@@ -55,8 +55,8 @@ func self(command string, now time.Time) Holder {
 	return h.clean()
 }
 
-// write puts the holder into the lock file. It is a courtesy to those who wait:
-// a file that only allows reading still locks.
+// write writes the holder into the lock file. It only informs waiting processes, so it
+// may fail: a read-only file still locks.
 func (h Holder) write(f *os.File) {
 	b, err := json.Marshal(h)
 	if err == nil && f.Truncate(0) == nil {
@@ -64,7 +64,7 @@ func (h Holder) write(f *os.File) {
 	}
 }
 
-// readHolder reads who holds the lock; unknown while they are just writing it.
+// readHolder reads the holder of the lock. It is zero while the holder is still writing it.
 func readHolder(f *os.File) Holder {
 	b := make([]byte, maxHolder)
 	n, err := f.ReadAt(b, 0)
@@ -82,7 +82,7 @@ func decodeHolder(b []byte) Holder {
 	return h.clean()
 }
 
-// clean keeps what strangers wrote from doing anything to a terminal.
+// clean removes characters from untrusted text that could affect a terminal.
 func (h Holder) clean() Holder {
 	h.User, h.Command, h.Host = printable(h.User), printable(h.Command), printable(h.Host)
 	return h

@@ -2,19 +2,18 @@ package device
 
 import "fmt"
 
-// Standing is how the lock of a device stands, found without acquiring the
-// device: what a process that died left changed is told here, and undone by
-// Acquire alone.
+// Standing is the state of a device's lock, read without acquiring the device. It
+// reports changes that a dead process left behind; only Acquire undoes them.
 type Standing struct {
 	Dir      string   // the folder that holds the lock
-	Holder   *Holder  // who measures on the device now; nil when it is free
-	Leftover string   // what a process that died left changed, in plain words; empty when nothing
-	Notices  []Notice // the lock is not where others look for it, or a note cannot be read
+	Holder   *Holder  // the process that measures on the device; nil if the device is free
+	Leftover string   // changes that a dead process left behind, in plain words; empty if none
+	Notices  []Notice // the lock is not in the default folder, or a note cannot be read
 }
 
-// Inspect tells how the lock of a device stands. Like Acquire it makes the lock
-// folder where there is none yet. For a moment it tries the lock: only that tells
-// a holder who lives from the name of one who died.
+// Inspect returns the state of a device's lock. Like Acquire it creates the lock
+// folder if it does not exist. It briefly tries to take the lock: only that
+// distinguishes a live holder from the name of a dead one.
 func Inspect(dev Device, opts LockOptions) (Standing, error) {
 	id := dev.Identity()
 	l, notices, err := openLock(id.LockName(), opts)
@@ -30,7 +29,7 @@ func Inspect(dev Device, opts LockOptions) (Standing, error) {
 	if !free {
 		holder := readHolder(l.file)
 		s.Holder = &holder
-		return s, nil // the note, if there is one, is the holder's own
+		return s, nil // a note, if any, belongs to the holder
 	}
 	left, err := l.readUndo()
 	_, controlled := dev.(Controller)

@@ -12,39 +12,39 @@ import (
 	"github.com/goatnote-inc/pawl/internal/device/smi"
 )
 
-// Variables of the environment that List reads.
+// Environment variables that List reads.
 const (
 	libraryVar = "PAWL_NVML_LIBRARY"    // the file to load instead of libnvidia-ml.so.1
-	visibleVar = "CUDA_VISIBLE_DEVICES" // which GPUs a scheduler left to this process
+	visibleVar = "CUDA_VISIBLE_DEVICES" // the GPUs that a scheduler assigned to this process
 )
 
-// Options say where to look for devices. The zero value looks at this machine.
+// Options say where to look for devices. The zero value means this machine.
 type Options struct {
 	Root      fs.FS                       // the machine's files; nil means "/"
 	LookupEnv func(string) (string, bool) // nil means os.LookupEnv
-	SMI       string                      // the program nvidia-smi, when not on the search path
-	Own       func(pid int) bool          // whose processes are no strangers; nil means this process and those it started
+	SMI       string                      // path of nvidia-smi, if not on the search path
+	Own       func(pid int) bool          // reports whether a process belongs to pawl; nil means this process and its descendants
 	Now       func() time.Time            // nil means time.Now
 }
 
-// Inventory is what a machine has.
+// Inventory holds the devices of a machine.
 type Inventory struct {
 	// Devices holds the GPUs in the driver's order, each card before its slices,
-	// and last the host CPU.
+	// then the host CPU.
 	Devices []Device
 	// Reader is how the GPUs are read: "nvml", "nvidia-smi", or empty.
 	Reader string
-	// NoNVIDIA says in plain words why there is no NVIDIA GPU; empty where there is one.
+	// NoNVIDIA says in plain words why there is no NVIDIA GPU; empty if there is one.
 	NoNVIDIA string
-	// Notices tells of devices that could not be read.
+	// Notices lists devices that could not be read.
 	Notices []Notice
 
-	visible    string // of the GPUs, those that this process may use
+	visible    string // the GPUs that this process may use
 	visibleSet bool
 }
 
-// List finds the devices of this machine. A machine without a GPU, a driver or a
-// library is not an error: Inventory says what is missing.
+// List returns the devices of this machine. A missing GPU, driver or library is not
+// an error: Inventory says what is missing.
 func List(ctx context.Context, opts Options) (Inventory, error) {
 	if err := ctx.Err(); err != nil {
 		return Inventory{}, fmt.Errorf("listing the devices of this machine: %w", err)
@@ -76,8 +76,8 @@ func (o Options) filled() Options {
 	return o
 }
 
-// addNVIDIA reads the GPUs through the library, or, where that cannot be loaded,
-// through the program.
+// addNVIDIA reads the GPUs through the library, or through nvidia-smi if the library
+// cannot be loaded.
 func (inv *Inventory) addNVIDIA(ctx context.Context, opts Options) {
 	name := host.OpenProcesses(opts.Root, os.Getpid()).Name
 	libErr := inv.addLibrary(opts, name)
@@ -97,7 +97,7 @@ func (inv *Inventory) addNVIDIA(ctx context.Context, opts Options) {
 		}
 	}
 	if nvml.Available {
-		err = libErr // the program needs the library too, so the library's reason is the deeper one
+		err = libErr // nvidia-smi needs the library too, so the library's error is the root cause
 	}
 	inv.NoNVIDIA = err.Error()
 }

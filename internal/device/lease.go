@@ -10,25 +10,25 @@ import (
 	"github.com/goatnote-inc/pawl/gpu"
 )
 
-// releaseTimeout bounds how long undoing may take. A run that is interrupted must
-// still undo, so its cancelled context does not count.
+// releaseTimeout bounds how long Release may take to undo changes. It applies instead
+// of the run's context, because an interrupted run must still undo.
 const releaseTimeout = 30 * time.Second
 
-// Lease is a device that this process alone may measure on.
+// Lease is the exclusive right of this process to measure on a device.
 type Lease struct {
 	dev     Device
 	notices []Notice
-	self    undo // of this process, with nothing to undo
-	stuck   bool // a note of another process stays, and must not be overwritten
+	self    undo // the note of this process, with nothing to undo
+	stuck   bool // the note of another process remains and must not be overwritten
 
 	mu     sync.Mutex
 	lock   *lock // nil once released
-	undo   undo  // what the note on disk says
+	undo   undo  // content of the note on disk
 	clocks gpu.ClockPolicy
 }
 
 // Acquire waits until the device is free and takes it. If a process died while it
-// held the device, its changes are undone first; Notices tells.
+// held the device, Acquire first undoes its changes and adds a notice.
 func Acquire(ctx context.Context, dev Device, opts LockOptions) (*Lease, error) {
 	if opts.Now == nil {
 		opts.Now = time.Now
@@ -49,21 +49,21 @@ func Acquire(ctx context.Context, dev Device, opts LockOptions) (*Lease, error) 
 	return l, nil
 }
 
-// Device is what is leased.
+// Device returns the leased device.
 func (l *Lease) Device() Device { return l.dev }
 
-// Notices tells what Acquire found and did.
+// Notices returns what Acquire found and did.
 func (l *Lease) Notices() []Notice { return l.notices }
 
-// Clocks is the policy in force: what SetClocks was asked for if the device
-// agreed, else free. Testbeds must name this one, not the one wished for.
+// Clocks returns the policy in force: the one given to SetClocks if the device
+// accepted it, else free. Testbeds must name this policy, not the requested one.
 func (l *Lease) Clocks() gpu.ClockPolicy {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.clocks
 }
 
-// undoLeftover undoes what a process that died left changed.
+// undoLeftover undoes changes that a dead process left behind.
 func (l *Lease) undoLeftover(ctx context.Context) *Notice {
 	l.lock.removeStale()
 	path := l.lock.dir.path + "/" + l.lock.undoFile()
@@ -78,11 +78,11 @@ func (l *Lease) undoLeftover(ctx context.Context) *Notice {
 	}
 	dev, ok := l.dev.(Controller)
 	if !ok || left.stale(l.self.Boot) || !left.any() {
-		_ = l.lock.removeUndo() // nothing is left of what it tells
+		_ = l.lock.removeUndo() // nothing in it is left to undo
 		return nil
 	}
 	if err := left.apply(ctx, dev); err != nil {
-		l.stuck = true // the note stays for someone who may
+		l.stuck = true // the note stays for a process with enough permission
 		return &Notice{
 			Code:    "restore_failed",
 			Message: fmt.Sprintf("%s died and left %s changed, which could not be undone: %v", left.By, l.dev.Identity().Name, err),
@@ -98,10 +98,10 @@ func (l *Lease) undoLeftover(ctx context.Context) *Notice {
 	}
 }
 
-// Release brings the device back to what it was, as far as that can be known, and
-// lets others have it. It does so even when ctx is cancelled, and may be called
-// again. After an error the device is free for others, and the note on disk makes
-// the next Acquire try again.
+// Release restores the device, as far as its previous settings are known, and frees it
+// for others. It does so even if ctx is canceled, and may be called again. After an
+// error the device is free for others, and the note on disk makes the next Acquire try
+// again.
 func (l *Lease) Release(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

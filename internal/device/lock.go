@@ -9,28 +9,28 @@ import (
 	"time"
 )
 
-// lockPoll is how often a waiting process looks whether the device is free.
+// lockPoll is how often a waiting process checks whether the device is free.
 const lockPoll = 100 * time.Millisecond
 
-// LockOptions say how to acquire a device.
+// LockOptions describe how to acquire a device.
 type LockOptions struct {
 	// Dir holds the locks. Empty means the variable PAWL_LOCK_DIR, else
-	// /run/lock/pawl, else /var/tmp/pawl-locks. All who measure on a machine must
-	// share one folder; a container needs it mounted.
+	// /run/lock/pawl, else /var/tmp/pawl-locks. All processes that measure on a
+	// machine must share one folder; a container needs it mounted.
 	Dir string
-	// Owner is what others are told of this process, such as its command line.
+	// Owner describes this process to others, such as its command line.
 	Owner string
-	// Wait is how long to wait while another holds the device; 0 means not at all.
+	// Wait is how long to wait while another process holds the device; 0 means not at all.
 	Wait time.Duration
-	// OnWait is called when waiting begins and whenever the holder changes.
+	// OnWait is called when waiting starts and whenever the holder changes.
 	OnWait func(Holder)
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }
 
-// HeldError says that another process kept the device for longer than we would wait.
+// HeldError means that another process held the device for longer than the wait limit.
 type HeldError struct {
-	Device string // its name
+	Device string // name of the device
 	Holder Holder
 	Waited time.Duration
 }
@@ -42,14 +42,14 @@ func (e *HeldError) Error() string {
 	return fmt.Sprintf("%s is still in use by %s after waiting %s: wait longer, or choose another device", e.Device, e.Holder, e.Waited)
 }
 
-// lock is a device's lock, held.
+// lock is the lock of a device, open but not necessarily held.
 type lock struct {
 	dir  *lockDir
-	name string // of the device's files in dir, without extension
+	name string // name of the device's files in dir, without extension
 	file *os.File
 }
 
-// take opens the lock in the first usable folder and waits until it is ours.
+// take opens the lock in the first usable folder and waits until it is acquired.
 func take(ctx context.Context, device, name string, opts LockOptions) (*lock, []Notice, error) {
 	l, notices, err := openLock(name, opts)
 	if err != nil {
@@ -63,7 +63,7 @@ func take(ctx context.Context, device, name string, opts LockOptions) (*lock, []
 	return l, notices, nil
 }
 
-// openLock opens the lock file in the first folder that can be used.
+// openLock opens the lock file in the first usable folder.
 func openLock(name string, opts LockOptions) (*lock, []Notice, error) {
 	var notices []Notice
 	var failed error
@@ -91,7 +91,7 @@ func openLock(name string, opts LockOptions) (*lock, []Notice, error) {
 	return nil, nil, fmt.Errorf("%w; set %s to a folder you may write and all users of the device share", failed, LockDirVar)
 }
 
-// openReplaced opens the lock file, again if it was replaced in that moment.
+// openReplaced opens the lock file, and retries if the file is replaced meanwhile.
 func openReplaced(dir *lockDir, name string) (*os.File, error) {
 	for range openAttempts {
 		f, err := dir.openLockFile(name)
@@ -102,8 +102,8 @@ func openReplaced(dir *lockDir, name string) (*os.File, error) {
 	return nil, fmt.Errorf("the lock file %s/%s does not stay the same", dir.path, name)
 }
 
-// wait polls until the lock is ours. Waiting in the kernel instead could not be
-// cancelled.
+// wait polls until the lock is acquired. Blocking in the kernel instead could not be
+// canceled.
 func (l *lock) wait(ctx context.Context, device string, opts LockOptions) error {
 	began := time.Now()
 	var told *Holder
@@ -117,7 +117,7 @@ func (l *lock) wait(ctx context.Context, device string, opts LockOptions) error 
 		}
 		holder := readHolder(l.file)
 		waited := time.Since(began)
-		// A holder who is unknown is just writing who it is, or going: look again first.
+		// An unknown holder is just writing its name, or is about to end: check again first.
 		known := holder.PID != 0 || told == nil && waited >= time.Second
 		if opts.OnWait != nil && opts.Wait > 0 && known && (told == nil || *told != holder) {
 			told = &holder
@@ -134,7 +134,7 @@ func (l *lock) wait(ctx context.Context, device string, opts LockOptions) error 
 	}
 }
 
-// try takes the lock if it is free and its file is still the one others will open.
+// try takes the lock if it is free and its file is still the one that others will open.
 func (l *lock) try() (bool, error) {
 	for {
 		got, err := tryLock(l.file)
@@ -157,9 +157,9 @@ func (l *lock) try() (bool, error) {
 	}
 }
 
-// release empties the file, so that nobody is told of a holder who has gone, and
-// lets the lock go. The file stays: removing it would let two processes lock two
-// files of one name.
+// release empties the file, so that it does not name a holder that has ended, and
+// releases the lock. The file stays: if it were removed, two processes could lock two
+// files of the same name.
 func (l *lock) release() {
 	_ = l.file.Truncate(0)
 	l.close()

@@ -8,23 +8,23 @@ import (
 	"strings"
 )
 
-// LockDirVar names a folder for the locks other than the default ones.
+// LockDirVar is the environment variable that overrides the default lock folders.
 const LockDirVar = "PAWL_LOCK_DIR"
 
-// defaultLockDirs are tried in this order. The first is the machine's folder for
-// locks and is emptied at boot, as are the settings of GPUs; where only root may
-// create it and nobody has, the second serves.
+// defaultLockDirs are tried in this order. The first is the machine's folder for locks.
+// Like GPU settings, it is cleared at boot. If only root may create it and it does not
+// exist, the second is used.
 var defaultLockDirs = []string{"/run/lock/pawl", "/var/tmp/pawl-locks"}
 
 // lockDir is an open folder of locks. All access goes through the open folder, so
-// that nobody can put another in its place meanwhile.
+// that it cannot be replaced by another one meanwhile.
 type lockDir struct {
 	*os.Root
 	path string
 }
 
-// openLockDir opens the folder, and makes it if need be, for all users: sticky,
-// so that they cannot remove each other's files.
+// openLockDir opens the folder, and creates it if needed, for all users. It is sticky,
+// so that users cannot remove each other's files.
 func openLockDir(path string) (*lockDir, error) {
 	err := os.Mkdir(path, 0o777)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -32,7 +32,7 @@ func openLockDir(path string) (*lockDir, error) {
 	}
 	switch {
 	case err == nil:
-		// Mkdir obeys the umask of whoever came first.
+		// Mkdir applies the umask of the process that creates the folder.
 		if err := os.Chmod(path, os.ModeSticky|0o777); err != nil {
 			return nil, fmt.Errorf("opening the lock folder %s to all users: %w", path, err)
 		}
@@ -43,7 +43,7 @@ func openLockDir(path string) (*lockDir, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening the lock folder: %w", err)
 	}
-	// A symlink may point anywhere, and its owner may change it while we work.
+	// A symlink may point anywhere, and its owner may change it meanwhile.
 	named, err := os.Lstat(path)
 	if err == nil {
 		var open fs.FileInfo
@@ -58,7 +58,7 @@ func openLockDir(path string) (*lockDir, error) {
 	return &lockDir{Root: root, path: path}, nil
 }
 
-// lockDirs are the folders to try, most wanted first.
+// lockDirs returns the folders to try, preferred first.
 func lockDirs(opts LockOptions) []string {
 	if opts.Dir != "" {
 		return []string{opts.Dir}
@@ -69,8 +69,8 @@ func lockDirs(opts LockOptions) []string {
 	return defaultLockDirs
 }
 
-// fileName makes a lock's name fit for a file: a UUID comes from a driver, and a
-// driver is input like any other.
+// fileName turns a lock's name into a file name. A UUID comes from a driver, whose
+// output is untrusted like any other input.
 func fileName(lock string) string {
 	clean := strings.Map(func(r rune) rune {
 		switch {
@@ -83,9 +83,9 @@ func fileName(lock string) string {
 	return clean[:min(len(clean), 100)]
 }
 
-// openLockFile opens the file to lock, and makes it if need be. It refuses
-// anything but a plain file with one name: a symbolic or hard link placed there
-// by another user could make us write elsewhere.
+// openLockFile opens the file to lock, and creates it if needed. It accepts only a
+// regular file with one name: with a symbolic or hard link, another user could make
+// pawl write elsewhere.
 func (d *lockDir) openLockFile(name string) (*os.File, error) {
 	f, err := d.openOrCreate(name)
 	if err != nil {
@@ -100,11 +100,11 @@ func (d *lockDir) openLockFile(name string) (*os.File, error) {
 
 func (d *lockDir) openOrCreate(name string) (*os.File, error) {
 	for range openAttempts {
-		// Not with O_CREATE: kernels refuse that for files of other users in
-		// shared folders, even to root.
+		// Without O_CREATE: kernels refuse that for files of other users in shared
+		// folders, even for root.
 		f, err := d.OpenFile(name, os.O_RDWR|nonBlocking, 0)
 		if errors.Is(err, fs.ErrPermission) {
-			// Its maker died before opening it to all. Reading is enough to lock it.
+			// Its creator died before making it writable for all. Read access is enough to lock it.
 			f, err = d.OpenFile(name, os.O_RDONLY|nonBlocking, 0)
 		}
 		if !errors.Is(err, fs.ErrNotExist) {
@@ -112,7 +112,7 @@ func (d *lockDir) openOrCreate(name string) (*os.File, error) {
 		}
 		f, err = d.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
 		if errors.Is(err, fs.ErrExist) {
-			continue // someone was faster
+			continue // another process was faster
 		}
 		if err != nil {
 			return nil, err
@@ -126,11 +126,11 @@ func (d *lockDir) openOrCreate(name string) (*os.File, error) {
 	return nil, fmt.Errorf("the lock file %s/%s can be neither opened nor made; remove it", d.path, name)
 }
 
-// openAttempts bounds how often a file that comes and goes is tried: someone may
-// play with it, or have put a link to nowhere in its place.
+// openAttempts bounds the retries for a file that appears and disappears: another user may
+// be interfering, or it may be a dangling link.
 const openAttempts = 100
 
-// check says what is wrong with an open file, nil if it is what name still names.
+// check returns an error if an open file cannot be trusted or is no longer the file called name.
 func (d *lockDir) check(f *os.File, name string) error {
 	open, err := f.Stat()
 	if err != nil {
@@ -151,6 +151,6 @@ func (d *lockDir) check(f *os.File, name string) error {
 	return nil
 }
 
-// errReplaced says that a file was removed and made again since it was opened, as
+// errReplaced means that a file was removed and created again since it was opened, as
 // programs that clean up temporary folders do.
 var errReplaced = errors.New("it was just replaced")

@@ -18,13 +18,13 @@ const (
 	bootIDFile    = "/proc/sys/kernel/random/boot_id"
 )
 
-// undo says how to bring a device back to what it was before a lease. It is
-// written before the first change and removed after the last was undone, so that
-// at any moment either the device is as it was or the note says what to do. All
-// of it may be done twice.
+// undo describes how to restore a device to its state before a lease. It is written
+// before the first change and removed after the last is undone. At any moment either
+// the device is unchanged or the note says what to do. All steps can be repeated
+// safely.
 type undo struct {
 	Schema string `json:"schema"`
-	Device string `json:"device"` // whose lock it belongs to
+	Device string `json:"device"` // name of the lock it belongs to
 	Boot   string `json:"boot,omitempty"`
 	By     Holder `json:"by"`
 
@@ -35,11 +35,11 @@ type undo struct {
 // any reports whether there is something to undo.
 func (u undo) any() bool { return u.ResetClocks || u.Persistence != "" }
 
-// stale reports whether the machine was started anew since, and with it the device.
+// stale reports whether the machine has rebooted since, which also reset the device.
 func (u undo) stale(boot string) bool { return u.Boot != "" && boot != "" && u.Boot != boot }
 
-// apply undoes. Clocks come first: with persistence off the driver may unload, and
-// on some machines the device must then be found anew.
+// apply undoes the changes. Clocks come first: with persistence off the driver may
+// unload, and on some machines the device must then be found again.
 func (u undo) apply(ctx context.Context, dev Controller) error {
 	var failed error
 	if u.ResetClocks {
@@ -55,7 +55,7 @@ func (u undo) apply(ctx context.Context, dev Controller) error {
 	return failed
 }
 
-// String says what apply does.
+// String describes what apply does.
 func (u undo) String() string {
 	var done []string
 	if u.ResetClocks {
@@ -67,7 +67,7 @@ func (u undo) String() string {
 	return strings.Join(done, ", ")
 }
 
-// bootID changes when the machine starts anew, and with it every GPU setting.
+// bootID returns an ID that changes when the machine reboots, which also resets all GPU settings.
 func bootID() string {
 	b, err := os.ReadFile(bootIDFile)
 	if err != nil {
@@ -76,17 +76,17 @@ func bootID() string {
 	return strings.TrimSpace(string(b))
 }
 
-// undoFile is where the note of a device stands.
+// undoFile returns the name of the note's file.
 func (l *lock) undoFile() string { return l.name + ".restore" }
 
-// writeUndo writes the note so that a crash leaves the old one or the new one.
+// writeUndo writes the note atomically: a crash leaves the old one or the new one.
 func (l *lock) writeUndo(u undo) error {
 	b, err := json.Marshal(u)
 	if err != nil {
 		return err
 	}
 	tmp := fmt.Sprintf("%s.%d.tmp", l.undoFile(), os.Getpid())
-	_ = l.dir.Remove(tmp) // of an earlier process with our number
+	_ = l.dir.Remove(tmp) // of an earlier process with the same PID
 	f, err := l.dir.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return err
@@ -103,7 +103,7 @@ func (l *lock) writeUndo(u undo) error {
 	return l.dir.sync()
 }
 
-// removeUndo removes the note for good.
+// removeUndo removes the note permanently.
 func (l *lock) removeUndo() error {
 	if err := l.dir.Remove(l.undoFile()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -111,7 +111,7 @@ func (l *lock) removeUndo() error {
 	return l.dir.sync()
 }
 
-// sync makes renames and removals in the folder survive a power cut.
+// sync makes renames and removals in the folder survive a power failure.
 func (d *lockDir) sync() error {
 	f, err := d.Open(".")
 	if err != nil {
@@ -121,9 +121,9 @@ func (d *lockDir) sync() error {
 	return f.Sync()
 }
 
-// readUndo reads the note a process that died left behind; nil if there is none.
-// Only notes of this user and of root are read: anyone may write to the folder,
-// and a note makes us change a device.
+// readUndo reads the note of a dead process; nil if there is none. It reads only notes of
+// this user and of root: anyone may write to the folder, and a note makes pawl change a
+// device.
 func (l *lock) readUndo() (*undo, error) {
 	name := l.undoFile()
 	f, err := l.dir.OpenFile(name, os.O_RDONLY|nonBlocking, 0)
@@ -151,7 +151,7 @@ func (l *lock) readUndo() (*undo, error) {
 	return decodeUndo(b)
 }
 
-// unreadable tells that there is a note, and that it does not count.
+// unreadable returns a notice that a note exists but is ignored.
 func (l *lock) unreadable(device string, err error) Notice {
 	return Notice{
 		Code:    "restore_unreadable",
@@ -180,8 +180,8 @@ func decodeUndo(b []byte) (*undo, error) {
 	return &u, nil
 }
 
-// removeStale removes half-written notes of processes that died. We hold the
-// lock, so nobody else is writing one.
+// removeStale removes half-written notes of dead processes. The lock is held, so no
+// other process is writing one.
 func (l *lock) removeStale() {
 	half, _ := fs.Glob(l.dir.FS(), l.undoFile()+".*.tmp")
 	for _, name := range half {

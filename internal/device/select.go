@@ -9,14 +9,14 @@ import (
 	"github.com/goatnote-inc/pawl/gpu"
 )
 
-// Auto is the kind of a suite that does not ask for one: a GPU if there is one,
+// Auto is the kind for a suite that does not request one: a GPU if there is one,
 // else the host.
 const Auto gpu.Kind = "auto"
 
-// Select picks the device that a suite asks for. The selector is an index ("0"),
-// a slice of a card ("0:1"), or the beginning of a UUID; empty means the first.
-// Without a selector the GPUs are those that CUDA_VISIBLE_DEVICES leaves to this
-// process. Errors wrap ErrNoDevice.
+// Select returns the device that a suite requests. The selector is an index ("0"),
+// a slice of a card ("0:1"), or the start of a UUID; empty means the first device.
+// Without a selector, only the GPUs in CUDA_VISIBLE_DEVICES are considered. Errors
+// wrap ErrNoDevice.
 func (inv Inventory) Select(kind gpu.Kind, selector string) (Device, error) {
 	switch kind {
 	case "", Auto:
@@ -61,12 +61,12 @@ func (inv Inventory) host() (Device, error) {
 	return nil, fmt.Errorf("the host CPU is not in the inventory: %w", ErrNoDevice)
 }
 
-// firstGPU is the first GPU that a kernel can run on: of a card under MIG only
-// its slices.
+// firstGPU returns the first GPU that a kernel can run on. On a card under MIG that
+// is a slice.
 func (inv Inventory) firstGPU() Device {
 	if inv.visibleSet {
-		// CUDA numbers what it shows in this order, and shows nothing after the
-		// first entry it does not know.
+		// CUDA numbers visible devices in this order, and shows none after the first
+		// unknown entry.
 		first, _, _ := strings.Cut(inv.visible, ",")
 		if first = strings.TrimSpace(first); first == "" {
 			return nil
@@ -85,7 +85,7 @@ func (inv Inventory) firstGPU() Device {
 	return nil
 }
 
-// usable is the card itself, or its first slice where it is cut up.
+// usable returns the card itself, or its first slice if it has slices.
 func (inv Inventory) usable(card Device) Device {
 	for _, d := range inv.gpus() {
 		if d.Identity().Parent != "" && d.Identity().Parent == card.Identity().UUID {
@@ -127,7 +127,7 @@ func (inv Inventory) find(selector string) (Device, error) {
 	}
 }
 
-// indices reads "2" as card 2 and "2:0" as its first slice.
+// indices parses "2" as card 2 and "2:0" as its first slice.
 func indices(selector string) (card, slice int, ok bool) {
 	left, right, cut := strings.Cut(selector, ":")
 	card, err := strconv.Atoi(left)
@@ -157,7 +157,7 @@ func (inv Inventory) byIndex(selector string, card, slice int) (Device, error) {
 	return nil, fmt.Errorf("device %q is not here; there are %s: %w", selector, names(inv.gpus()), ErrNoDevice)
 }
 
-// names lists devices as a person would pick them.
+// names lists devices in the form that a user can select.
 func names(devices []Device) string {
 	list := make([]string, len(devices))
 	for i, d := range devices {

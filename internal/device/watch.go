@@ -8,15 +8,15 @@ import (
 	"github.com/goatnote-inc/pawl/gpu"
 )
 
-// WatchInterval is how often a device is read while a round runs: ten times a
-// second sees a slowdown of a tenth of a second.
+// WatchInterval is how often a device is read while a round runs: ten readings per
+// second detect a slowdown of a tenth of a second.
 const WatchInterval = 100 * time.Millisecond
 
-// restPerRead keeps the watcher's own share of the machine under one percent: a
-// reading that took a millisecond is followed by at least a hundred of rest.
+// restPerRead keeps the watcher's own load under one percent: after a reading that
+// took a millisecond, it pauses at least a hundred.
 const restPerRead = 100
 
-// Watcher reads a device again and again while a round runs.
+// Watcher reads a device repeatedly while a round runs.
 type Watcher struct {
 	stop func()
 	done chan struct{}
@@ -27,8 +27,8 @@ type Watcher struct {
 	err   error
 }
 
-// Watch begins to read the device every interval, or more rarely where a reading
-// is slow. The caller must Stop the watcher.
+// Watch starts reading the device every interval, or less often if a reading is slow.
+// The caller must Stop the watcher.
 func Watch(ctx context.Context, dev Device, interval time.Duration) *Watcher {
 	stopped := make(chan struct{})
 	w := &Watcher{stop: sync.OnceFunc(func() { close(stopped) }), done: make(chan struct{})}
@@ -62,22 +62,22 @@ func (w *Watcher) read(ctx context.Context, dev Device) (cost time.Duration) {
 	w.reads++
 	if err != nil {
 		w.err = err
-		w.seen = w.seen.Merge(s) // what could be read may still name a reason
+		w.seen = w.seen.Merge(s) // a partial reading may still contain a reason
 	} else {
 		w.seen = s.Merge(w.seen)
 	}
 	return time.Since(began)
 }
 
-// Stop ends the watch with one more reading and returns that, with every reason,
-// every stranger and the highest temperature seen since Watch. An error tells that
-// a reading failed, so that something may have been missed; the state is then what
-// was seen. Stop may be called again and answers the same.
+// Stop takes a last reading and returns it, with all reasons, all foreign processes and
+// the highest temperature seen since Watch. An error means that a reading failed and
+// something may have been missed; the state then holds what was seen. Stop may be
+// called again and returns the same result.
 func (w *Watcher) Stop() (gpu.State, error) {
 	w.stop()
 	<-w.done
 	return w.seen, w.err
 }
 
-// Reads tells how many readings were taken. It must not be called before Stop.
+// Reads returns the number of readings. It must not be called before Stop.
 func (w *Watcher) Reads() int { return w.reads }

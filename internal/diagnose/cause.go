@@ -17,25 +17,25 @@ import (
 	"github.com/goatnote-inc/pawl/internal/suite/expr"
 )
 
-// A cause is a file of causes/, one a file. Its expressions know every quantity twice:
-// fast_registers is that of the side that takes less time, slow_registers that of the
-// other. So one cause tells a regression, and read backwards an improvement.
+// Each file of causes/ is one cause. Its expressions can use every quantity twice: fast_registers
+// is that of the side that takes less time, slow_registers that of the other. So one cause explains
+// a regression and, in reverse, an improvement.
 
 //go:embed causes/*.yaml
 var causeFiles embed.FS
 
-// causeFile is what stands in one.
+// causeFile is the content of a file of causes/.
 type causeFile struct {
 	Name      string   `yaml:"name"`
 	Title     string   `yaml:"title"`
 	Kind      string   `yaml:"kind"`      // code, behaviour or symptom
-	Identical bool     `yaml:"identical"` // can be the cause where the code is the same
-	When      []string `yaml:"when"`      // any of them
-	Explains  []string `yaml:"explains"`  // the first that can be computed
-	Slower    []string `yaml:"slower"`    // the first of which all values are known
+	Identical bool     `yaml:"identical"` // may also apply if the code is the same
+	When      []string `yaml:"when"`      // conditions, any of which must hold
+	Explains  []string `yaml:"explains"`  // the first that can be computed counts
+	Slower    []string `yaml:"slower"`    // sentences; the first with all values known is used
 	Faster    []string `yaml:"faster"`
-	// Chain are quantities, each with the way in which it moves where the cause is at
-	// work: "registers up", "occupancy_pct down", or no word for any way.
+	// Chain lists quantities with the direction in which each moves if the cause applies:
+	// "registers up", "occupancy_pct down", or no word for either.
 	Chain    []string `yaml:"chain"`
 	Symptoms []string `yaml:"symptoms"` // causes that follow from this one
 	Fixes    []struct {
@@ -45,7 +45,7 @@ type causeFile struct {
 	} `yaml:"fixes"`
 }
 
-// cause is one that is ready to be asked.
+// cause is a causeFile with compiled expressions.
 type cause struct {
 	causeFile
 	when, explains formula
@@ -60,8 +60,8 @@ const (
 	faster
 )
 
-// kinds in the order in which they are told where they explain as much: what a
-// programmer changed, what the kernel does differently, what one sees of it.
+// kinds is the order of causes that explain the same share: what a programmer changed, what the
+// kernel does differently, what shows as a result.
 var kinds = []string{"code", "behaviour", "symptom"}
 
 var allCauses = sync.OnceValues(func() ([]*cause, error) {
@@ -127,7 +127,7 @@ func readCause(data []byte) (*cause, error) {
 	return c, nil
 }
 
-// causeUnits are the names that expressions of causes know, with their units.
+// causeUnits returns the names that expressions of causes can use, with their units.
 func causeUnits() map[string]string {
 	units := map[string]string{}
 	for _, q := range compared() {
@@ -180,8 +180,8 @@ func causeTemplate(text string, units map[string]string) (template, error) {
 	}
 }
 
-// explain finds the causes of a change, whose logarithm is positive: from the faster to
-// the slower side.
+// explain returns the causes of a change from the faster to the slower side. change is its
+// logarithm, which is positive.
 func explain(list []*cause, fast, slow values, change float64, same bool, way direction) []Cause {
 	v := values{}
 	for name, x := range fast {
@@ -214,10 +214,10 @@ func explain(list []*cause, fast, slow values, change float64, same bool, way di
 type candidate struct {
 	Cause
 	from  *cause
-	share float64 // of the change, as much as was computed; more than all where others worked against it
+	share float64 // computed share of the change; above 1 if others worked against it
 }
 
-// least is what a cause must explain to be named.
+// least is the min share of the change that a named cause explains.
 const least = 0.05
 
 func (c *cause) candidate(v, before, after values, way direction) (candidate, bool) {
@@ -248,8 +248,8 @@ func (c *cause) candidate(v, before, after values, way direction) (candidate, bo
 	return x, true
 }
 
-// chain are the steps that can be seen: a quantity that did not move, or that moved the
-// other way, followed from something else.
+// chain returns the visible steps. It omits quantities that did not move or moved the other way,
+// which have another reason.
 func (c *cause) chain(v, before, after values) []Change {
 	var steps []Change
 	for _, step := range c.Chain {
@@ -280,8 +280,7 @@ func comparedQuantity(name string) (profile.Quantity, bool) {
 	return q, ok
 }
 
-// rankCauses puts what explains most first, and what follows from another behind all that
-// does not.
+// rankCauses sorts by the share explained, largest first, with symptoms after all other causes.
 func rankCauses(found []candidate) []Cause {
 	for i := range found {
 		for _, other := range found {
@@ -307,8 +306,8 @@ func rankCauses(found []candidate) []Cause {
 	return list
 }
 
-// bounded is the share by which causes are ranked, in steps of a twentieth: less is no
-// difference. One of which nobody knows the share stands between half and nothing.
+// bounded returns the share by which causes are ranked, rounded to a twentieth: smaller differences
+// do not count. An unknown share ranks as 0.3.
 func bounded(c candidate) float64 {
 	if c.Explains == nil {
 		return 0.3

@@ -9,16 +9,16 @@ import (
 	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 )
 
-// Bounds of a rule file.
+// Limits of a rule file.
 const (
 	maxRules   = 500
-	maxEntries = 100  // of a list in a rule
-	maxText    = 2000 // characters of what a rule says
+	maxEntries = 100  // per list in a rule
+	maxText    = 2000 // characters per text
 )
 
 var ruleID = lazyregexp.New(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`)
 
-// classWords are what a rule may be about.
+// classWords are the valid classes of a rule.
 var classWords = []Bottleneck{Memory, Compute, Latency, Launch, Occupancy, Balanced}
 
 // rules reads the rules of a file: one mapping, or a list of them.
@@ -62,7 +62,7 @@ func (r *reader) rule(n *yaml.Node) *Rule {
 	return x
 }
 
-// complete looks for what every rule has to have.
+// complete reports missing required keys of a rule.
 func (r *reader) complete(n *yaml.Node, x *Rule) {
 	for _, part := range []struct {
 		key   string
@@ -169,7 +169,7 @@ func (r *reader) toolRule(n *yaml.Node) toolRule {
 
 var clueForm = lazyregexp.New(`^\s*([a-z0-9_]+)\s*(?:(<=|>=|==|<|>)\s*(.+?)\s*)?$`)
 
-// clue reads "dram_pct >= 60": a quantity, and perhaps what it is read against.
+// clue reads "dram_pct >= 60": a quantity, optionally with the limit it is compared with.
 func (r *reader) clue(n *yaml.Node) clue {
 	text := r.text(n, "evidence")
 	m := clueForm.FindStringSubmatch(text)

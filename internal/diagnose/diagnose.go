@@ -8,16 +8,16 @@ import (
 	"github.com/goatnote-inc/pawl/internal/profile"
 )
 
-// shareName is how the fixes of a rule call the share of its finding.
+// shareName is the name for the share of a finding in the fixes of its rule.
 const shareName = "share"
 
-// Who estimated a share.
+// Sources of an estimated share.
 const (
 	basisTool = "the tool"
 	basisPawl = "pawl"
 )
 
-// Diagnose says what one launch shows.
+// Diagnose returns the diagnosis of one launch.
 func (rs *RuleSet) Diagnose(s Seen) Diagnosis {
 	v := s.values()
 	var list []found
@@ -39,8 +39,7 @@ func (rs *RuleSet) Diagnose(s Seen) Diagnosis {
 	return d
 }
 
-// look asks one rule. Where the profile lacks what its condition needs, the tool's own
-// rule speaks for it.
+// look evaluates one rule. If the profile lacks values for its condition, the tool's own rule decides.
 func (x *Rule) look(v values, rules []profile.Rule) (found, bool) {
 	theirs, estimate, told := x.ofTool(rules)
 	yes, decided := x.when.holds(v)
@@ -66,7 +65,7 @@ func (x *Rule) look(v values, rules []profile.Rule) (found, bool) {
 	return f, true
 }
 
-// say is the first of the rule's sentences that fits; what the tool says where none does.
+// say returns the first of the rule's sentences that fits, or else the tool's text.
 func (x *Rule) say(v values, theirs string) string {
 	for _, s := range x.says {
 		if !s.when.applies(v) {
@@ -96,8 +95,8 @@ func (x *Rule) clues(v values) []Evidence {
 	return list
 }
 
-// advise lists the fixes that apply, by what they may save; those of which nobody can
-// tell keep their order behind the others. None saves more than the finding costs.
+// advise returns the fixes that apply, sorted by what they may save; those with unknown gain keep
+// their order after the others. No gain exceeds the cost of the finding.
 func (x *Rule) advise(v values, share float64) []Fix {
 	v[shareName] = share
 	defer delete(v, shareName)
@@ -119,10 +118,10 @@ func (x *Rule) advise(v values, share float64) []Fix {
 	return fixes
 }
 
-// mostLines bounds what stands in front of the findings.
+// mostLines is the max number of summary lines before the findings.
 const mostLines = 5
 
-// lines say the class, then what was found.
+// lines returns the summary: the class, then the findings.
 func lines(how string, list []found) []string {
 	all := []string{sentence(how)}
 	for _, f := range list[:min(len(list), mostLines-1)] {
@@ -135,7 +134,7 @@ func lines(how string, list []found) []string {
 	return all
 }
 
-// whole is all of it in one sentence: the class, the first fault and its first fix.
+// whole returns a one-sentence summary: the class, the first finding and its first fix.
 func whole(how string, list []found) string {
 	if len(list) == 0 || list[0].Intended {
 		return sentence(how)

@@ -9,34 +9,34 @@ import (
 	"github.com/goatnote-inc/pawl/internal/profile"
 )
 
-// Difference is what changed between two profiles of one case, and which of the
-// changes can explain that its time changed.
+// Difference holds what changed between two profiles of one case, and which
+// changes can explain its change in time.
 type Difference struct {
-	// Before and After are the times in nanoseconds: measured without a profiler where
-	// that was done, else as the tool saw them, else 0.
+	// Before and After are times in nanoseconds: measured without a profiler if available, else as
+	// reported by the tool, else 0.
 	Before float64 `json:"before"`
 	After  float64 `json:"after"`
 	Timer  string  `json:"timer,omitempty"` // "measured", or the tool's name
-	// Sentence says what changed in the machine, with the numbers, and what to try first.
+	// Sentence describes what changed in the execution, with numbers, and what to try first.
 	Sentence string `json:"sentence"`
-	// Because is the same without by how much, for where a judge has said that already.
+	// Because is Sentence without the size of the change, for reports that already state it.
 	Because   string   `json:"because,omitempty"`
-	Causes    []Cause  `json:"causes"`              // what explains most first, symptoms behind what they follow from
-	Changes   []Change `json:"changes"`             // every quantity that moved, the largest change first
+	Causes    []Cause  `json:"causes"`              // largest share explained first, symptoms after other causes
+	Changes   []Change `json:"changes"`             // every quantity that moved, largest change first
 	Identical bool     `json:"identical,omitempty"` // the machine code is the same
 }
 
-// Cause is one thing that changed and that costs or saves time.
+// Cause is a change that costs or saves time.
 type Cause struct {
 	Name     string `json:"name"`
 	Title    string `json:"title"`
 	Sentence string `json:"sentence"`
-	// Explains is the share of the time change it can account for, from 0 to 1; missing
-	// where nobody can tell. Causes overlap: shares are not to be added up.
+	// Explains is the share of the time change it accounts for, from 0 to 1; nil if unknown. Causes
+	// overlap, so shares must not be added up.
 	Explains *float64 `json:"explains,omitempty"`
-	Symptom  bool     `json:"symptom,omitempty"` // it follows from a cause before it
-	Chain    []Change `json:"chain"`             // what followed from what
-	Fixes    []Fix    `json:"fixes,omitempty"`   // none where the case became faster
+	Symptom  bool     `json:"symptom,omitempty"` // it follows from another cause
+	Chain    []Change `json:"chain"`             // steps, each a consequence of the one before
+	Fixes    []Fix    `json:"fixes,omitempty"`   // none if the case became faster
 }
 
 // Change is a quantity that moved.
@@ -48,7 +48,7 @@ type Change struct {
 	After    *float64 `json:"after,omitempty"`
 }
 
-// String says a change in words: "registers of a thread 96 to 128".
+// String describes a change: "registers of a thread 96 to 128".
 func (c Change) String() string {
 	if c.Before == nil || c.After == nil {
 		return c.About
@@ -56,7 +56,7 @@ func (c Change) String() string {
 	return c.About + " " + inWords(*c.Before, c.Unit) + " to " + inWords(*c.After, c.Unit)
 }
 
-// Steps is the chain of a cause in words, each step following from the one before.
+// Steps describes the chain of a cause, each step following from the one before.
 func (c Cause) Steps() string {
 	steps := make([]string, len(c.Chain))
 	for i, change := range c.Chain {
@@ -65,18 +65,17 @@ func (c Cause) Steps() string {
 	return strings.Join(steps, ", so ")
 }
 
-// measured is the timer of times that were taken without a profiler.
+// measured is the Timer of times taken without a profiler.
 const measured = "measured"
 
-// Times that differ by less are the same: of a profiler's times more than of those that
-// were measured with care.
+// Relative differences below which times count as equal. Times under a profiler are less exact.
 const (
 	sameMeasured = 0.005
 	sameProfiled = 0.02
 )
 
-// Explain says what a profile means and, where there is one of before, what changed. An
-// error tells why the two cannot be compared; the diagnosis is there all the same.
+// Explain returns the diagnosis of a profile and, if there is one of before, the difference. If the
+// two cannot be compared, it returns an error with the diagnosis.
 func (rs *RuleSet) Explain(before *Seen, after Seen) (Diagnosis, *Difference, error) {
 	d := rs.Diagnose(after)
 	if before == nil {
@@ -86,8 +85,8 @@ func (rs *RuleSet) Explain(before *Seen, after Seen) (Diagnosis, *Difference, er
 	return d, diff, err
 }
 
-// Compare says what changed from one side of a case to the other. Profiles that cannot
-// be compared are an error that says why.
+// Compare returns what changed from one side of a case to the other. It fails
+// if the profiles cannot be compared.
 func Compare(before, after Seen) (*Difference, error) {
 	if before.Profile != nil && after.Profile != nil {
 		if err := profile.Comparable(before.Profile, after.Profile); err != nil {
@@ -107,7 +106,7 @@ func Compare(before, after Seen) (*Difference, error) {
 	blind := isTime(a.traced) && isTime(b.traced) && !seesInside(a.values) && !seesInside(b.values)
 	change := math.Log(d.After / d.Before)
 	if d.Timer == "" {
-		change = hostChange(a.values, b.values) // NaN where there is nothing to count in either
+		change = hostChange(a.values, b.values) // NaN if either has nothing counted
 	}
 	same := sameProfiled
 	if d.Timer == measured {
@@ -129,8 +128,8 @@ func Compare(before, after Seen) (*Difference, error) {
 	return d, nil
 }
 
-// accounted is the change that the factors of a profile make up: that of the time under
-// the profiler, whose clocks and caches are its own, where it went the same way.
+// accounted returns the change that the factors of a profile add up to: that of the time under the
+// profiler, with its own clocks and caches, if it went the same way.
 func accounted(change, profiled float64) float64 {
 	if profiled > sameProfiled && !math.IsInf(profiled, 1) {
 		return profiled
@@ -138,7 +137,7 @@ func accounted(change, profiled float64) float64 {
 	return change
 }
 
-// times are those of both sides by the same timer; none where there is no such.
+// times returns the times of both sides by the same timer; zero if there is no common one.
 func times(before, after Seen) (a, b float64, timer string) {
 	if before.Profile != nil && after.Profile != nil {
 		a, b = before.Profile.Subject.Nanoseconds, after.Profile.Subject.Nanoseconds
@@ -158,7 +157,7 @@ func times(before, after Seen) (a, b float64, timer string) {
 
 func isTime(x float64) bool { return x > 0 && !math.IsInf(x, 1) }
 
-// unchanged is said where the times do not differ.
+// unchanged returns the sentence for equal times.
 func unchanged(d *Difference) string {
 	if d.Timer == "" {
 		return "no change to speak of"
@@ -170,7 +169,7 @@ func unchanged(d *Difference) string {
 	return s
 }
 
-// tell makes the one sentence: by how much, why, and what to try.
+// tell sets Sentence and Because: how much, why, and what to try.
 func (d *Difference) tell(change, profiled float64, blind bool) {
 	much := howMuch(change)
 	if d.Timer == "" {
@@ -182,7 +181,7 @@ func (d *Difference) tell(change, profiled float64, blind bool) {
 	d.Sentence, d.Because = sentence(much+": "+why), sentence(why)
 }
 
-// reason is why, and what to try. A tool is blind that saw launches and nothing inside of them.
+// reason returns why, and what to try. blind means that the tool saw launches but nothing inside them.
 func (d *Difference) reason(profiled float64, blind bool) string {
 	switch {
 	case len(d.Causes) == 0 && d.Identical:
@@ -205,7 +204,7 @@ func (d *Difference) reason(profiled float64, blind bool) string {
 	return why
 }
 
-// seesInside tells whether anything was counted while a kernel ran.
+// seesInside reports whether anything was counted inside a kernel.
 func seesInside(v values) bool {
 	return slices.ContainsFunc([]string{"sm_pct", "memory_pct", "instructions", "host_instructions"}, func(name string) bool {
 		_, ok := v.get(name)
@@ -213,7 +212,7 @@ func seesInside(v values) bool {
 	})
 }
 
-// howMuch says a change of a logarithm: a fraction up to a half, then a factor.
+// howMuch formats a logarithmic change: percent below a factor of 1.5, then a factor.
 func howMuch(change float64) string {
 	factor := math.Exp(math.Abs(change))
 	word := "slower"
@@ -230,7 +229,7 @@ func howMuch(change float64) string {
 	}
 }
 
-// lowered begins a clause that stands inside a sentence; a name in capitals stays.
+// lowered starts a clause with a lower-case letter; a name in capitals stays.
 func lowered(s string) string {
 	if len(s) < 2 || s[0] < 'A' || s[0] > 'Z' || s[1] != ' ' && (s[1] < 'a' || s[1] > 'z') {
 		return s

@@ -5,28 +5,26 @@ import (
 	"strings"
 )
 
-// The time of a launch is a product that a profile measures all factors of:
+// The time of a launch is a product whose factors a profile measures:
 //
 //	time = instructions / (SMs * schedulers) * cycles per instruction / clock
 //	cycles per instruction of a scheduler = warp latency / active warps
 //
-// and the time in which an SM has no work at all comes on top. So the logarithm of a
-// change is a sum, and each factor has its share. The warp latency is itself a sum, of
-// the reasons to wait; its share is divided in proportion to how much each of them
-// grew. Shares are of the change: 1 is all of it, and one that is negative worked
-// against it.
+// plus the time in which an SM has no work at all. So the logarithm of a change is a sum,
+// and each factor has its share. The warp latency is itself a sum over the stall reasons;
+// its share is divided in proportion to the growth of each. Shares are relative to the
+// change: 1 is all of it, and a negative one worked against it.
 var costNames = []string{
 	"cost_clock", "cost_instructions", "cost_warps", "cost_idle", "cost_latency", "cost_memory", "cost_launches",
 	"part_requests", "part_sectors", "part_l1", "part_l2",
 	"cost_host_instructions", "cost_host_l1", "cost_host_llc", "cost_host_branches",
 }
 
-// memoryStalls are the reasons that are waiting for global and local memory.
+// memoryStalls are the stall reasons that wait for global and local memory.
 var memoryStalls = []string{"long_scoreboard", "lg_throttle", "drain", "tex_throttle"}
 
-// costs adds the shares to the values of expressions. Both sides are by name in v, the
-// faster one as fast_ and the slower one as slow_; change is the logarithm of the ratio
-// of their times.
+// costs adds the shares to the values of expressions. v holds both sides, the faster one as fast_
+// and the slower one as slow_. change is the logarithm of the ratio of their times.
 func costs(v values, change float64) {
 	ratio := func(name string) (float64, bool) {
 		fast, ok := v.get("fast_" + name)
@@ -52,7 +50,7 @@ func costs(v values, change float64) {
 	hostCosts(v, change)
 }
 
-// stalls divides the share of the warp latency over the reasons to wait.
+// stalls divides the share of the warp latency among the stall reasons.
 func stalls(v values, change float64) {
 	fast, ok := v.get("fast_warp_latency")
 	slow, ok2 := v.get("slow_warp_latency")
@@ -72,7 +70,7 @@ func stalls(v values, change float64) {
 			sum, known = sum+x, true
 		}
 	}
-	if !known { // a tool that counts no stalls may count bytes, and memory may be the limit
+	if !known { // without stall counts, use bytes if memory may be the limit
 		bytes, ok := v.get("slow_dram_bytes")
 		had, ok2 := v.get("fast_dram_bytes")
 		busy, ok3 := v.get("slow_dram_pct")
@@ -85,14 +83,14 @@ func stalls(v values, change float64) {
 	}
 }
 
-// parts say where more traffic came from. The bytes that reach device memory are a
-// product too: requests, sectors of a request, and what L1 and L2 do not have.
+// parts attributes additional traffic. The bytes that reach device memory are also a product:
+// requests, sectors per request, and the miss rates of L1 and L2.
 func parts(v values, ratio func(string) (float64, bool)) {
 	growth := map[string]float64{}
 	if x, ok := ratio("load_bytes_per_sector"); ok {
 		growth["part_sectors"] = -x
 	} else if x, ok := ratio("load_sectors_per_request"); ok {
-		wider, _ := ratio("load_width") // a wide load touches more sectors, and needs them
+		wider, _ := ratio("load_width") // a wide load touches more sectors but needs them
 		growth["part_sectors"] = x - wider
 	}
 	if x, ok := ratio("store_bytes_per_sector"); ok {
@@ -124,8 +122,8 @@ func parts(v values, ratio func(string) (float64, bool)) {
 	}
 }
 
-// Cycles that a miss costs, in a host that pawl knows nothing else of: what callgrind's
-// own estimate takes for caches, and the depth of a pipeline for branches.
+// Cycles per miss on an unknown host: callgrind's own estimate for caches, and
+// the depth of a pipeline for branches.
 const (
 	l1MissCycles     = 10
 	llcMissCycles    = 100
@@ -141,7 +139,7 @@ var hostMisses = []struct {
 	{"cost_host_branches", "host_branch_misses", branchMissCycles},
 }
 
-// hostCycles estimates the cycles of a host function from what was counted.
+// hostCycles estimates the cycles of a host function from its counts.
 func hostCycles(v values, prefix string) (float64, bool) {
 	sum, ok := v.get(prefix + "host_instructions")
 	for _, m := range hostMisses {
@@ -152,7 +150,7 @@ func hostCycles(v values, prefix string) (float64, bool) {
 	return sum, ok && sum > 0
 }
 
-// hostChange stands for the change of the time where nobody measured it.
+// hostChange estimates the change of the time if it was not measured.
 func hostChange(before, after values) float64 {
 	a, ok := hostCycles(before, "")
 	b, ok2 := hostCycles(after, "")
@@ -184,7 +182,7 @@ func hostCosts(v values, change float64) {
 	}
 }
 
-// logMean is the mean by which a difference becomes a difference of logarithms.
+// logMean is the logarithmic mean: a difference divided by it is a difference of logarithms.
 func logMean(a, b float64) float64 {
 	if math.Abs(a-b) < 1e-9*a {
 		return a

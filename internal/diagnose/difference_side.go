@@ -10,8 +10,8 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// codeQuantities are what the machine code tells, beside what a run told. They count
-// instructions in the code, not in the run.
+// codeQuantities are the quantities of the machine code, in addition to those of a run. They count
+// instructions in the code, not executed ones.
 var codeQuantities = []profile.Quantity{
 	{Name: "load_width", Unit: "bytes", About: "width of a thread's global loads"},
 	{Name: "store_width", Unit: "bytes", About: "width of a thread's global stores"},
@@ -25,11 +25,11 @@ var codeQuantities = []profile.Quantity{
 	{Name: "code_size", About: "instructions in the code"},
 }
 
-// side is one of two that are compared.
+// side is one side of a comparison.
 type side struct {
 	values  values
 	digests map[string]string // by function and architecture
-	traced  float64           // nanoseconds of all launches, where the tool saw them all; else 0
+	traced  float64           // total nanoseconds if the tool saw all launches; else 0
 }
 
 func look(s Seen) side {
@@ -59,10 +59,9 @@ func look(s Seen) side {
 	return x
 }
 
-// traced counts the launches of a trace and adds up their times. A tool that looks at
-// one launch in depth does not say how many there are. A trace has each launch, and with
-// it how many there are of its kernel; a summary has that number and their mean time, and
-// so have OpenCL's events, for each shape of a kernel.
+// traced counts the launches of a trace and adds up their times. It returns 0 for a tool that profiles one
+// launch in depth. A trace has every launch, each with the number of launches of its kernel. A summary has
+// that number and the mean time, as do OpenCL's events for each shape of a kernel.
 func traced(p *profile.Profile) (count, ns float64) {
 	each := map[string]int{}
 	for _, l := range p.Launches {
@@ -82,8 +81,8 @@ func traced(p *profile.Profile) (count, ns float64) {
 	return count, ns
 }
 
-// functionsOf are those of the launch; all of them where none has its name, as for a
-// kernel that the compiler made part of its caller.
+// functionsOf returns the functions of the launch. If none has its name, it returns all, as for a
+// kernel that was inlined into its caller.
 func functionsOf(s Seen) []profile.Function {
 	var all, own []profile.Function
 	for _, f := range s.Profile.Code.Functions {
@@ -101,25 +100,25 @@ func functionsOf(s Seen) []profile.Function {
 	return all
 }
 
-// deviceTools see kernels that are not the host's. A driver may compile those when the
-// program runs: that the program is the same says nothing of them.
+// deviceTools are tools that see kernels on devices. A driver may compile those at run time, so an
+// identical program does not mean identical kernels.
 var deviceTools = []string{"ncu", "nsys", "rocprofv3", openCL}
 
 const openCL = "opencl"
 
-// ofHost tells of machine code that no GPU runs.
+// ofHost reports whether machine code is for the host and not for a GPU.
 func ofHost(arch string) bool {
 	return arch != "" && !strings.HasPrefix(arch, "sm_") && !strings.HasPrefix(arch, "gfx")
 }
 
-// ofArch tells whether code is for the GPU of a launch; a launch that does not name one
-// may be of any, or of the host.
+// ofArch reports whether code is for the GPU of a launch. A launch without a compute capability
+// matches any code, including the host's.
 func ofArch(arch, cc string) bool {
 	return cc == "" || strings.TrimRight(strings.TrimPrefix(arch, "sm_"), "af") == strings.ReplaceAll(cc, ".", "")
 }
 
-// baseName is a function's name without result type, namespace, template arguments,
-// parameters and what compilers and tools put behind it.
+// baseName returns a function's name without result type, namespace, template arguments,
+// parameters, and suffixes of compilers and tools.
 func baseName(name string) string {
 	name = strings.ReplaceAll(name, "(anonymous namespace)::", "")
 	if i := strings.IndexAny(name, "<(@'."); i > 0 {
@@ -129,8 +128,8 @@ func baseName(name string) string {
 	return name[strings.LastIndexAny(name, " :*&")+1:]
 }
 
-// countCode adds what the mix tells. Where there are loops, what is outside of them
-// does not count for widths.
+// countCode adds the quantities of an instruction mix. If there are loops, code
+// outside them does not count for widths.
 func countCode(v values, m measure.Mix) {
 	v["code_size"] = float64(m.Instructions)
 	device := false
@@ -157,8 +156,8 @@ func countCode(v values, m measure.Mix) {
 	}
 }
 
-// setWidth is the width by which some classes move or compute most of their bytes. A
-// mean would speak of the narrow loop for the rest of a row as much as of the wide one.
+// setWidth sets the width by which some classes move or compute most of their bytes. A mean would
+// weigh the narrow remainder loop of a row as much as the wide one.
 func (v values) setWidth(name string, m measure.Mix, classes ...string) {
 	all, looped := map[int]int{}, map[int]int{}
 	for _, c := range m.Counts {
@@ -183,7 +182,7 @@ func (v values) setWidth(name string, m measure.Mix, classes ...string) {
 	}
 }
 
-// compiled adds what the compiler told, where the tool did not.
+// compiled adds the compiler's figures that the tool did not report.
 func compiled(v values, k measure.Kernel) {
 	for name, x := range map[string]int{"registers": k.Registers, "stack_bytes": k.StackBytes} {
 		if _, there := v.get(name); !there && (x > 0 || name != "registers") {
@@ -195,7 +194,7 @@ func compiled(v values, k measure.Kernel) {
 	}
 }
 
-// identical tells whether both sides have the same machine code, and any at all.
+// identical reports whether both sides have the same, nonempty machine code.
 func identical(a, b side) bool {
 	if len(a.digests) == 0 || len(a.digests) != len(b.digests) {
 		return false
@@ -208,7 +207,7 @@ func identical(a, b side) bool {
 	return true
 }
 
-// changes are the quantities that moved, of those that both sides have.
+// changes returns the quantities of both sides that moved.
 func changes(before, after values) []Change {
 	var list []Change
 	for _, q := range compared() {
@@ -224,14 +223,14 @@ func changes(before, after values) []Change {
 	return list
 }
 
-// trifle tells of a stall that a warp hardly feels: a hundredth of a cycle may double and
-// means nothing. Shares of stalls say again what their cycles say.
+// trifle reports whether a stall is negligible: a hundredth of a cycle may double without effect.
+// Shares of stalls repeat what their cycles show.
 func trifle(name string, size float64) bool {
 	return strings.HasPrefix(name, "stall_") && (size < 0.1 || strings.HasSuffix(name, "_pct"))
 }
 
-// moved is how much a value changed, as a logarithm: a tenth of a percent is no more
-// than a percent for what is told in percent, and what was not there is there e^5 times.
+// moved returns how much a value changed, as a logarithm of at most 5. Percentages below 1 count as
+// 1, so that tiny ones do not matter; a value that is new or gone counts as 5.
 func moved(x, y float64, unit string) float64 {
 	if unit == "%" {
 		x, y = max(x, 1), max(y, 1)
@@ -256,7 +255,7 @@ func changeOf(q profile.Quantity, before, after values) Change {
 	return c
 }
 
-// compared are all quantities of a difference: those of rules, and those of the code.
+// compared returns all quantities of a difference: those of rules and those of the code.
 func compared() []profile.Quantity {
 	return slices.Concat(profile.Quantities(), derived, codeQuantities)
 }

@@ -6,10 +6,10 @@ import (
 	"github.com/goatnote-inc/pawl/internal/suite/expr"
 )
 
-// values are the quantities of a launch as expressions take them.
+// values are the quantities of a launch, as input of expressions.
 type values map[string]any
 
-// formula is an expression over quantities, or several: one for each way in which a
+// formula is one or more expressions over quantities: one for each way in which a
 // tool may have measured the same thing.
 type formula []*expr.Expr
 
@@ -21,8 +21,8 @@ func (f formula) String() string {
 	return strings.Join(parts, " or else ")
 }
 
-// holds tells whether any of the expressions is true. One that needs a quantity which
-// was not measured is not true; decided is false where that goes for all of them.
+// holds reports whether any of the expressions is true. An expression with an unmeasured quantity
+// is not true; decided is false if that applies to all of them.
 func (f formula) holds(v values) (yes, decided bool) {
 	for _, e := range f {
 		b, err := e.Bool(v)
@@ -37,7 +37,7 @@ func (f formula) holds(v values) (yes, decided bool) {
 	return false, decided
 }
 
-// applies is holds for a condition that may be left out.
+// applies is holds for an optional condition.
 func (f formula) applies(v values) bool {
 	if len(f) == 0 {
 		return true
@@ -46,7 +46,7 @@ func (f formula) applies(v values) bool {
 	return yes
 }
 
-// number is the first of the expressions that can be computed.
+// number returns the value of the first expression that can be computed.
 func (f formula) number(v values) (float64, bool) {
 	for _, e := range f {
 		if x, err := e.Number(v); err == nil {

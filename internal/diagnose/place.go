@@ -13,12 +13,12 @@ type place struct {
 	line, col int
 }
 
-// RuleError is one mistake in a rule file, at the place where it was made.
+// RuleError is one mistake in a rule file, with its position.
 type RuleError struct {
 	File      string
 	Line, Col int
 	Msg       string
-	Hint      string // what to do instead, where that is known
+	Hint      string // what to do instead, if known
 }
 
 func (e *RuleError) Error() string {
@@ -29,10 +29,10 @@ func (e *RuleError) Error() string {
 	return s
 }
 
-// RuleErrors is everything that is wrong with a rule file, in the order of its lines.
+// RuleErrors holds all mistakes in a rule file, sorted by line.
 type RuleErrors []*RuleError
 
-// mostErrors bounds what a file of nonsense can make pawl say.
+// mostErrors is the max number of reported mistakes per file.
 const mostErrors = 20
 
 func (e RuleErrors) Error() string {
@@ -47,7 +47,7 @@ func (e RuleErrors) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Unwrap gives errors.As the single mistakes.
+// Unwrap returns the single mistakes, for errors.As.
 func (e RuleErrors) Unwrap() []error {
 	errs := make([]error, len(e))
 	for i, err := range e {
@@ -56,12 +56,12 @@ func (e RuleErrors) Unwrap() []error {
 	return errs
 }
 
-// add notes a mistake.
+// add records a mistake.
 func (e *RuleErrors) add(at place, hint, format string, args ...any) {
 	*e = append(*e, &RuleError{File: at.file, Line: at.line, Col: at.col, Msg: fmt.Sprintf(format, args...), Hint: hint})
 }
 
-// err is what was found, sorted; nil for nothing.
+// err returns the mistakes, sorted; nil if there are none.
 func (e RuleErrors) err() error {
 	if len(e) == 0 {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/suite/spell"
 )
 
-// derived are the quantities that no tool measures and that follow from others.
+// derived are the quantities that no tool measures; they are computed from others.
 var derived = []profile.Quantity{
 	{Name: "blocks_per_sm", Unit: "", About: "blocks that fit on an SM at once"},
 	{Name: "next_occupancy_pct", Unit: "%", About: "occupancy with one more block on an SM"},
@@ -21,7 +21,7 @@ var derived = []profile.Quantity{
 	{Name: "slack_pct", Unit: "%", About: "share of the time in which SMs have work and no unit is at its peak"},
 }
 
-// Derived lists the quantities that rules may use beside those of a profile.
+// Derived lists the quantities that rules may use in addition to those of a profile.
 func Derived() []profile.Quantity { return append([]profile.Quantity(nil), derived...) }
 
 var quantities = sync.OnceValue(func() map[string]profile.Quantity {
@@ -35,13 +35,13 @@ var quantities = sync.OnceValue(func() map[string]profile.Quantity {
 	return table
 })
 
-// quantity finds one by its name.
+// quantity returns the quantity with the given name.
 func quantity(name string) (profile.Quantity, bool) {
 	q, ok := quantities()[name]
 	return q, ok
 }
 
-// nearQuantity is a hint for a misspelt one.
+// nearQuantity returns a hint for a misspelled name.
 func nearQuantity(name string) string {
 	var names []string
 	for n := range quantities() {
@@ -53,7 +53,7 @@ func nearQuantity(name string) string {
 	return "docs/reference/profile.md lists them"
 }
 
-// derive adds what follows from the values.
+// derive adds the derived quantities to v.
 func derive(v values, arch *gpu.Arch) {
 	blocks, known := math.Inf(1), false
 	for _, name := range []string{"limit_registers", "limit_shared", "limit_warps", "limit_blocks", "limit_barriers"} {
@@ -83,7 +83,7 @@ func derive(v values, arch *gpu.Arch) {
 	}
 }
 
-// nextBlock says what a kernel has to give up for one more block on an SM.
+// nextBlock adds the resource limits that would allow one more block per SM.
 func nextBlock(v values, arch gpu.Arch, blocks int) {
 	threads, ok := v.get("block_size")
 	if !ok || threads < 1 || threads > 1024 || blocks < 1 {
@@ -98,7 +98,7 @@ func nextBlock(v values, arch gpu.Arch, blocks int) {
 	if n := arch.RegisterBudget(int(threads), blocks+1); n > 0 {
 		v["next_registers"] = float64(n)
 	}
-	// With the largest carve-out: the driver, or one call, sets it.
+	// Assumes the largest carve-out, which the driver or a single call sets.
 	if n := arch.SharedBudget(blocks+1, 0); n > 0 {
 		v["next_shared_bytes"] = float64(n)
 	}

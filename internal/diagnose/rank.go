@@ -5,16 +5,16 @@ import (
 	"slices"
 )
 
-// firmShare is the least estimate of the tool that goes before all of pawl's own. The
-// tool has seen the instructions one by one; pawl has sums.
+// firmShare is the min estimate of the tool that ranks before all of pawl's own. The tool saw
+// single instructions; pawl has only sums.
 const firmShare = 0.05
 
-// found is a finding with what its rank depends on.
+// found is a finding with the data for its rank.
 type found struct {
 	Finding
 	rule   *Rule
-	firm   bool   // the tool estimates it
-	clause string // its sentence, as the rule has it
+	firm   bool   // the tool estimates at least firmShare
+	clause string // its sentence as written in the rule
 }
 
 func (f found) size() float64 {
@@ -24,8 +24,8 @@ func (f found) size() float64 {
 	return *f.Share
 }
 
-// rank puts the most promising first: what the tool estimates, then what pawl does,
-// each by its share; what is intended last. Then a cause goes before what it explains.
+// rank sorts the most promising first: estimates of the tool, then those of pawl, each by share;
+// intended findings last. Then it moves a cause before what it explains.
 func rank(list []found) []found {
 	slices.SortStableFunc(list, func(a, b found) int {
 		return cmp.Or(
@@ -42,7 +42,7 @@ func rank(list []found) []found {
 		if placed[i] {
 			return
 		}
-		placed[i] = true // before its causes: rules of users may explain each other in a circle
+		placed[i] = true // before its causes: rules of users may form a cycle
 		for j := range list {
 			if !placed[j] && causes(list[j], list[i]) {
 				place(j)
@@ -56,15 +56,14 @@ func rank(list []found) []found {
 	return out
 }
 
-// causes tells whether one finding is what another comes from: its rule says so, and
-// it is large enough to be.
+// causes reports whether one finding explains another: its rule says so, and it is large enough.
 func causes(cause, symptom found) bool {
 	return slices.Contains(cause.rule.Explains, symptom.Rule) &&
 		!cause.Intended && (cause.firm || !symptom.firm) &&
 		cause.size() >= symptom.size()/2
 }
 
-// order puts true before false.
+// order compares booleans, true first.
 func order(a, b bool) int {
 	switch {
 	case a == b:

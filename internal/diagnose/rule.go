@@ -2,21 +2,21 @@ package diagnose
 
 import "github.com/goatnote-inc/pawl/internal/profile"
 
-// Rule is one piece of knowledge: when it speaks, what it says and what to do then.
-// It is read from a file; docs/reference/rules.md describes the form.
+// Rule is one piece of knowledge: when it applies, what it says and what to do. It is read from a
+// file; docs/reference/rules.md describes the format.
 type Rule struct {
 	ID    string
 	Class Bottleneck
 	Title string
-	// Explains names the findings that this one is the cause of. Where both speak the
-	// cause stands in front. The first is its place in the tree.
+	// Explains names the findings that this one causes. If both apply, the cause comes first. The
+	// first name is the rule's place in the tree.
 	Explains []string
 	Fixes    []FixRule
 
-	when     formula // speaks
-	unless   formula // does not, after all
-	intended formula // speaks, and it is no fault
-	share    formula // of the runtime, by pawl's own estimate
+	when     formula // condition to apply
+	unless   formula // exception from when
+	intended formula // the finding is probably on purpose
+	share    formula // share of the runtime, as estimated by pawl
 	says     []saying
 	evidence []clue
 	tool     []toolRule
@@ -24,22 +24,21 @@ type Rule struct {
 	at       place
 }
 
-// FixRule is a fix as its rule gives it.
+// FixRule is a fix as written in a rule.
 type FixRule struct {
 	Do      string
 	Example string
 	Watch   string
 
 	do   template
-	when formula // it applies; empty for always
+	when formula // condition to apply; empty for always
 	gain formula
 }
 
-// When is the condition under which the rule speaks, as it is written.
+// When returns the condition under which the rule applies, as written.
 func (r *Rule) When() string { return r.when.String() }
 
-// Holds gives the one of its conditions that is true of the facts, which have to be those
-// of Seen.All.
+// Holds returns the first of its conditions that is true for the facts, which must come from Seen.All.
 func (r *Rule) Holds(facts profile.Facts) (condition string, ok bool) {
 	v := values{}
 	for name, x := range facts {
@@ -53,13 +52,13 @@ func (r *Rule) Holds(facts profile.Facts) (condition string, ok bool) {
 	return "", false
 }
 
-// Unless is the condition under which it is silent after all.
+// Unless returns the condition that keeps the rule from applying.
 func (r *Rule) Unless() string { return r.unless.String() }
 
-// Intended is the condition under which what it finds is no fault.
+// Intended returns the condition under which the finding is not a problem.
 func (r *Rule) Intended() string { return r.intended.String() }
 
-// Tool lists the tool's own rules that it corresponds to, by their ids.
+// Tool lists the IDs of the tool's own rules that correspond to this one.
 func (r *Rule) Tool() []string {
 	var ids []string
 	for _, t := range r.tool {
@@ -68,34 +67,34 @@ func (r *Rule) Tool() []string {
 	return ids
 }
 
-// saying is a sentence for the values that are there: the first one counts whose
-// condition holds and whose quantities were all measured.
+// saying is a sentence with a condition. The first one counts whose condition holds and whose
+// quantities were all measured.
 type saying struct {
 	when formula
 	text template
 }
 
-// clue is a quantity that a finding rests on, and what it is read against.
+// clue is a quantity that supports a finding, with its limit.
 type clue struct {
 	quantity string
 	compare  string
 	limit    formula // empty for none
 }
 
-// vector is a test of a rule: facts, and what it does with them.
+// vector is a test of a rule: facts, and the expected outcome.
 type vector struct {
 	name   string
-	device string // a card's or an architecture's name; empty for none
+	device string // name of a card or an architecture; empty for none
 	facts  map[string]float64
 	want   outcome
 	at     place
 }
 
-// outcome is what a rule does with a profile.
+// outcome is the result of a rule for a profile.
 type outcome string
 
 const (
 	silent   outcome = "silent"
 	speaks   outcome = "speaks"
-	intended outcome = "intended" // it speaks, and says that it is no fault
+	intended outcome = "intended" // it applies, but the finding is not a problem
 )

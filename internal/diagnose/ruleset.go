@@ -15,13 +15,13 @@ import (
 //go:embed rules/*.yaml tree.yaml
 var embedded embed.FS
 
-// RuleSet is the rules by which profiles are read.
+// RuleSet is a set of rules for diagnosing profiles.
 type RuleSet struct {
 	rules []*Rule
 	tree  *tree
 }
 
-// Rules are the ones that pawl comes with. What is added to them stays with the caller.
+// Rules returns a copy of pawl's own rules. Adding to it does not change the originals.
 func Rules() *RuleSet {
 	own := *builtin()
 	own.rules = slices.Clone(own.rules)
@@ -31,7 +31,7 @@ func Rules() *RuleSet {
 var builtin = sync.OnceValue(func() *RuleSet {
 	rs, err := load()
 	if err != nil {
-		panic("diagnose: " + err.Error()) // they are part of the program, and tested
+		panic("diagnose: " + err.Error()) // embedded and tested
 	}
 	return rs
 })
@@ -64,7 +64,7 @@ func load() (*RuleSet, error) {
 // All lists the rules in the order they were added.
 func (rs *RuleSet) All() []*Rule { return slices.Clone(rs.rules) }
 
-// Find returns the rule of an id.
+// Find returns the rule with an ID.
 func (rs *RuleSet) Find(id string) (*Rule, bool) {
 	i := slices.IndexFunc(rs.rules, func(r *Rule) bool { return r.ID == id })
 	if i < 0 {
@@ -73,8 +73,8 @@ func (rs *RuleSet) Find(id string) (*Rule, bool) {
 	return rs.rules[i], true
 }
 
-// Add reads the rules of a file, a user's for instance. One with the id of another
-// takes its place. Where anything is wrong nothing is added; the error is a RuleErrors.
+// Add reads the rules of a file, such as a user's. A rule replaces another one with the same ID. If
+// anything is wrong, nothing is added; the error is a RuleErrors.
 func (rs *RuleSet) Add(file string, data []byte) error {
 	r := &reader{file: file}
 	root := r.parse(data)
@@ -100,8 +100,8 @@ func (rs *RuleSet) Add(file string, data []byte) error {
 	return nil
 }
 
-// Test runs the test vectors of all rules, and looks for rules that explain findings
-// which do not exist or, in a circle, themselves. It returns all that is wrong.
+// Test runs the test vectors of all rules, and checks for rules that explain findings which do not
+// exist or, in a cycle, themselves. It returns all mistakes.
 func (rs *RuleSet) Test() error {
 	var errs RuleErrors
 	for _, x := range rs.rules {
@@ -126,7 +126,7 @@ func (rs *RuleSet) Test() error {
 	return errs.err()
 }
 
-// reaches tells whether a rule explains another, perhaps through others.
+// reaches reports whether a rule explains another, directly or through others.
 func (rs *RuleSet) reaches(from *Rule, to string, seen map[string]bool) bool {
 	for _, id := range from.Explains {
 		if id == to {
@@ -144,8 +144,8 @@ func (rs *RuleSet) reaches(from *Rule, to string, seen map[string]bool) bool {
 	return false
 }
 
-// try is what a rule does with a vector. A finding that could not say its sentence for
-// want of a value is an error: the rule and its text want different things.
+// try returns the outcome of a rule for a vector. A finding without a sentence, for lack of a
+// value, is an error: the rule and its text need different values.
 func (x *Rule) try(t vector) (outcome, error) {
 	s := Seen{Facts: profile.Facts(t.facts)}
 	if t.device != "" {
@@ -169,7 +169,7 @@ func (x *Rule) try(t vector) (outcome, error) {
 	}
 }
 
-// on sets the device of a test: a card's name, or an architecture's.
+// on sets the device of a test by the name of a card or an architecture.
 func (s *Seen) on(device string) error {
 	if cards := gpu.FindCards(device); len(cards) > 0 {
 		s.Card = &cards[0]

@@ -8,8 +8,8 @@ import (
 	"github.com/goatnote-inc/pawl/internal/profile"
 )
 
-// Look takes from a profile what a diagnosis needs: of the launch that counts, the
-// facts. The card is nil where the device is none that pawl knows.
+// Look extracts from a profile what a diagnosis needs: the facts of the main launch. card is nil if
+// pawl does not know the device.
 func Look(p *profile.Profile, card *gpu.Card) (Seen, error) {
 	if p == nil {
 		return Seen{}, errors.New("diagnose: there is no profile")
@@ -26,7 +26,7 @@ func Look(p *profile.Profile, card *gpu.Card) (Seen, error) {
 	return Seen{Profile: p, Launch: launch, Facts: launch.Facts(), Card: card}, nil
 }
 
-// values are the facts with what follows from them.
+// values returns the facts and the quantities derived from them.
 func (s Seen) values() values {
 	v := make(values, len(s.Facts)+len(derived))
 	for name, x := range s.Facts {
@@ -38,8 +38,7 @@ func (s Seen) values() values {
 	return v
 }
 
-// All are the facts with what follows from them: every quantity that a rule may ask for
-// and that is known.
+// All returns the facts and the quantities derived from them: every known quantity that a rule may use.
 func (s Seen) All() profile.Facts {
 	facts, v := profile.Facts{}, s.values()
 	for name := range v {
@@ -50,7 +49,7 @@ func (s Seen) All() profile.Facts {
 	return facts
 }
 
-// arch is the architecture of the launch; nil where pawl does not know it.
+// arch returns the architecture of the launch; nil if pawl does not know it.
 func (s Seen) arch() *gpu.Arch {
 	name := s.Launch.CC
 	if name == "" && s.Card != nil {

@@ -10,17 +10,17 @@ import (
 	"github.com/goatnote-inc/pawl/internal/suite/expr"
 )
 
-// template is a text with values in braces: "{dram_pct} of the peak", or with an
-// expression and the unit of its answer: "{32 - threads_per_warp | threads}".
+// template is a text with values in braces: "{dram_pct} of the peak", or with an expression and the
+// unit of its result: "{32 - threads_per_warp | threads}".
 type template []piece
 
 type piece struct {
-	text  string // where value is nil
+	text  string // used if value is nil
 	value *expr.Expr
 	unit  string
 }
 
-// template reads one.
+// template reads a template from a node.
 func (r *reader) template(n *yaml.Node, what string) template {
 	var t template
 	rest := r.short(n, what)
@@ -55,7 +55,7 @@ func (r *reader) template(n *yaml.Node, what string) template {
 	}
 }
 
-// fill puts the values in; false where one of them was not measured.
+// fill inserts the values; it returns false if one of them was not measured.
 func (t template) fill(v values) (string, bool) {
 	var b strings.Builder
 	for _, p := range t {
@@ -72,7 +72,7 @@ func (t template) fill(v values) (string, bool) {
 	return b.String(), b.Len() > 0
 }
 
-// sentence makes a clause one: a capital at the start, a full stop at the end.
+// sentence turns a clause into a sentence: a capital at the start, a period at the end.
 func sentence(clause string) string {
 	first, size := utf8.DecodeRuneInString(clause)
 	if size == 0 {

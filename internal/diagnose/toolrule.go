@@ -6,11 +6,11 @@ import (
 	"github.com/goatnote-inc/pawl/internal/profile"
 )
 
-// toolRule is a rule of the tool that finds the same as one of pawl's. The tool gives
-// several findings one id, so that words of its text tell them apart.
+// toolRule is a rule of the tool that corresponds to one of pawl's. The tool uses one ID for
+// several findings, so words of its text distinguish them.
 type toolRule struct {
 	id   string
-	says string // words of the text; empty for any
+	says string // words in the text; empty for any
 }
 
 func (t toolRule) is(r profile.Rule) bool {
@@ -18,8 +18,8 @@ func (t toolRule) is(r profile.Rule) bool {
 		(t.says == "" || strings.Contains(strings.ToLower(r.Text), strings.ToLower(t.says)))
 }
 
-// ofTool finds what the tool itself says about a rule's subject: the finding with the
-// highest estimate of the whole runtime. Estimates of a section alone do not count.
+// ofTool returns the tool's own finding for a rule: the one with the highest estimate for the whole
+// runtime. Estimates for a section alone do not count.
 func (x *Rule) ofTool(rules []profile.Rule) (best profile.Rule, estimate float64, found bool) {
 	for _, t := range x.tool {
 		for _, r := range rules {

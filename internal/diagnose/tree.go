@@ -6,24 +6,24 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// tree is the top of the rules: which class a kernel is of, and what a profile has to
-// hold so that the rules below can speak.
+// tree is the top of the rules: the classes of kernels, and what a profile must
+// contain for the rules below to apply.
 type tree struct {
 	classes []branch
 	parts   []part
 }
 
-// branch is a class and when a kernel is of it. The first one that holds counts.
+// branch is a class with its condition. The first one that holds counts.
 type branch struct {
 	class Bottleneck
 	when  formula
 	says  []saying
 }
 
-// part is something that a profile should show.
+// part is something that a profile should contain.
 type part struct {
-	when  formula  // it could be expected
-	needs []string // quantities; any of them shows that it is there
+	when  formula  // condition under which it is expected
+	needs []string // quantities; any of them is enough
 	says  string
 }
 
@@ -61,7 +61,7 @@ func readTree(file string, data []byte) (*tree, error) {
 	return t, r.errs.err()
 }
 
-// classify says what a kernel is bound by, and how one sees it.
+// classify returns what limits a kernel, and the sentence that explains it.
 func (t *tree) classify(v values) (Bottleneck, string) {
 	for _, b := range t.classes {
 		if yes, _ := b.when.holds(v); !yes {
@@ -76,7 +76,7 @@ func (t *tree) classify(v values) (Bottleneck, string) {
 	return Unknown, "what limits the kernel is not in the profile" + timesOf(v)
 }
 
-// timesOf says what a profile without counters has: how long a launch takes.
+// timesOf describes what a profile without counters contains: how long a launch takes.
 func timesOf(v values) string {
 	at, ok := v.get("time_ns")
 	if !ok {
@@ -91,7 +91,7 @@ func timesOf(v values) string {
 	return says
 }
 
-// missing lists what the profile does not hold and could.
+// missing lists what the profile could contain but does not.
 func (t *tree) missing(v values) []string {
 	var list []string
 	for _, p := range t.parts {

@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// inWords says a value as people do: 16.7 %, 1.5 ms, 32 KiB, 212 GB/s.
+// inWords formats a value for people: 16.7 %, 1.5 ms, 32 KiB, 212 GB/s.
 func inWords(x float64, unit string) string {
 	switch unit {
 	case "%":
@@ -30,7 +30,7 @@ func inWords(x float64, unit string) string {
 	}
 }
 
-// percent keeps a decimal where it matters: 16.7, 71, 0.4, 99.6.
+// percent formats a percentage with a decimal only where it matters: 16.7, 71, 0.4, 99.6.
 func percent(x float64) string {
 	if x >= 20 && x < 99.5 {
 		return strconv.FormatFloat(x, 'f', 0, 64)
@@ -38,7 +38,7 @@ func percent(x float64) string {
 	return trimmed(x, 1)
 }
 
-// number is a count, or a ratio with three digits.
+// number formats a count, or a ratio with three digits.
 func number(x float64) string {
 	size := math.Abs(x)
 	switch {
@@ -57,7 +57,7 @@ func number(x float64) string {
 	}
 }
 
-// thousands parts five and six digits, which nobody reads at a glance: 541,270.
+// thousands groups five and six digits for readability: 541,270.
 func thousands(digits string) string {
 	return digits[:len(digits)-3] + "," + digits[len(digits)-3:]
 }
@@ -69,7 +69,7 @@ func inBytes(x float64) string {
 	return scaled(x, 1024, []string{"bytes", "KiB", "MiB", "GiB", "TiB"})
 }
 
-// scaled takes the unit in which the value has one to three digits before the point.
+// scaled uses the unit in which the value has one to three digits before the point.
 func scaled(x, step float64, units []string) string {
 	i := 0
 	for i+1 < len(units) && math.Abs(x) >= step*0.9995 {
@@ -92,7 +92,7 @@ func trimmedUnit(value, unit string) string {
 	return value + " " + unit
 }
 
-// trimmed drops the zeros behind the point.
+// trimmed drops trailing zeros after the point.
 func trimmed(x float64, decimals int) string {
 	rounded, _ := strconv.ParseFloat(fmt.Sprintf("%.*f", decimals, x), 64)
 	return strconv.FormatFloat(rounded+0, 'f', -1, 64)

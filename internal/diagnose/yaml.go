@@ -13,22 +13,21 @@ import (
 	"github.com/goatnote-inc/pawl/internal/suite/spell"
 )
 
-// MaxRuleFile bounds the bytes of a rule file: far beyond any real one.
+// MaxRuleFile is the max size of a rule file in bytes, far larger than any real one.
 const MaxRuleFile = 1 << 20
 
-// reader goes through the nodes of one file and notes what is wrong with them. It goes
-// on after a mistake, to find them all.
+// reader walks the nodes of one file and records mistakes. It continues after a mistake, to find them all.
 type reader struct {
 	file string
 	errs RuleErrors
 }
 
-// colonHint is for the a ? b : c of an expression.
+// colonHint is the hint for an expression such as a ? b : c.
 const colonHint = "put text with a colon in quotes"
 
 var yamlLine = lazyregexp.New(`^yaml: (?:line (\d+): )?(?s:(.*))$`)
 
-// parse reads the text of a file; nil where there is nothing to look at further.
+// parse returns the root node of a file; nil if there is nothing to read.
 func (r *reader) parse(data []byte) *yaml.Node {
 	start := place{r.file, 1, 1}
 	switch {
@@ -67,7 +66,7 @@ func (r *reader) fail(n *yaml.Node, hint, format string, args ...any) {
 	r.errs.add(r.at(n), hint, format, args...)
 }
 
-// mapping calls a function for each key of a mapping, and refuses a key that has none.
+// mapping calls a function for each key of a mapping, and rejects unknown keys.
 func (r *reader) mapping(n *yaml.Node, what string, keys map[string]func(*yaml.Node)) bool {
 	if n.Kind != yaml.MappingNode {
 		r.fail(n, "", "%s: want a mapping", what)
@@ -98,7 +97,7 @@ func (r *reader) mapping(n *yaml.Node, what string, keys map[string]func(*yaml.N
 	return true
 }
 
-// list calls a function for each entry. What is no list counts as one of one entry.
+// list calls a function for each entry. A node that is not a list counts as one entry.
 func (r *reader) list(n *yaml.Node, each func(*yaml.Node)) {
 	if n.Kind != yaml.SequenceNode {
 		each(n)
@@ -109,7 +108,7 @@ func (r *reader) list(n *yaml.Node, each func(*yaml.Node)) {
 	}
 }
 
-// text reads a scalar that is not empty.
+// text reads a nonempty scalar.
 func (r *reader) text(n *yaml.Node, what string) string {
 	if n.Kind != yaml.ScalarNode || strings.TrimSpace(n.Value) == "" {
 		hint := ""
@@ -122,7 +121,7 @@ func (r *reader) text(n *yaml.Node, what string) string {
 	return strings.TrimRight(n.Value, "\n")
 }
 
-// result is what an expression has to give.
+// result is the expected type of an expression.
 type result uint8
 
 const (
@@ -130,8 +129,8 @@ const (
 	amount
 )
 
-// formula reads an expression or a list of them. Extra are names that are known here
-// beside the quantities.
+// formula reads an expression or a list of them. extra lists names that are
+// allowed in addition to the quantities.
 func (r *reader) formula(n *yaml.Node, what string, want result, extra ...string) formula {
 	var f formula
 	r.list(n, func(n *yaml.Node) {
@@ -142,7 +141,7 @@ func (r *reader) formula(n *yaml.Node, what string, want result, extra ...string
 	return f
 }
 
-// expression compiles one, whose text begins at a place.
+// expression compiles an expression whose text starts at a position.
 func (r *reader) expression(n *yaml.Node, text string, at place, what string, want result, extra []string) *expr.Expr {
 	if text == "" {
 		return nil
@@ -184,7 +183,7 @@ func (r *reader) expression(n *yaml.Node, text string, at place, what string, wa
 	if !ok {
 		return nil
 	}
-	// Whether it gives a number or a condition does not depend on the values.
+	// The result type does not depend on the values.
 	got, err := e.Eval(sample)
 	_, number := got.(float64)
 	_, yes := got.(bool)

@@ -1,4 +1,4 @@
-// Package disk writes files that survive a power cut, whole or not at all.
+// Package disk writes files atomically: after a power cut, a file is complete or absent.
 package disk
 
 import (
@@ -8,13 +8,13 @@ import (
 	"path/filepath"
 )
 
-// WriteWhole writes a file that is there whole or not at all, whatever happens meanwhile.
+// WriteWhole writes a file atomically and durably: readers see all of it or none of it.
 func WriteWhole(path string, text []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(path), ".new-*")
 	if err != nil {
 		return err
 	}
-	defer os.Remove(f.Name()) // fails once it has its name
+	defer os.Remove(f.Name()) // fails after the rename
 	_, err = f.Write(text)
 	if err = errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close()); err != nil {
 		return err
@@ -25,7 +25,7 @@ func WriteWhole(path string, text []byte) error {
 	return SyncFolder(filepath.Dir(path))
 }
 
-// SyncFolder makes the names in a folder survive a power cut.
+// SyncFolder flushes a folder, so that the names in it survive a power cut.
 func SyncFolder(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {

@@ -11,10 +11,10 @@ import (
 	"github.com/goatnote-inc/pawl/stats"
 )
 
-// quiet is the paired spread below which nothing need be done: 5 % is found then.
+// quiet is the paired spread below which no advice is needed: a 5 % change is then found.
 const quiet = 0.03
 
-// Words says in plain words what the noise means.
+// Words explains the noise in plain words.
 func (n Noise) Words() []string {
 	if len(n.judged()) == 0 {
 		return append([]string{"nothing can be said: no case was measured in two rounds on both sides"}, n.oddities()...)
@@ -32,13 +32,13 @@ func (n Noise) Words() []string {
 	return append(append(list, n.character(), n.Dependence.Words()), n.oddities()...)
 }
 
-// missing is how many rounds a run would need for so many in all.
+// missing returns how many rounds a run needs to reach all rounds in total.
 func (n Noise) missing(all int) int {
 	cases := len(n.judged())
 	return max((all-n.Kept+cases-1)/cases, 2)
 }
 
-// visible says how small a slowdown is found.
+// visible describes the smallest slowdown that is found.
 func (n Noise) visible() string {
 	first, last := n.Prospects[0], n.Prospects[len(n.Prospects)-1]
 	amount := func(p Prospect) string {
@@ -54,17 +54,17 @@ func (n Noise) visible() string {
 	return fmt.Sprintf("a gate finds a slowdown of %s 95 times in 100", small)
 }
 
-// rates says how often gates of the same code go wrong, of the case for which that is worst.
+// rates describes how often gates of the same code are wrong, for the worst case.
 func (n Noise) rates() string {
 	worst := slices.MaxFunc(n.Prospects, func(a, b Prospect) int { return cmp.Compare(a.False+a.Open, b.False+b.Open) })
 	return fmt.Sprintf("of gates of the same code, %s call it slower and %s have no answer, after %.0f rounds on average (%s; %d gates made of the %d rounds of same code that were measured on this testbed)",
 		share(worst.False), share(worst.Open), worst.Rounds, worst.Case, sameGates, n.Kept)
 }
 
-// share is a small percentage.
+// share formats a small percentage.
 func share(v float64) string { return fmt.Sprintf("%.2f %%", v*100) }
 
-// character says what rounds are like.
+// character describes the rounds.
 func (n Noise) character() string {
 	var lags []float64
 	var modes []string
@@ -84,7 +84,7 @@ func (n Noise) character() string {
 	return strings.Join(append([]string{text}, modes...), "; ")
 }
 
-// oddities are the cases that need a word of their own.
+// oddities describes the cases that need special mention.
 func (n Noise) oddities() []string {
 	var list []string
 	for _, c := range n.Cases {
@@ -99,15 +99,15 @@ func (n Noise) oddities() []string {
 	return list
 }
 
-// judged are the cases of which something is known, the quietest first.
+// judged returns the cases with at least two rounds, quietest first.
 func (n Noise) judged() []CaseNoise {
 	list := slices.DeleteFunc(slices.Clone(n.Cases), func(c CaseNoise) bool { return c.Rounds < 2 })
 	slices.SortStableFunc(list, func(a, b CaseNoise) int { return cmp.Compare(a.Paired, b.Paired) })
 	return list
 }
 
-// Help says what would make the numbers quieter: what the run itself shows, then
-// how to mend what was found on the machine. Nothing where they are quiet.
+// Help returns advice that would reduce the noise: what the run itself shows, then fixes for what
+// was found on the machine. It returns none if the numbers are quiet.
 func (n Noise) Help(r Report) []string {
 	var noisiest *CaseNoise
 	for _, c := range n.judged() {
@@ -131,7 +131,7 @@ func (n Noise) Help(r Report) []string {
 	}
 	for _, f := range r.Findings {
 		if better && f.Name == nameVirtual {
-			continue // the run has shown it already
+			continue // already covered by the advice above
 		}
 		if f.disturbs() {
 			list = append(list, f.Name+": "+f.Fix)
@@ -143,13 +143,12 @@ func (n Noise) Help(r Report) []string {
 	return list
 }
 
-// disturbs tells whether a finding is something that makes numbers noisy and that
-// somebody can do something about.
+// disturbs reports whether a finding makes numbers noisy and has a fix.
 func (f Finding) disturbs() bool {
 	switch f.Group {
 	case Machine:
 		return f.State == Warn && f.Fix != ""
-	case Device: // free clocks are a note, and the first cause of noise on a GPU
+	case Device: // free clocks are only a note, but the main cause of noise on a GPU
 		return (f.State == Warn || f.State == Note) && f.Fix != ""
 	default:
 		return false

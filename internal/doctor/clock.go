@@ -8,7 +8,7 @@ import (
 
 const cpuFolder = "sys/devices/system/cpu/"
 
-// governor tells who chooses the CPU's clock.
+// governor reports how the CPU's clock is chosen.
 func governor(_ context.Context, e *exam) []Finding {
 	switch g := e.cpu.state.Governor; g {
 	case "performance":
@@ -21,7 +21,7 @@ func governor(_ context.Context, e *exam) []Finding {
 	}
 }
 
-// turbo tells whether the CPU's clock depends on heat and on what other cores do.
+// turbo reports whether the CPU's clock depends on heat and on the load of other cores.
 func turbo(_ context.Context, e *exam) []Finding {
 	switch e.cpu.state.Turbo {
 	case "on":
@@ -37,14 +37,13 @@ func turbo(_ context.Context, e *exam) []Finding {
 	}
 }
 
-// The clock sources of the kernel. The quick ones are read without a system call.
+// Clock sources of the kernel. The quick ones are read without a system call.
 var (
 	quickSources = []string{"tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter", "timebase", "riscv_clocksource"}
 	slowSources  = []string{"hpet", "acpi_pm", "jiffies", "refined-jiffies", "pit", "xen", "hyperv_clocksource_msr"}
 )
 
-// clockSource tells what a reading of the time costs: with a slow source about a
-// microsecond, in every sample.
+// clockSource reports what reading the time costs: about a microsecond per sample with a slow source.
 func clockSource(_ context.Context, e *exam) []Finding {
 	const folder = "sys/devices/system/clocksource/clocksource0/"
 	source := e.sys.Text(folder + "current_clocksource")

@@ -12,12 +12,12 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// threads counts the CPUs that the kernel schedules on.
+// threads returns the number of CPUs that the kernel schedules on.
 func (e *exam) threads() int {
 	return max(strings.Count("\n"+e.sys.Text("proc/cpuinfo"), "\nprocessor"), 1)
 }
 
-// processor names the host's CPU, and tells whether threads share its cores.
+// processor reports the host's CPU, and whether threads share its cores.
 func processor(_ context.Context, e *exam) []Finding {
 	cores, threads := e.cpu.id.Units, e.threads()
 	f := ok("cpu", "%s, %s", e.cpu.id.Name, plural(cores, "core"))
@@ -31,11 +31,11 @@ func processor(_ context.Context, e *exam) []Finding {
 
 const nameVirtual = "virtual"
 
-// stealLimit is the share of time taken by the hypervisor that is worth a word.
+// stealLimit is the min share of time taken by the hypervisor that is reported.
 const stealLimit = 0.005
 
-// virtual tells of a hypervisor: on a shared machine the CPU is taken away in the
-// middle of a sample, which CPU time does not count and wall time does.
+// virtual reports a hypervisor. On a shared machine it can take the CPU away during a sample; wall
+// time includes that, CPU time does not.
 func virtual(_ context.Context, e *exam) []Finding {
 	info := e.sys.Text("proc/cpuinfo")
 	if !slices.Contains(strings.Fields(host.Field(info, "flags")), "hypervisor") {
@@ -58,7 +58,7 @@ func virtual(_ context.Context, e *exam) []Finding {
 	}
 }
 
-// stolen is the share of CPU time that the hypervisor gave to others since boot.
+// stolen returns the share of CPU time that the hypervisor gave to others since boot.
 func (e *exam) stolen() float64 {
 	line, _, _ := strings.Cut(e.sys.Text("proc/stat"), "\n")
 	n := counts(strings.TrimPrefix(line, "cpu"))
@@ -76,9 +76,8 @@ func (e *exam) stolen() float64 {
 	return n[steal] / total
 }
 
-// wallTimed names something of the suite that is measured by the wall clock;
-// empty when nothing is. A timer that is not known yet counts, because most
-// harnesses begin with that one.
+// wallTimed returns the name of something in the suite that is measured by the wall clock; empty if nothing
+// is. An unknown timer counts as the wall clock, because most harnesses list that one first.
 func (e *exam) wallTimed() string {
 	if e.suite == nil {
 		return ""
@@ -104,8 +103,8 @@ func (e *exam) wallTimed() string {
 	return ""
 }
 
-// cpuLimit tells of a quota: whoever has used it up stands still until the next
-// period begins, in the middle of a sample too.
+// cpuLimit reports a CPU quota: a process that has used it up stops until
+// the next period, even during a sample.
 func cpuLimit(_ context.Context, e *exam) []Finding {
 	_, group, found := strings.Cut("\n"+e.sys.Text("proc/self/cgroup"), "\n0::")
 	if !found {
@@ -124,7 +123,7 @@ func cpuLimit(_ context.Context, e *exam) []Finding {
 	}
 }
 
-// load tells whether something else runs.
+// load reports whether other work runs on the machine.
 func load(_ context.Context, e *exam) []Finding {
 	load, threads := e.cpu.state.Load1, e.threads()
 	if load <= float64(threads)/2 {

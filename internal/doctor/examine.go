@@ -14,17 +14,17 @@ import (
 	"github.com/goatnote-inc/pawl/internal/suite"
 )
 
-// Options say what to examine.
+// Options describe what to examine.
 type Options struct {
-	SuiteFile string // commands run in its folder; the file need not be there
-	Results   string // the folder of the records
-	Version   string // of pawl
+	SuiteFile string // commands run in its folder; the file need not exist
+	Results   string // folder of the records
+	Version   string // version of pawl
 
 	// The machine. Zero values mean this one.
-	Root    fs.FS                                           // its files
-	Path    string                                          // where programs are searched
-	Devices func(context.Context) (device.Inventory, error) // what it has to measure on
-	Free    func(folder string) (bytes int64, err error)    // space left on a disk
+	Root    fs.FS                                           // its file system
+	Path    string                                          // search path for programs
+	Devices func(context.Context) (device.Inventory, error) // its devices to measure on
+	Free    func(folder string) (bytes int64, err error)    // free space on a disk
 	LockDir string                                          // see device.LockOptions
 	Now     func() time.Time
 }
@@ -48,7 +48,7 @@ func (o Options) filled() Options {
 	return o
 }
 
-// Examine asks every question. An error means that the asking failed, not the machine.
+// Examine runs every check. An error means that the examination failed, not the machine.
 func Examine(ctx context.Context, o Options) (Report, error) {
 	e := &exam{Options: o.filled()}
 	if err := e.gather(ctx); err != nil {
@@ -67,8 +67,7 @@ func Examine(ctx context.Context, o Options) (Report, error) {
 	return r, nil
 }
 
-// checks is every question. A check answers with no finding where its question
-// does not arise.
+// checks lists every check. A check returns no finding if its question does not apply.
 var checks = []struct {
 	group Group
 	ask   func(context.Context, *exam) []Finding
@@ -103,31 +102,30 @@ var checks = []struct {
 	{Harness, protocol},
 }
 
-// exam is what the checks look at: everything that costs an effect to learn is
-// learnt once.
+// exam holds the input of the checks: everything that needs I/O is read once.
 type exam struct {
 	Options
 	sys system
 
-	suite    *suite.Suite // nil when it cannot be read; with what the harness lists, where it was asked
+	suite    *suite.Suite // nil if unreadable; includes the cases listed by the harness, if it was asked
 	suiteErr error
 
 	inv      device.Inventory
 	cpu      reading       // the host
-	dev      device.Device // the one to measure on; nil when there is none
-	devErr   error         // why
-	chosen   reading       // of dev
+	dev      device.Device // the one to measure on; nil if there is none
+	devErr   error         // why there is none
+	chosen   reading       // state of dev
 	standing device.Standing
 	lockErr  error
 
 	meetings []meeting
 }
 
-// reading is a device as it is now.
+// reading is the current state of a device.
 type reading struct {
 	id    gpu.Identity
 	state gpu.State
-	err   error // what could not be read
+	err   error // why it could not be read completely
 }
 
 func read(ctx context.Context, d device.Device) reading {
@@ -136,7 +134,7 @@ func read(ctx context.Context, d device.Device) reading {
 	return r
 }
 
-// gather learns the facts.
+// gather reads the input of the checks.
 func (e *exam) gather(ctx context.Context) (err error) {
 	e.sys = system{host.System{FS: e.Root}}
 	e.suite, e.suiteErr = suite.Load(e.SuiteFile)
@@ -157,7 +155,7 @@ func (e *exam) gather(ctx context.Context) (err error) {
 	return nil
 }
 
-// wanted is what the suite asks of the device; without a suite, nothing special.
+// wanted returns the suite's requirements for the device; none without a suite.
 func (e *exam) wanted() suite.Device {
 	if e.suite == nil {
 		return suite.Device{}
@@ -165,14 +163,14 @@ func (e *exam) wanted() suite.Device {
 	return e.suite.Device
 }
 
-// dir is where the suite's commands run.
+// dir returns the folder in which the suite's commands run.
 func (e *exam) dir() string { return filepath.Dir(e.SuiteFile) }
 
-// onHost tells whether the kernels run on the host's CPU.
+// onHost reports whether the kernels run on the host's CPU.
 func (e *exam) onHost() bool { return e.dev != nil && e.chosen.id.Kind == gpu.CPU }
 
-// hostOnly lowers a warning about the host where kernels run on a GPU: there the
-// host only starts them.
+// hostOnly lowers a warning about the host to a note if kernels run on a
+// GPU, where the host only launches them.
 func (e *exam) hostOnly(f Finding) []Finding {
 	if f.State == Warn && !e.onHost() {
 		f.State = Note

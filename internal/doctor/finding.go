@@ -6,21 +6,21 @@ import (
 	"unicode"
 )
 
-// State is what a finding means for pawl bench.
+// State is the severity of a finding for pawl bench.
 type State string
 
-// The states, from good to bad.
+// States, from good to bad.
 const (
 	OK      State = "ok"
 	Note    State = "note"    // good to know
 	Warn    State = "warn"    // pawl bench runs, and its numbers suffer
-	Missing State = "missing" // pawl bench cannot run before this is mended
+	Missing State = "missing" // pawl bench cannot run until this is fixed
 )
 
-// Group is what a finding is about.
+// Group is the topic of a finding.
 type Group string
 
-// The groups, in the order in which they are shown.
+// Groups, in display order.
 const (
 	Machine   Group = "machine"
 	Device    Group = "device"
@@ -39,15 +39,15 @@ type Finding struct {
 	Fix     string `json:"fix,omitempty"` // a command, or what to write in the suite
 }
 
-// Report is everything that was found, group by group.
+// Report holds all findings, group by group.
 type Report struct {
 	Findings []Finding
 }
 
-// Usable tells whether pawl bench could run now, or after its own build step.
+// Usable reports whether pawl bench could run now, or after its own build step.
 func (r Report) Usable() bool { return r.First() == nil }
 
-// First is the first thing to mend before pawl bench can run; nil when there is none.
+// First returns the first finding to fix before pawl bench can run; nil if there is none.
 func (r Report) First() *Finding {
 	for i := range r.Findings {
 		if r.Findings[i].State == Missing {
@@ -57,7 +57,7 @@ func (r Report) First() *Finding {
 	return nil
 }
 
-// Count tells how many findings have a state.
+// Count returns the number of findings with a state.
 func (r Report) Count(s State) int {
 	n := 0
 	for _, f := range r.Findings {
@@ -77,14 +77,13 @@ func note(name, format string, args ...any) Finding    { return finding(Note, na
 func warn(name, format string, args ...any) Finding    { return finding(Warn, name, format, args) }
 func missing(name, format string, args ...any) Finding { return finding(Missing, name, format, args) }
 
-// mend adds what to do.
+// mend adds a fix.
 func (f Finding) mend(format string, args ...any) Finding {
 	f.Fix = fmt.Sprintf(format, args...)
 	return f
 }
 
-// printable keeps what a harness, a driver or a process calls itself from doing
-// anything to a terminal.
+// printable removes control characters from names reported by a harness, a driver or a process.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '\n' || unicode.IsPrint(r) {

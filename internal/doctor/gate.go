@@ -12,19 +12,19 @@ import (
 	"github.com/goatnote-inc/pawl/stats"
 )
 
-// Gate is what the judge makes of the same code on both sides, measured on this
-// machine, and of a side that was slowed down: it ran 17 times for every 16 that it was counted for.
+// Gate is the judge's verdict on the same code on both sides, measured on this machine, and on a
+// side that was slowed down: it ran 17 times for every 16 runs that were counted.
 type Gate struct {
 	Rounds   int        `json:"rounds"`
 	Slowdown float64    `json:"slowdown"`
 	Cases    []GateCase `json:"cases"`
-	// Passes says that no case of the same code was called a regression; Fails that
-	// the slowdown was called one in every case that may fail a change.
+	// Passes means that no case of the same code was called a regression; Fails that the slowdown
+	// was called one in every gated case.
 	Passes bool `json:"passes"`
 	Fails  bool `json:"fails"`
 }
 
-// GateCase is one case of it.
+// GateCase is one case of a Gate.
 type GateCase struct {
 	Case     string          `json:"case"`
 	Same     ratchet.Verdict `json:"same_code"`
@@ -35,8 +35,8 @@ type GateCase struct {
 	Sentence string          `json:"sentence"`
 }
 
-// GateEvidence is what a run of the candidate against itself says: as it is, and of the side that was
-// slowed down.
+// GateEvidence returns the evidence of a run of the candidate against itself: unchanged, and of the
+// side that was slowed down.
 func GateEvidence(run *measure.Run) (same, slow []ratchet.Evidence) {
 	runs := []*measure.Run{run}
 	same = ratchet.Gather(runs, runs, suite.Base, suite.Candidate)
@@ -56,7 +56,7 @@ func GateEvidence(run *measure.Run) (same, slow []ratchet.Evidence) {
 	return same, slow
 }
 
-// slowed multiplies samples, where a harness cannot do more runs than it is counted for.
+// slowed multiplies samples, for a harness that cannot do more runs than are counted.
 func slowed(rounds []ratchet.Round, better measure.Better) []ratchet.Round {
 	factor := 1 + trial.Slowdown
 	if better == measure.Higher {
@@ -79,13 +79,13 @@ func slowed(rounds []ratchet.Round, better measure.Better) []ratchet.Round {
 	return out
 }
 
-// Undecided are the cases that need more rounds for either question.
+// Undecided returns the cases that need more rounds for either question.
 func Undecided(p ratchet.Policy, run *measure.Run) []string {
 	same, slow := GateEvidence(run)
 	return ratchet.MoreRounds(p, same, slow)
 }
 
-// NewGate judges both.
+// NewGate judges the same code and the slowdown of a run.
 func NewGate(p ratchet.Policy, run *measure.Run) Gate {
 	same, slow := GateEvidence(run)
 	pass, fail := ratchet.Judge(p, same), ratchet.Judge(p, slow)
@@ -106,7 +106,7 @@ func NewGate(p ratchet.Policy, run *measure.Run) Gate {
 	return g
 }
 
-// Words say what it means, for a person.
+// Words explains the verdicts in plain words.
 func (g Gate) Words() []string {
 	var list []string
 	missed, open, computed := 0, 0, 0

@@ -9,7 +9,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/build"
 )
 
-// git tells whether a base can be checked out beside the working tree.
+// git reports whether a base can be checked out beside the working tree.
 func git(ctx context.Context, e *exam) []Finding {
 	if _, found := e.search(nil).Find("git"); !found {
 		return []Finding{warn("git", "not found: pawl bench --base and the commit in the record need it").mend("%s", e.install("git"))}

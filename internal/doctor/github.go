@@ -16,18 +16,18 @@ import (
 	"github.com/goatnote-inc/pawl/internal/workflow"
 )
 
-// GitHubOptions say what to look at.
+// GitHubOptions describe what to examine.
 type GitHubOptions struct {
-	Workflows map[string][]byte // those that have to do with pawl, by path
+	Workflows map[string][]byte // workflows that involve pawl, by path
 	Getenv    func(string) string
-	Root      fs.FS // files of this machine
-	Parent    int   // process that started this one
-	// Public asks the forge whether everybody can see the repository.
+	Root      fs.FS // file system of this machine
+	Parent    int   // process ID of the parent
+	// Public asks the forge whether the repository is public.
 	Public func(context.Context) (bool, error)
 }
 
-// ExamineGitHub asks whether the workflows are safe, and whether the runner of this job may
-// run what it is about to run.
+// ExamineGitHub checks whether the workflows are safe, and whether the runner of
+// this job may run the code of this job.
 func ExamineGitHub(ctx context.Context, o GitHubOptions) Report {
 	var r Report
 	for _, f := range append(workflows(o.Workflows), o.runner(ctx)) {
@@ -68,7 +68,7 @@ func workflows(files map[string][]byte) []Finding {
 	return list
 }
 
-// others counts the further places of a problem: one action is mostly used many times.
+// others counts the other places of a problem: one action is often used many times.
 func others(list []workflow.Problem, message string) int {
 	n := 0
 	for _, p := range list {
@@ -79,8 +79,7 @@ func others(list []workflow.Problem, message string) int {
 	return n
 }
 
-// runner asks the question that matters most: a machine that stays, and a repository to
-// which everybody can send code.
+// runner checks the most important risk: a persistent machine in a repository to which anyone can send code.
 func (o GitHubOptions) runner(ctx context.Context) Finding {
 	if o.Getenv("GITHUB_ACTIONS") != "true" {
 		return note("runner", "this is no job of GitHub Actions: a job asks again before it measures")
@@ -106,7 +105,7 @@ func (o GitHubOptions) runner(ctx context.Context) Finding {
 		mend("register the runner with --ephemeral (config.sh), so that it takes one job and is made anew; set PAWL_RUNNER=ephemeral in its image where something else does that")
 }
 
-// ephemeral says how it is known that the runner takes one job only; empty when it is not.
+// ephemeral returns the evidence that the runner takes only one job; empty if there is none.
 func (o GitHubOptions) ephemeral() string {
 	if o.Getenv("PAWL_RUNNER") == "ephemeral" {
 		return "PAWL_RUNNER says so"
@@ -116,7 +115,7 @@ func (o GitHubOptions) ephemeral() string {
 		if err != nil {
 			continue
 		}
-		var settings struct{ Ephemeral any } // names match in any case
+		var settings struct{ Ephemeral any } // JSON field names match in any case
 		if json.Unmarshal(bytes.TrimPrefix(text, []byte("\ufeff")), &settings) == nil && strings.EqualFold(fmt.Sprint(settings.Ephemeral), "true") {
 			return "its .runner file says so"
 		}
@@ -125,8 +124,8 @@ func (o GitHubOptions) ephemeral() string {
 	return ""
 }
 
-// runnerFolders are where the runner may be installed, the most certain first: above this
-// process runs its worker, and its work folder usually lies in it.
+// runnerFolders returns where the runner may be installed, most certain first: from the worker
+// among the parents of this process, then from the usual place of its work folder.
 func (o GitHubOptions) runnerFolders() []string {
 	var list []string
 	for pid, depth := o.Parent, 0; pid > 1 && depth < 32; depth++ {
@@ -148,8 +147,8 @@ func (o GitHubOptions) runnerFolders() []string {
 	return list
 }
 
-// parentOf reads the fourth field of stat; the second is a name in brackets, which may
-// hold anything.
+// parentOf reads the parent process ID, the fourth field of stat. The second is a name in
+// parentheses, which may contain anything.
 func parentOf(root fs.FS, proc string) int {
 	text, err := readSome(root, path.Join(proc, "stat"), 1<<12)
 	if err != nil {
@@ -163,8 +162,8 @@ func parentOf(root fs.FS, proc string) int {
 	return pid
 }
 
-// public tells whether everybody can see the repository: by the event that started the
-// job, or else by the forge.
+// public reports whether the repository is public, from the event that
+// started the job or else from the forge.
 func (o GitHubOptions) public(ctx context.Context) (bool, error) {
 	if at := o.Getenv("GITHUB_EVENT_PATH"); path.IsAbs(at) {
 		var event struct {
@@ -178,7 +177,7 @@ func (o GitHubOptions) public(ctx context.Context) (bool, error) {
 	return o.Public(ctx)
 }
 
-// readSome reads a file that is not longer than it should be.
+// readSome reads a file and fails if it is longer than most bytes.
 func readSome(root fs.FS, name string, most int64) ([]byte, error) {
 	f, err := root.Open(name)
 	if err != nil {

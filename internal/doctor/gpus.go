@@ -9,8 +9,8 @@ import (
 	"github.com/goatnote-inc/pawl/internal/device"
 )
 
-// driver says whether NVIDIA GPUs can be read and, if not, why. That there are
-// none matters only to a suite that wants one.
+// driver reports whether NVIDIA GPUs can be read and, if not, why. Having none
+// matters only to a suite that wants one.
 func driver(_ context.Context, e *exam) []Finding {
 	var list []Finding
 	switch {
@@ -34,7 +34,7 @@ func driver(_ context.Context, e *exam) []Finding {
 	return list
 }
 
-// smi tells of the program that people set clocks with; pawl reads the library.
+// smi reports nvidia-smi, with which users set clocks; pawl itself uses the library.
 func (e *exam) smi() Finding {
 	if at, found := e.search(nil).Find("nvidia-smi"); found {
 		return ok("nvidia-smi", "%s", at)
@@ -42,7 +42,7 @@ func (e *exam) smi() Finding {
 	return note("nvidia-smi", "not found; pawl does not need it, the fixes below do")
 }
 
-// cards lists the GPUs and their slices.
+// cards returns the GPUs and their slices.
 func (e *exam) cards() []device.Device {
 	var list []device.Device
 	for _, d := range e.inv.Devices {
@@ -53,7 +53,7 @@ func (e *exam) cards() []device.Device {
 	return list
 }
 
-// gpus names each GPU and slice, as the suite can select it.
+// gpus reports each GPU and slice under the name by which the suite can select it.
 func gpus(_ context.Context, e *exam) []Finding {
 	var list []Finding
 	card := 0
@@ -81,11 +81,11 @@ func describe(id gpu.Identity) string {
 	return strings.Join(append(parts, id.UUID), ", ")
 }
 
-// selected says which device pawl bench would measure on.
+// selected reports which device pawl bench would measure on.
 func selected(_ context.Context, e *exam) []Finding {
 	switch {
 	case e.devErr != nil && e.inv.NoNVIDIA != "":
-		return nil // driver has said it
+		return nil // already reported by driver
 	case e.devErr != nil:
 		return []Finding{missing("measures on", "%v", e.devErr).mend("change device.kind or device.select in the suite")}
 	case e.chosen.err != nil:
@@ -97,7 +97,7 @@ func selected(_ context.Context, e *exam) []Finding {
 	}
 }
 
-// warned passes on what the device package has to say.
+// warned converts a notice of the device package into a finding.
 func warned(name string, n device.Notice) Finding {
 	return Finding{Name: name, State: Warn, Message: n.Message, Fix: n.Fix}
 }

@@ -9,13 +9,13 @@ import (
 	"github.com/goatnote-inc/pawl/internal/device"
 )
 
-// controlled tells whether the device is one whose clocks pawl can hold.
+// controlled reports whether pawl can lock the clocks of the device.
 func (e *exam) controlled() bool {
 	_, ok := e.dev.(device.Controller)
 	return ok
 }
 
-// clocks tells whether the SM clock is held still, and whether pawl may do that.
+// clocks reports whether the SM clock is locked, and whether pawl may lock it.
 func clocks(_ context.Context, e *exam) []Finding {
 	if !e.controlled() {
 		return nil
@@ -39,7 +39,7 @@ func clocks(_ context.Context, e *exam) []Finding {
 	}
 }
 
-// persistence tells whether the driver stays loaded between two processes.
+// persistence reports whether the driver stays loaded between two processes.
 func persistence(_ context.Context, e *exam) []Finding {
 	if !e.controlled() {
 		return nil
@@ -58,7 +58,7 @@ func persistence(_ context.Context, e *exam) []Finding {
 	}
 }
 
-// settings tells of what makes numbers of this card incomparable with others.
+// settings reports what makes numbers of this card incomparable with others.
 func settings(_ context.Context, e *exam) []Finding {
 	var list []Finding
 	if e.chosen.state.MIG == "on" {
@@ -74,7 +74,7 @@ func settings(_ context.Context, e *exam) []Finding {
 	return list
 }
 
-// company tells of other processes on the GPU.
+// company reports other processes on the GPU.
 func company(_ context.Context, e *exam) []Finding {
 	if e.dev == nil || e.onHost() {
 		return nil
@@ -98,10 +98,10 @@ func company(_ context.Context, e *exam) []Finding {
 		mend("stop them while measuring, or choose another device with device.select")}
 }
 
-// defaultMaxTemperature is that of a suite which does not say.
+// defaultMaxTemperature is the limit for a suite that sets none.
 const defaultMaxTemperature = 80
 
-// temperature tells whether the device is hot, or slows itself down already.
+// temperature reports whether the device is hot or already throttled.
 func temperature(_ context.Context, e *exam) []Finding {
 	if e.dev == nil {
 		return nil

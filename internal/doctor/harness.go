@@ -15,10 +15,10 @@ import (
 	"github.com/goatnote-inc/pawl/internal/suite"
 )
 
-// local tells that a program is one of the folder, or has a place of its own.
+// local reports whether a program is given by a path, not by a name to search for.
 func local(program string) bool { return strings.Contains(program, "/") }
 
-// programs tells whether the harness is there; what is not built yet is no fault.
+// programs reports whether the harness exists; one that is not built yet is not a problem.
 func programs(_ context.Context, e *exam) []Finding {
 	var list []Finding
 	told := map[string]bool{}
@@ -44,24 +44,24 @@ func programs(_ context.Context, e *exam) []Finding {
 	return list
 }
 
-// meeting is what came of starting a harness.
+// meeting is the result of starting a harness.
 type meeting struct {
 	implementation string
 	command        string
-	builds         bool // pawl bench builds it anew first
+	builds         bool // pawl bench rebuilds it first
 	welcome        harness.Welcome
 	listed         []suite.Listed
 	skipped        string // why it was not started
 	err            error
 }
 
-// meet starts the harness of every implementation that is built, lets it say what
-// it is and brings, and fills the suite in with that.
+// meet starts the harness of every implementation that is built, reads its welcome and its cases,
+// and completes the suite with them.
 func (e *exam) meet(ctx context.Context) {
 	met := map[string]bool{}
 	for _, v := range e.variants() {
 		if met[v.Implementation] || met[v.Harness.Key()] {
-			continue // one of each is enough, as for pawl bench
+			continue // one of each is enough, as in pawl bench
 		}
 		met[v.Implementation], met[v.Harness.Key()] = true, true
 		m := meeting{implementation: v.Implementation, command: v.Harness.Command, builds: v.Build.Needed()}
@@ -83,7 +83,7 @@ func (e *exam) meet(ctx context.Context) {
 	}
 }
 
-// notNow says why a harness is not started; empty when it can be.
+// notNow returns why a harness is not started; empty if it can be.
 func (e *exam) notNow(v suite.Variant) string {
 	switch {
 	case v.Harness.Command == "":
@@ -99,8 +99,8 @@ func (e *exam) notNow(v suite.Variant) string {
 	}
 }
 
-// built tells whether there is something to start: everything the suite says that
-// the build makes is there. Where it says nothing of that, nobody knows.
+// built reports whether there is something to start: all build outputs declared by the suite exist.
+// A build without known outputs counts as not built.
 func (e *exam) built(v suite.Variant) bool {
 	var outputs int
 	for _, glob := range v.Build.Outputs {
@@ -137,7 +137,7 @@ func (e *exam) greet(ctx context.Context, v suite.Variant, m *meeting) {
 	}
 }
 
-// protocol tells what each harness answered.
+// protocol reports the answer of each harness.
 func protocol(_ context.Context, e *exam) []Finding {
 	var list []Finding
 	for _, m := range e.meetings {
@@ -169,7 +169,7 @@ func (m meeting) answered() Finding {
 	return ok(m.implementation, "%s answers and %s; timers: %s", m.welcome.SDK, brings, strings.Join(timers, ", "))
 }
 
-// mismatches tells of cases that the harness cannot measure as the suite asks.
+// mismatches reports cases that the harness cannot measure as the suite asks.
 func (e *exam) mismatches(m meeting) []Finding {
 	var list []Finding
 	cases := slices.DeleteFunc(e.suite.Cases(), func(c suite.Case) bool { return c.Implementation != m.implementation })

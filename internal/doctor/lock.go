@@ -6,7 +6,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/device"
 )
 
-// lock tells whether the device can be taken, and what a crash left behind.
+// lock reports whether the device can be acquired, and what a crash left behind.
 func lock(_ context.Context, e *exam) []Finding {
 	switch {
 	case e.dev == nil:

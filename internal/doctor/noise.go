@@ -8,47 +8,46 @@ import (
 	"github.com/goatnote-inc/pawl/ratchet"
 )
 
-// noisy is the spread within a round above which a case is pointed out.
+// noisy is the spread within a round above which a case is reported as noisy.
 const noisy = 0.12
 
-// Noise is how much the same code differs from itself on a machine.
+// Noise describes how much the same code differs from itself on a machine.
 type Noise struct {
-	Rounds int         `json:"rounds"` // that count
+	Rounds int         `json:"rounds"` // rounds that were not dropped
 	Cases  []CaseNoise `json:"cases"`
 
 	Kept       int                `json:"kept"` // rounds of the same code on this testbed, over all cases and runs
 	Dependence ratchet.Dependence `json:"dependence,omitempty"`
-	// Prospects are those of the quietest case and of the noisiest. None if too little was measured.
+	// Prospects are those of the quietest and the noisiest case; empty if too little was measured.
 	Prospects []Prospect `json:"prospects,omitempty"`
 }
 
-// CaseNoise is that of one case. Spreads are standard deviations of logarithms:
-// 0.01 is one percent.
+// CaseNoise is the noise of one case. Spreads are standard deviations of logarithms: 0.01 is one percent.
 type CaseNoise struct {
 	Case   string        `json:"case"`
 	Timer  measure.Timer `json:"timer,omitempty"`
-	Rounds int           `json:"rounds"` // in which both sides were measured
+	Rounds int           `json:"rounds"` // rounds in which both sides were measured
 
-	Within  float64 `json:"within"`  // coefficient of variation in a round, the median over rounds
-	Between float64 `json:"between"` // of the medians of rounds
-	Paired  float64 `json:"paired"`  // of the ratio of the two sides of a round
+	Within  float64 `json:"within"`  // coefficient of variation in a round, median over rounds
+	Between float64 `json:"between"` // spread of the medians of rounds
+	Paired  float64 `json:"paired"`  // spread of the ratio of the two sides of a round
 	Noisy   bool    `json:"noisy,omitempty"`
 
-	Lag    float64 `json:"lag"`              // how much a ratio resembles the one before: the autocorrelation
+	Lag    float64 `json:"lag"`              // lag-1 autocorrelation of the ratios
 	Wild   int     `json:"wild"`             // rounds that are far from the others
-	Speeds int     `json:"speeds,omitempty"` // values around which medians gather; 0 where there are too few
+	Speeds int     `json:"speeds,omitempty"` // number of clusters of medians; 0 if there are too few medians
 
-	// Offset is by how much the candidate was slower than itself as the base, on
-	// average; Biased says that this is not chance.
+	// Offset is how much slower the candidate was than itself as the base, on average;
+	// Biased means that this is not chance.
 	Offset float64 `json:"offset"`
 	Biased bool    `json:"biased,omitempty"`
 
-	Other *OtherClock `json:"other,omitempty"` // the same runs on a clock that was read beside and could decide
+	Other *OtherClock `json:"other,omitempty"` // same runs on another clock that was also read and could decide
 
-	Unsteady int    `json:"unsteady,omitempty"` // rounds in which the warm-up found no end
-	Error    string `json:"error,omitempty"`    // why nothing can be said
+	Unsteady int    `json:"unsteady,omitempty"` // rounds in which the warm-up did not converge
+	Error    string `json:"error,omitempty"`    // why there is no result
 
-	step float64 // the smallest change that the timer can show, as a share
+	step float64 // smallest change that the timer can show, as a share
 }
 
 // OtherClock is the paired spread of a case on a clock that does not decide.
@@ -57,9 +56,9 @@ type OtherClock struct {
 	Paired float64       `json:"paired"`
 }
 
-// NewNoise reads the noise from a run that measured the candidate against itself. kept is what is known of
-// the same code on this testbed, this run included: of each case the logarithms of the ratios of the sides. Nil is
-// for a run of which nothing was kept: then it alone counts.
+// NewNoise computes the noise of a run that measured the candidate against itself. kept holds all
+// stored results of the same code on this testbed, including this run: for each case the logarithms
+// of the ratios of the sides. If it is nil, only this run counts.
 func NewNoise(run *measure.Run, p ratchet.Policy, kept map[string][]float64) Noise {
 	var n Noise
 	dropped := map[int]bool{}

@@ -10,17 +10,17 @@ import (
 	"github.com/goatnote-inc/pawl/stats"
 )
 
-// pairs are the two sides of a case.
+// pairs holds the two sides of a case.
 type pairs struct {
 	base, candidate measure.Case
 	dropped         map[int]bool
 	onHost          bool // the kernel runs on the host's CPU
 }
 
-// falseAlarms is how often cases without a bias are called biased.
+// falseAlarms is the share of unbiased cases that are called biased.
 const falseAlarms = 0.001
 
-// noise describes the case, of which ratios are the logarithms of candidate over base, one a round.
+// noise describes the case. ratios are the logarithms of candidate over base, one per round.
 func (p pairs) noise(ratios []float64) CaseNoise {
 	n := CaseNoise{Case: p.candidate.Name(), Timer: p.candidate.Timer}
 	var within []float64
@@ -32,7 +32,7 @@ func (p pairs) noise(ratios []float64) CaseNoise {
 			if r.Unsteady {
 				n.Unsteady++
 			}
-			if cv := stats.CV(r.Samples); !math.IsNaN(cv) { // of a single sample
+			if cv := stats.CV(r.Samples); !math.IsNaN(cv) { // NaN for a single sample
 				within = append(within, bounded(cv))
 			}
 			n.step = max(n.step, timerStep(r))
@@ -61,7 +61,7 @@ func (p pairs) noise(ratios []float64) CaseNoise {
 	return n
 }
 
-// bounded keeps a share finite: a hundredfold change is as good as any.
+// bounded keeps a share finite: more than a hundredfold change makes no difference.
 func bounded(share float64) float64 { return min(share, 100) }
 
 func (p pairs) counted(c measure.Case) []measure.CaseRound {
@@ -70,7 +70,7 @@ func (p pairs) counted(c measure.Case) []measure.CaseRound {
 
 func bySamples(r measure.CaseRound) measure.Samples { return r.Samples }
 
-// medians are the logarithms of a side's medians, by round.
+// medians returns the logarithms of a side's medians, by round.
 func (p pairs) medians(c measure.Case, clock func(measure.CaseRound) measure.Samples) map[int]float64 {
 	m := map[int]float64{}
 	for _, r := range p.counted(c) {
@@ -81,7 +81,7 @@ func (p pairs) medians(c measure.Case, clock func(measure.CaseRound) measure.Sam
 	return m
 }
 
-// ratios are the logarithms of candidate over base, in the order of rounds.
+// ratios returns the logarithms of candidate over base, in the order of rounds.
 func (p pairs) ratios(clock func(measure.CaseRound) measure.Samples) []float64 {
 	base, candidate := p.medians(p.base, clock), p.medians(p.candidate, clock)
 	var list []float64
@@ -93,8 +93,7 @@ func (p pairs) ratios(clock func(measure.CaseRound) measure.Samples) []float64 {
 	return list
 }
 
-// between is the spread of medians over rounds, of both sides together: each
-// around its own mean.
+// between returns the spread of medians over rounds, pooled over both sides, each around its own mean.
 func (p pairs) between() float64 {
 	var squares, sides float64
 	for _, c := range []measure.Case{p.base, p.candidate} {
@@ -111,10 +110,10 @@ func (p pairs) between() float64 {
 	return math.Sqrt(squares / max(sides, 1))
 }
 
-// modeValues is how many medians tell around how many values they gather.
+// modeValues is the min number of medians needed to count their clusters.
 const modeValues = 16
 
-// speeds is around how many values the medians of both sides gather; 0 where there are too few to tell.
+// speeds returns the number of clusters of the medians of both sides; 0 if there are too few medians.
 func (p pairs) speeds() int {
 	var logs []float64
 	for _, c := range []measure.Case{p.base, p.candidate} {
@@ -126,12 +125,11 @@ func (p pairs) speeds() int {
 	return len(stats.Modes(logs, 0))
 }
 
-// workShare is how much of a sample's time the measuring thread must have worked for
-// its CPU time to mean something: a thread that only waits for others uses none.
+// workShare is the min share of a sample's time that the measuring thread must have worked for its
+// CPU time to be meaningful: a thread that only waits for others uses none.
 const workShare = 0.25
 
-// onCPU tells how the same runs spread in CPU time, where that was read beside and
-// is time of the kernel.
+// onCPU returns the spread of the same runs in CPU time, if that was also read and is time of the kernel.
 func (p pairs) onCPU() *OtherClock {
 	clock := func(r measure.CaseRound) measure.Samples { return r.CPU }
 	ratios := p.ratios(clock)
@@ -147,7 +145,7 @@ func (p pairs) onCPU() *OtherClock {
 	return &OtherClock{Timer: measure.TimerCPU, Paired: stats.StdDev(ratios)}
 }
 
-// timerStep is the smallest change that the timer can show, as a share of the time.
+// timerStep returns the smallest change that the timer can show, as a share of the time.
 func timerStep(r measure.CaseRound) float64 {
 	if len(r.Samples) == 0 || r.Quantum <= 0 {
 		return 0

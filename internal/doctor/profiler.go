@@ -8,8 +8,8 @@ import (
 	"github.com/goatnote-inc/pawl/internal/profile/tool"
 )
 
-// profiler tells where NVIDIA's kernel profiler is and what keeps it from the
-// counters. It is often installed and not on the search path.
+// profiler reports where NVIDIA's kernel profiler is, and what prevents it from reading the
+// counters. It is often installed but not on the search path.
 func profiler(_ context.Context, e *exam) []Finding {
 	if len(e.cards()) == 0 {
 		return nil

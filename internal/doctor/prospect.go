@@ -12,25 +12,25 @@ import (
 	"github.com/goatnote-inc/pawl/stats"
 )
 
-// Prospect is what gates say of a case on this machine, tried with gates that are made of its rounds.
+// Prospect is how gates behave for a case on this machine, simulated with gates made of its rounds.
 type Prospect struct {
 	Case     string  `json:"case"`
-	Slowdown float64 `json:"slowdown"` // the smallest that is found 95 times in 100
+	Slowdown float64 `json:"slowdown"` // smallest slowdown found in 95 of 100 gates
 	False    float64 `json:"false"`    // share of gates that call the same code slower
 	Open     float64 `json:"open"`     // share of gates without an answer for the same code
-	Rounds   float64 `json:"rounds"`   // of a gate of the same code, on average
+	Rounds   float64 `json:"rounds"`   // average rounds of a gate of the same code
 }
 
 const (
-	prospectRounds = 16   // with fewer, nothing is said of gates
-	sameGates      = 1000 // of the same code
-	slowGates      = 200  // of each slowdown that is tried
+	prospectRounds = 16   // with fewer, nothing is reported
+	sameGates      = 1000 // simulated gates of the same code
+	slowGates      = 200  // simulated gates per slowdown
 	found          = 0.95
-	largest        = 1.0 // slowdown that is tried
-	longestBlock   = 32  // neighbors that stay together
+	largest        = 1.0 // max slowdown
+	longestBlock   = 32  // max neighboring rounds that stay together
 )
 
-// prospects tries the quietest case and the noisiest, by all that is kept of them.
+// prospects simulates gates for the quietest and the noisiest case, from all that is kept of them.
 func prospects(p ratchet.Policy, cases []CaseNoise, kept map[string][]float64) []Prospect {
 	m := newMachine(kept)
 	if m.size < prospectRounds || len(cases) == 0 {
@@ -47,11 +47,10 @@ func prospects(p ratchet.Policy, cases []CaseNoise, kept map[string][]float64) [
 	return list
 }
 
-// machine is what rounds of the same code are like: of each case the logarithms of ratios, divided by their
-// spread.
+// machine holds the rounds of the same code: for each case the logarithms of ratios, divided by their spread.
 type machine struct {
 	cases [][]float64
-	size  int // rounds
+	size  int // total number of rounds
 }
 
 func newMachine(kept map[string][]float64) machine {
@@ -61,7 +60,7 @@ func newMachine(kept map[string][]float64) machine {
 		if len(ratios) == 0 {
 			continue
 		}
-		scaled := make([]float64, len(ratios)) // a case without any spread has none here either
+		scaled := make([]float64, len(ratios)) // zeros for a case without spread
 		for i, v := range ratios {
 			if spread > 0 {
 				scaled[i] = v / spread
@@ -72,8 +71,8 @@ func newMachine(kept map[string][]float64) machine {
 	return m
 }
 
-// rounds puts together as many rounds as a gate needs. Neighbors stay together, so that they resemble each other
-// as they did. Both sides are the same code: which of them is the base is drawn.
+// rounds draws n rounds for a gate. Neighbors stay together, so that they keep their dependence.
+// Both sides are the same code, so which of them is the base is random.
 func (m machine) rounds(rng *rand.Rand, n int) []float64 {
 	sign := float64(2*rng.IntN(2) - 1)
 	var out []float64
@@ -93,7 +92,7 @@ func (m machine) rounds(rng *rand.Rand, n int) []float64 {
 	return out
 }
 
-// gates are those of one case.
+// gates simulates the gates of one case.
 type gates struct {
 	policy ratchet.Policy
 	machine
@@ -128,7 +127,7 @@ func (g gates) prospect() Prospect {
 	return out
 }
 
-// finds reports whether enough gates of a slowdown find it.
+// finds reports whether enough gates find a slowdown.
 func (g gates) finds(slowdown float64) bool {
 	count := 0
 	for i := range slowGates {
@@ -139,7 +138,7 @@ func (g gates) finds(slowdown float64) bool {
 	return float64(count) >= found*slowGates
 }
 
-// judge looks at a gate as pawl run does. The same number makes the same rounds.
+// judge runs a gate as pawl run does. The same number gives the same rounds.
 func (g gates) judge(number int, shift float64) (ratchet.Verdict, int) {
 	const center = 1e6 // ns
 	last := g.policy.Looks[len(g.policy.Looks)-1]

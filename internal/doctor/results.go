@@ -14,14 +14,14 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// Space on the disk of the results. A run of a thousand cases with the default
+// Limits for the free space on the disk of the results. A run of a thousand cases with the default
 // settings takes a few hundred megabytes while it is written.
 const (
 	littleSpace = 1 << 30
 	noSpace     = 16 << 20
 )
 
-// results tells whether records can be written.
+// results reports whether records can be written.
 func results(_ context.Context, e *exam) []Finding {
 	folder := e.Results
 	for {
@@ -32,7 +32,7 @@ func results(_ context.Context, e *exam) []Finding {
 		if !errors.Is(err, fs.ErrNotExist) || folder == filepath.Dir(folder) {
 			break
 		}
-		folder = filepath.Dir(folder) // pawl bench makes what is missing
+		folder = filepath.Dir(folder) // pawl bench creates missing folders
 	}
 	if err := unix.Access(folder, unix.W_OK|unix.X_OK); err != nil {
 		return []Finding{missing("results", "no record can be written to %s: %v", e.Results, err).mend("sudo chown $USER %s, or choose another place with --out", folder)}
@@ -52,7 +52,7 @@ func results(_ context.Context, e *exam) []Finding {
 
 func mebibytes(n int64) string { return fmt.Sprintf("%d MiB", n>>20) }
 
-// freeBytes is the space that this user may still fill.
+// freeBytes returns the space available to this user.
 func freeBytes(folder string) (int64, error) {
 	var s unix.Statfs_t
 	if err := unix.Statfs(folder, &s); err != nil {
@@ -61,9 +61,9 @@ func freeBytes(folder string) (int64, error) {
 	return int64(s.Bavail) * s.Bsize, nil
 }
 
-// interrupted tells of runs that ended in the middle, and what becomes of them.
+// interrupted reports runs that ended early, and what happens to them.
 func interrupted(_ context.Context, e *exam) []Finding {
-	journals, _ := filepath.Glob(filepath.Join(e.Results, "*.journal")) // it fails only on a bad pattern
+	journals, _ := filepath.Glob(filepath.Join(e.Results, "*.journal")) // fails only on a bad pattern
 	var list []Finding
 	for _, journal := range journals {
 		if e.standing.Holder != nil {
@@ -85,7 +85,7 @@ func leftJournal(journal string) Finding {
 	case errors.Is(err, measure.ErrNotRecord):
 		return note("interrupted", "%s is of a run that ended before its first round: the next %s removes it", journal, next)
 	case err != nil:
-		// bench refuses to go on rather than lose what a person measured.
+		// bench refuses to continue rather than lose measured data.
 		return missing("interrupted", "a run that ended in the middle cannot be saved: %v", err).mend("move it away: mv %s %s.damaged", journal, journal)
 	default:
 		return note("interrupted", "a run ended in the middle, after %s: the next %s saves it as %s", plural(len(run.Rounds), "round"), next,

@@ -7,7 +7,7 @@ import (
 	"io/fs"
 )
 
-// suiteFile tells whether the suite can be read, and what is wrong with it.
+// suiteFile reports whether the suite can be read, and what is wrong with it.
 func suiteFile(_ context.Context, e *exam) []Finding {
 	if errors.Is(e.suiteErr, fs.ErrNotExist) {
 		return []Finding{missing("suite", "there is no %s", e.SuiteFile).mend("pawl init writes one")}

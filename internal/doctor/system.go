@@ -8,16 +8,16 @@ import (
 	"github.com/goatnote-inc/pawl/internal/device/host"
 )
 
-// system is the machine's root folder, with what only a doctor asks it.
+// system is the machine's root folder, with queries that only doctor needs.
 type system struct{ host.System }
 
-// exists tells whether there is such a file.
+// exists reports whether a file exists.
 func (s system) exists(name string) bool {
 	_, err := fs.Stat(s, name)
 	return err == nil
 }
 
-// counts reads the numbers of a line; what is no number ends it.
+// counts reads the numbers of a line, up to the first word that is not a number.
 func counts(line string) []float64 {
 	var list []float64
 	for word := range strings.FieldsSeq(line) {
@@ -30,5 +30,5 @@ func counts(line string) []float64 {
 	return list
 }
 
-// admin tells whether this process may change settings of a driver.
+// admin reports whether this process may change settings of a driver.
 func (s system) admin() bool { return s.Capable(host.SysAdmin) }

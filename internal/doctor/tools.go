@@ -12,13 +12,13 @@ import (
 	"github.com/goatnote-inc/pawl/internal/suite"
 )
 
-// install says how to get a program here; empty where we do not know.
+// install returns how to get a program on this machine; empty if unknown.
 func (e *exam) install(program string) string { return setup.SystemOf(e.Root).Hint(program) }
 
-// usual are the tools to tell of where no suite says which are needed.
+// usual lists the tools to report if there is no suite to say which are needed.
 var usual = []string{"cc", "nvcc", "cmake", "ninja", "ccache", "python3"}
 
-// tools tells of the programs that the suite's commands need.
+// tools reports the programs that the suite's commands need.
 func tools(ctx context.Context, e *exam) []Finding {
 	if e.suite == nil {
 		return e.usualTools()
@@ -54,15 +54,15 @@ func (e *exam) usualTools() []Finding {
 	return list
 }
 
-// search is where a command with this environment finds its programs.
+// search returns where a command with this environment finds its programs.
 func (e *exam) search(env map[string]string) shell.Search {
 	return setup.SearchOf(e.dir(), e.Path, env)
 }
 
-// variants are what the suite builds and starts, each once.
+// variants returns what the suite builds and starts, each once.
 func (e *exam) variants() []suite.Variant { return setup.Variants(e.suite) }
 
-// environ lists variables as a process takes them.
+// environ formats variables for a process.
 func environ(env map[string]string) []string {
 	var list []string
 	for _, name := range slices.Sorted(maps.Keys(env)) {

@@ -2,5 +2,5 @@
 
 package failpoint
 
-// At marks a place. Nothing happens there in this build.
+// At marks a failpoint. It does nothing in this build.
 func At(string) {}

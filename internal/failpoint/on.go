@@ -12,21 +12,21 @@ import (
 	"syscall"
 )
 
-// order is what the environment asked for.
+// order is a parsed request to kill a process at a failpoint.
 type order struct {
 	name string
 	nth  int64
 	pid  int
 }
 
-// orders are what was asked for, and how often its place was passed since.
+// orders holds the current order and how often its failpoint was reached since.
 var orders struct {
 	sync.Mutex
 	text   string
 	passed int64
 }
 
-// At marks a place, and kills there if this is the passing that was asked for.
+// At marks a failpoint. It kills the requested process the nth time the requested failpoint is reached.
 func At(name string) {
 	orders.Lock()
 	defer orders.Unlock()
@@ -46,24 +46,24 @@ func At(name string) {
 		return
 	}
 	if file := os.Getenv("PAWLD_FAILPOINT_FILE"); file != "" {
-		_ = os.Rename(file, file+".fired") // whoever wrote it sees that the place was reached
+		_ = os.Rename(file, file+".fired") // signals to the test that the failpoint was reached
 	}
 	if err := syscall.Kill(o.pid, syscall.SIGKILL); err != nil {
 		fmt.Fprintf(os.Stderr, "failpoint %s: killing %d: %v\n", name, o.pid, err)
 	}
 	if o.pid == os.Getpid() {
-		select {} // it is only a moment
+		select {} // the kill takes effect in a moment
 	}
 }
 
-// current is the order that holds now: that of the environment, or of a file, which can
-// be written while the process runs.
+// current returns the order in effect: from a file, which can be written while the process
+// runs, or from the environment.
 func current() (text, postgres string) {
 	file := os.Getenv("PAWLD_FAILPOINT_FILE")
 	if file == "" {
 		return os.Getenv("PAWLD_FAILPOINT"), os.Getenv("PAWLD_FAILPOINT_PID")
 	}
-	b, _ := os.ReadFile(file) // none is no order
+	b, _ := os.ReadFile(file) // no file means no order
 	text, postgres, _ = strings.Cut(strings.TrimSpace(string(b)), " ")
 	return text, postgres
 }

@@ -1,7 +1,7 @@
-// Package forge knows what a place where code is reviewed can do for pawl, in plain
-// words: one report on a pull request, a check on a commit, a commit on a branch, a draft
-// pull request, and what is known of a run of its machines. It takes text and hands out
-// facts. It must not know what a verdict is, nor any forge's API: each has a package below.
+// Package forge defines what pawl needs from a code forge: one report on a pull request, a
+// check on a commit, a commit on a branch, a draft pull request, and facts about workflow
+// runs. It must not know what a verdict is, nor any forge's API: each forge has its own
+// package below.
 package forge
 
 import "time"
@@ -11,15 +11,15 @@ type Repo struct{ Owner, Name string }
 
 func (r Repo) String() string { return r.Owner + "/" + r.Name }
 
-// Section is one part of the one report that pawl leaves on a pull request. A key has
-// one section: whoever writes it again replaces it, and leaves the others alone.
+// Section is one part of the single report that pawl writes on a pull request. Each key has
+// one section: writing it again replaces it and leaves the others unchanged.
 type Section struct {
-	Key   string // of lower-case letters, digits, "-", "." and "/": the suite and the testbed
-	Body  string // Markdown; whoever made it has made it harmless
-	Quiet bool   // begin no report for it: write only where there is one already
+	Key   string // lower-case letters, digits, "-", "." and "/": the suite and the testbed
+	Body  string // Markdown, already escaped by the caller
+	Quiet bool   // do not start a report for it: write only if there is one
 }
 
-// Status is how far a check is.
+// Status is the progress of a check.
 type Status string
 
 // The states of a check.
@@ -29,17 +29,17 @@ const (
 	Completed  Status = "completed"
 )
 
-// Conclusion is what a completed check says.
+// Conclusion is the result of a completed check.
 type Conclusion string
 
-// The conclusions pawl uses. Neutral lets a required check pass and promises nothing.
+// The conclusions pawl uses. Neutral lets a required check pass without asserting success.
 const (
 	Success Conclusion = "success"
 	Failure Conclusion = "failure"
 	Neutral Conclusion = "neutral"
 )
 
-// Check is the state of a named check on a commit. There is one of a name on a commit.
+// Check is the state of a named check on a commit. A commit has one check per name.
 type Check struct {
 	Name, SHA   string
 	Status      Status
@@ -51,7 +51,7 @@ type Check struct {
 	Annotations []Annotation
 }
 
-// Level is how loud an annotation is.
+// Level is the severity of an annotation.
 type Level string
 
 // The levels of annotations.
@@ -76,19 +76,19 @@ type Pull struct {
 	Author              string
 	HeadRepo            int64 // ID; 0 when that repository is gone
 	HeadBranch, HeadSHA string
-	BaseBranch, BaseSHA string // BaseSHA: where the base branch was when the forge last looked
+	BaseBranch, BaseSHA string // BaseSHA: tip of the base branch when the forge last checked
 	Fork                bool   // its head is in another repository
 	Labels              []string
 	URL                 string
 }
 
-// Head says which pull requests are meant: those whose head is exactly this.
+// Head selects the pull requests with exactly this head.
 type Head struct {
 	Repo        int64 // ID
 	Branch, SHA string
 }
 
-// Run is one run of a workflow, as the forge tells it: never as the run tells it itself.
+// Run is one run of a workflow, as reported by the forge, never by the run itself.
 type Run struct {
 	ID                      int64
 	Attempt                 int
@@ -100,7 +100,7 @@ type Run struct {
 	Created                 time.Time
 }
 
-// Artifact is a file that a run left.
+// Artifact is a file that a run uploaded.
 type Artifact struct {
 	ID      int64
 	Name    string
@@ -110,7 +110,7 @@ type Artifact struct {
 	Created time.Time
 }
 
-// Comment is what somebody wrote on a pull request.
+// Comment is a user's comment on a pull request.
 type Comment struct {
 	ID      int64
 	Author  string
@@ -120,7 +120,7 @@ type Comment struct {
 	URL     string
 }
 
-// Permission is what somebody may do in a repository, rising.
+// Permission is a user's access level in a repository, ascending.
 type Permission string
 
 // The permissions.
@@ -136,14 +136,14 @@ const (
 // Change is a commit to make on a branch.
 type Change struct {
 	Branch  string // where it goes
-	From    string // commit to begin the branch at where there is none
+	From    string // commit to start the branch at if it does not exist
 	Expect  string // the commit the branch must be at; empty for any
 	Message string
 	Files   map[string][]byte // by path; nil deletes
 }
 
-// Draft is a pull request to open as a draft. There is one of a head: it is updated
-// where it is open already.
+// Draft is a pull request to open as a draft. A head has one: if it is already open, it is
+// updated.
 type Draft struct {
 	Head, Base  string // branches
 	Title, Body string

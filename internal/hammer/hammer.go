@@ -1,6 +1,6 @@
-// Package hammer throws mutated inputs at a decoder, many more than coverage-guided
-// fuzzing manages: a fuzz target finds the ways through the code, the hammer walks them
-// a hundred million times. It is for tests alone.
+// Package hammer feeds mutated inputs to a decoder, many more than coverage-guided fuzzing can. A fuzz
+// target finds the paths through the code; hammer runs them a hundred million times. It is only for
+// tests.
 package hammer
 
 import (
@@ -14,12 +14,12 @@ import (
 	"time"
 )
 
-// hang is how long one input may take: decoders are bounded by the input's size.
+// hang is the maximum time for one input: a decoder's work is bounded by the size of its input.
 const hang = 2 * time.Second
 
-// Run gives PAWL_HAMMER mutations of the seeds to the decoder, on all processors,
-// and logs how many there were, how long the slowest took and how much memory was in
-// use. Without the variable there are a thousand, so that the test is one.
+// Run decodes PAWL_HAMMER mutations of the seeds, on all processors. It logs their number, the slowest
+// time and the memory in use. Without the variable it runs a thousand, so that it also works as a normal
+// test.
 func Run(t *testing.T, seeds [][]byte, decode func(t testing.TB, b []byte)) {
 	t.Helper()
 	n := int64(1000)
@@ -39,7 +39,7 @@ func Run(t *testing.T, seeds [][]byte, decode func(t testing.TB, b []byte)) {
 			for i := next.Add(1); i <= n && !t.Failed(); i = next.Add(1) {
 				b = mutate(rng, append(b[:0], seeds[rng.IntN(len(seeds))]...))
 				took := timed(t, b, decode)
-				for again := 0; again < 3 && took > hang/10; again++ { // or somebody else had the processor
+				for again := 0; again < 3 && took > hang/10; again++ { // another process may have used the CPU
 					took = min(took, timed(t, b, decode))
 				}
 				if int64(took) > slowest.Load() {
@@ -70,7 +70,7 @@ func timed(t *testing.T, b []byte, decode func(testing.TB, []byte)) time.Duratio
 	return time.Since(at)
 }
 
-// telling are numbers that decoders stumble over.
+// telling lists values that often break decoders.
 var telling = []string{"0", "-1", "1e999", "9223372036854775807", "18446744073709551616", "4294967295", "NaN", "null", "{", "[", "\"", "\x00", "\xff\xff\xff\xff"}
 
 // mutate changes an input in one to eight ways.

@@ -9,24 +9,24 @@ import (
 	"github.com/goatnote-inc/pawl/internal/tensor"
 )
 
-// What a harness may offer beyond timing, as it says in its greeting.
+// Features that a harness may offer beyond timing. It lists them in its greeting.
 const (
 	FeatureCheck   = "check"   // run a case on given inputs
-	FeatureRun     = "run"     // run a case so many times, for a clock outside the process
-	FeatureKeep    = "keep"    // hand out inputs and outputs of timed samples
+	FeatureRun     = "run"     // run a case a given number of times, timed from outside the process
+	FeatureKeep    = "keep"    // hand over inputs and outputs of timed samples
 	FeatureVerify  = "verify"  // draw inputs from a key, and sum up the outputs of every timed sample
 	FeatureLaunch  = "launch"  // pawl's own launcher: prepare says what to launch
 	FeatureCompute = "compute" // an oracle
 )
 
-// CodeIntegrity is the code of a Refused error that accuses the kernel: it wrote
-// where it must not, or went on working after it had returned.
+// CodeIntegrity is the code of a Refused error that blames the kernel: it wrote
+// out of bounds, or kept working after it returned.
 const CodeIntegrity = "integrity"
 
-// Has tells whether the harness offers a feature.
+// Has reports whether the harness offers a feature.
 func (w Welcome) Has(feature string) bool { return slices.Contains(w.Features, feature) }
 
-// Launch is a kernel in a file, as pawl's own launcher starts it.
+// Launch describes a kernel in a file for pawl's own launcher.
 type Launch struct {
 	Kind    string `json:"kind"` // cuda, opencl or host
 	File    string `json:"file"` // absolute
@@ -39,52 +39,52 @@ type Launch struct {
 
 // Check asks for one run of the prepared case on given inputs.
 type Check struct {
-	Inputs  string `json:"inputs"`        // safetensors, one for each in and inout argument
-	Outputs string `json:"outputs"`       // is written: each out and inout argument
-	Poison  uint64 `json:"poison,string"` // seed of what stands in the outputs before: tensor.Poison
+	Inputs  string `json:"inputs"`        // safetensors file with each in and inout argument
+	Outputs string `json:"outputs"`       // file to write: each out and inout argument
+	Poison  uint64 `json:"poison,string"` // seed of the outputs' previous content: tensor.Poison
 }
 
-// Run asks for iterations of the prepared case, back to back, without a reading of
-// any clock: the time from the request to the answer is what counts. With Inputs and
-// Outputs, one of each for an iteration, every iteration is a Check.
+// Run asks for iterations of the prepared case, back to back, without reading any
+// clock: only the time from the request to the reply counts. With Inputs and
+// Outputs, one of each per iteration, every iteration is a Check.
 type Run struct {
 	Iterations int      `json:"iterations"`
 	Inputs     []string `json:"inputs,omitempty"`
 	Outputs    []string `json:"outputs,omitempty"`
-	Poison     uint64   `json:"poison,string"` // of iteration i: Poison+i
+	Poison     uint64   `json:"poison,string"` // iteration i uses Poison+i
 }
 
-// Keep asks a measurement to hand out what some of its samples worked on.
+// Keep asks a measurement to hand over the inputs and outputs of some of its samples.
 type Keep struct {
 	Dir   string `json:"dir"` // absolute; must exist
 	Count int    `json:"count"`
 	Seed  uint64 `json:"seed,string"` // chooses the samples; the outputs of sample k are poisoned with Seed+k
 }
 
-// Kept is one sample that was kept: what the last of its runs read and left.
+// Kept is one kept sample: the inputs and outputs of the last of its runs.
 type Kept struct {
-	Sample  int    `json:"sample"` // position among the samples of the request, from 0
+	Sample  int    `json:"sample"` // index among the samples of the request, from 0
 	Inputs  string `json:"inputs"`
 	Outputs string `json:"outputs"`
 }
 
-// Compute asks an oracle for the right result.
+// Compute asks an oracle for the correct result.
 type Compute struct {
 	Benchmark string            `json:"benchmark"`
 	Params    map[string]any    `json:"params"`
 	Arguments []tensor.Argument `json:"arguments"`
 	Inputs    string            `json:"inputs"`
-	Outputs   string            `json:"outputs"` // is written: each output as F64 or F32
-	Naive     bool              `json:"naive"`   // also NAME.naive, computed in the argument's own type
+	Outputs   string            `json:"outputs"` // file to write: each output as F64 or F32
+	Naive     bool              `json:"naive"`   // also write NAME.naive, computed in the argument's own type
 }
 
-// Computed is the answer to Compute.
+// Computed is the reply to Compute.
 type Computed struct {
-	Naive bool `json:"naive"` // whether the naive results are there
+	Naive bool `json:"naive"` // whether the naive results were written
 }
 
-// Check runs the prepared case once on given inputs. A harness that cannot is an
-// error of code unsupported, a kernel that misbehaved one of CodeIntegrity.
+// Check runs the prepared case once on given inputs. If the harness cannot, the error
+// has the code unsupported; if the kernel misbehaved, it has CodeIntegrity.
 func (s *Session) Check(ctx context.Context, c Check) error {
 	doing := "check " + s.prepared
 	var reply struct {
@@ -103,7 +103,7 @@ func (s *Session) Check(ctx context.Context, c Check) error {
 	return nil
 }
 
-// Run runs the prepared case so many times and returns when all of it is done.
+// Run runs the prepared case r.Iterations times and returns when all runs are done.
 func (s *Session) Run(ctx context.Context, r Run) error {
 	doing := fmt.Sprintf("run %s %d times", s.prepared, r.Iterations)
 	var reply struct {
@@ -118,7 +118,7 @@ func (s *Session) Run(ctx context.Context, r Run) error {
 	return nil
 }
 
-// Compute asks an oracle process for the right result.
+// Compute asks an oracle process for the correct result.
 func (s *Session) Compute(ctx context.Context, c Compute) (Computed, error) {
 	var reply Computed
 	err := s.ask(ctx, opCompute, "compute "+c.Benchmark, c, &reply)
@@ -126,8 +126,8 @@ func (s *Session) Compute(ctx context.Context, c Compute) (Computed, error) {
 	return reply, err
 }
 
-// checkKept looks at what a measurement says it kept. Files have the names that were
-// asked for: no answer can point pawl at another file.
+// checkKept checks the samples that a measurement reports as kept. Files must have the
+// requested names, so that a reply cannot point pawl at another file.
 func (s *Session) checkKept(doing string, asked *Keep, m Measured) error {
 	if asked == nil {
 		asked = &Keep{}

@@ -11,18 +11,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// CPU is what the harness and everything it started in its process group have computed
-// so far, read from outside: no process can tell the kernel another figure.
+// CPU is the CPU time used so far by the harness and all processes in its process group.
+// It is read from the operating system, so that a process cannot fake it.
 type CPU struct {
 	Time time.Duration
-	// Ended grows when a process that one of them started has ended and was waited for. What it
-	// computed is in no Time any more.
+	// Ended grows when a child of one of the processes has ended and was waited for. Time
+	// no longer includes the CPU time of that child.
 	Ended int
 }
 
-// CPU reads it.
+// CPU reads the CPU time of the harness and its process group.
 func (s *Session) CPU() (CPU, error) {
-	group := s.process.cmd.Process.Pid // shell.Command makes it the leader of its own
+	group := s.process.cmd.Process.Pid // shell.Command makes it the leader of its own group
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
 		return CPU{}, fmt.Errorf("read the CPU time of harness %q: %w", s.command.Line, err)
@@ -39,7 +39,7 @@ func (s *Session) CPU() (CPU, error) {
 			continue
 		}
 		var ts unix.Timespec
-		// The clock of another process: its number, inverted, and "all threads, scheduler time".
+		// The ID of another process's clock: the inverted PID and the bits for "all threads, scheduler time".
 		if unix.ClockGettime(int32(^pid<<3|2), &ts) == nil {
 			total.Time += time.Duration(ts.Nano())
 			total.Ended += p.ended
@@ -52,13 +52,13 @@ func (s *Session) CPU() (CPU, error) {
 	return total, nil
 }
 
-// processStat is what the kernel says of one; nothing if it is gone.
+// processStat holds fields of /proc/PID/stat. It is zero if the process is gone.
 type processStat struct {
 	group int
-	ended int // page faults of its children that it waited for: no process ends without any
+	ended int // page faults of children it waited for: no process ends without any
 }
 
-// readProcess reads the line of a process. Its name stands in brackets and may hold
+// readProcess reads /proc/PID/stat. The process name is in parentheses and may contain
 // anything.
 func readProcess(pid int) (p processStat) {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))

@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// Kind tells in which way a harness failed. Every kind but Refused means that
-// the process is gone and cannot be asked again.
+// Kind is the way a harness failed. For every kind but Refused, the process is gone
+// and takes no more requests.
 type Kind string
 
-// The kinds of failure.
+// Kinds of failure.
 const (
 	NotStarted Kind = "did not start"
 	Crashed    Kind = "crashed"
@@ -22,19 +22,19 @@ const (
 	BadVersion Kind = "speaks another protocol version"
 	Foreign    Kind = "loaded code of another side"
 	Changed    Kind = "is not what was built"
-	Refused    Kind = "refused" // an error reply: this request failed, the harness lives
+	Refused    Kind = "refused" // an error reply: this request failed, the harness is still running
 )
 
-// Role is what a process that speaks the protocol is to pawl. Messages go by it.
+// Role is the role of a process that speaks the protocol. Messages name the process by it.
 type Role string
 
-// The roles beside that of a harness, which has no name.
+// Roles other than harness, which is the empty string.
 const (
 	Oracle   Role = "oracle"
 	Launcher Role = "launcher"
 )
 
-// called is how messages speak of a process. Where pawl keeps its own launcher tells nobody anything.
+// called returns the name of a process for messages. The path of pawl's own launcher would not help users.
 func (r Role) called(command string) string {
 	switch r {
 	case Launcher:
@@ -46,15 +46,15 @@ func (r Role) called(command string) string {
 	}
 }
 
-// Error is a failure of a harness, in words that a person can act on.
+// Error is a failure of a harness, with a message that a user can act on.
 type Error struct {
 	Kind    Kind
 	Role    Role
-	Command string // how it was started
+	Command string // the command that started it
 	Doing   string // the request it was serving: "measure matmul/N512"
 	Detail  string
-	Hint    string // what to do next
-	Code    string // of a Refused error
+	Hint    string // the next step for the user
+	Code    string // error code of a Refused error
 	Stderr  string // the last lines it wrote
 }
 
@@ -76,14 +76,14 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Broken tells whether the process is lost.
+// Broken reports whether the process is lost.
 func (e *Error) Broken() bool { return e.Kind != Refused }
 
 func hungDetail(silence time.Duration) string {
 	return fmt.Sprintf("no message for %v; its processes were killed", silence)
 }
 
-// excerpt shows the start of a hostile line without letting it reach the terminal raw.
+// excerpt quotes the start of an untrusted line, so that no raw bytes reach the terminal.
 func excerpt(line []byte) string {
 	const most = 80
 	if len(line) > most {

@@ -11,33 +11,33 @@ import (
 	"github.com/goatnote-inc/pawl/internal/shell"
 )
 
-// Freezer lets one of several trees of processes run at a time. The others are stopped, and what CPU
-// time they use nevertheless is counted.
+// Freezer lets only one of several process trees run at a time. It stops the others and counts the
+// CPU time that they use nevertheless.
 type Freezer struct {
 	mu    sync.Mutex
 	trees []*Tree
-	// left holds orphans that were there before the first turn: of a build, or of a harness that
-	// ended. They are not stopped, since another process may need their answers, but counted.
+	// left holds orphans that existed before the first turn: from a build, or from a harness that
+	// ended. They are counted but not stopped, because another process may depend on them.
 	left *Tree
 }
 
-// Tree is the processes of one side: what its sessions started, and what those started, whether or
-// not they left the process group.
+// Tree holds the processes of one side: those its sessions started and all their descendants,
+// even those that left the process group.
 type Tree struct {
 	Name string
 
 	freezer *Freezer
-	roots   map[int]bool // processes that pawl itself started
+	roots   map[int]bool // PIDs of processes that pawl itself started
 	members map[processID]*member
 	stopped bool
 	use     Use
 }
 
-// Use is what the processes of a tree did while they were stopped and others ran.
+// Use is the activity of a tree's processes while they were stopped and other trees ran.
 type Use struct {
 	CPU   time.Duration
-	Wall  time.Duration // how long others ran
-	Ended int           // processes that ended, although a stopped process cannot
+	Wall  time.Duration // how long other trees ran
+	Ended int           // processes that ended, which a stopped process cannot do
 }
 
 type processID struct {
@@ -47,11 +47,11 @@ type processID struct {
 
 type member struct {
 	shell.Process
-	cpu  time.Duration // when it was last read
-	held bool          // it was running and is stopped by pawl
+	cpu  time.Duration // CPU time at the last reading
+	held bool          // pawl stopped it while it was running
 }
 
-// Tree adds a tree for a side.
+// Tree adds a process tree for a side.
 func (f *Freezer) Tree(name string) *Tree {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -60,14 +60,14 @@ func (f *Freezer) Tree(name string) *Tree {
 	return t
 }
 
-// root adds a process that pawl started.
+// root registers a process that pawl started.
 func (t *Tree) root(pid int) {
 	t.freezer.mu.Lock()
 	defer t.freezer.mu.Unlock()
 	t.roots[pid] = true
 }
 
-// Turn lets t run while do runs, and no other tree. Afterwards t is stopped too.
+// Turn lets only t run while do runs, then stops t too.
 func (f *Freezer) Turn(t *Tree, do func() error) error {
 	f.begin(t)
 	began := time.Now()
@@ -75,14 +75,14 @@ func (f *Freezer) Turn(t *Tree, do func() error) error {
 	return do()
 }
 
-// Close ends all processes of all trees.
+// Close kills all processes of all trees.
 func (f *Freezer) Close() {
 	for _, t := range f.trees {
 		t.kill()
 	}
 }
 
-// Use returns what the tree did while it was stopped, since the last call.
+// Use returns the tree's activity while stopped, since the last call.
 func (t *Tree) Use() Use {
 	t.freezer.mu.Lock()
 	defer t.freezer.mu.Unlock()
@@ -90,7 +90,7 @@ func (t *Tree) Use() Use {
 	return t.use
 }
 
-// Left returns what processes did during turns that were there before the first, since the last call.
+// Left returns the activity, during turns, of processes older than the first turn, since the last call.
 func (f *Freezer) Left() Use {
 	if f.left == nil {
 		return Use{}
@@ -122,22 +122,22 @@ func (f *Freezer) end(t *Tree, took time.Duration) {
 	for _, other := range append(slices.Clone(f.trees), f.left) {
 		if other != t {
 			other.count(took)
-			other.tellGuard() // it may have got orphans
+			other.tellGuard() // it may have gained orphans
 		}
 	}
 	t.stop()
 }
 
-// sort finds the processes of all trees. Orphans that no tree is known to own are those of the tree
-// that ran, unless another ran when it was stopped: then they are that one's, since a tree must not
-// be able to give its processes to another. Before the first turn they are left from before.
+// sort assigns processes to trees. Orphans without a known tree belong to the tree that ran. If
+// another tree ran although it was stopped, they belong to that one: a tree must not be able to
+// pass its processes to another. Orphans from before the first turn belong to left.
 func (f *Freezer) sort(ran *Tree) {
 	all := shell.Processes()
 	for _, t := range f.trees {
 		t.pick(all)
 	}
 	if f.left == nil {
-		return // no turns are taken
+		return // no turn has started
 	}
 	f.left.pick(all)
 	for _, t := range f.trees {
@@ -166,8 +166,8 @@ func (f *Freezer) owned(p shell.Process) bool {
 	return f.left.members[id] != nil
 }
 
-// pick updates the members of the tree. A process is a member if it descends from one, has the
-// session of a root, or was one before its parent ended.
+// pick updates the members of the tree. A process is a member if it descends from a member, is in
+// the session of a root, or was a member before its parent ended.
 func (t *Tree) pick(all []shell.Process) {
 	mine := map[int]bool{}
 	for _, p := range all {
@@ -192,11 +192,11 @@ func (t *Tree) pick(all []shell.Process) {
 	}
 }
 
-// wokenTime is less than a process needs to fork one that leaves the tree, and more than one needs to
-// stop that was not run in time.
+// wokenTime is less CPU time than a process needs to fork a child that leaves the tree. It is more
+// than a process needs to stop if it was not scheduled in time.
 const wokenTime = 50 * time.Microsecond
 
-// ranStopped reports whether a process of the tree ran since it was stopped.
+// ranStopped reports whether a process of the tree has run since it was stopped.
 func (t *Tree) ranStopped() bool {
 	for _, m := range t.members {
 		if now, ok := cpuTime(m.PID); ok && t.stopped && now > m.cpu+wokenTime {
@@ -206,7 +206,7 @@ func (t *Tree) ranStopped() bool {
 	return false
 }
 
-// count adds what the members computed since they were read last. A new process counts as a whole.
+// count adds the CPU time that members used since the last reading. All the time of a new process counts.
 func (t *Tree) count(took time.Duration) {
 	t.use.Wall += took
 	for _, m := range t.members {
@@ -223,15 +223,15 @@ func (t *Tree) read() {
 	}
 }
 
-// A process that forks faster than it is stopped, or that waits for a device, is not waited for
-// longer: what it computes is counted.
+// Limits on waiting for a process that forks faster than it is stopped, or that waits for a device.
+// The CPU time it uses after that is counted.
 const (
 	maxWalks = 50
-	maxStop  = time.Second // a busy machine takes long to run a process that is to stop
+	maxStop  = time.Second // a busy machine is slow to schedule a process that is about to stop
 )
 
-// stop stops all members. Those that are stopped already, such as a launcher's guest, are not
-// continued later either.
+// stop stops all members. Members that are already stopped, such as a launcher's guest, are not
+// continued later.
 func (t *Tree) stop() {
 	known := map[processID]bool{}
 	deadline := time.Now().Add(maxStop)
@@ -257,23 +257,23 @@ func (t *Tree) stop() {
 				time.Sleep(wait)
 			}
 		}
-		t.freezer.sort(t) // a walk misses processes whose parent ends meanwhile
+		t.freezer.sort(t) // a scan misses processes whose parent ends meanwhile
 	}
 	t.read()
 	t.stopped = true
 }
 
-// see finds the members while their parents live.
+// see finds the members while their parents are still alive.
 func (t *Tree) see() {
 	t.freezer.mu.Lock()
 	defer t.freezer.mu.Unlock()
 	t.pick(shell.Processes())
 }
 
-// maxKill is how long the processes of a tree may take to end when they are killed.
+// maxKill is how long the processes of a tree may take to end after SIGKILL.
 const maxKill = 2 * time.Second
 
-// kill ends all members and reaps those that pawl adopted.
+// kill kills all members and reaps those that pawl adopted.
 func (t *Tree) kill() {
 	t.freezer.mu.Lock()
 	defer t.freezer.mu.Unlock()
@@ -284,7 +284,7 @@ func (t *Tree) kill() {
 		for _, m := range t.members {
 			m.held = false
 			if m.Ended() {
-				// One whose parent is about to end is adopted, and reaped, in a later pass.
+				// If its parent is about to end, a later pass adopts and reaps it.
 				alive = alive || !m.Reap() && !t.roots[m.PID]
 				continue
 			}
@@ -302,10 +302,10 @@ func (t *Tree) kill() {
 	t.tellGuard()
 }
 
-// cpuTime reads what all threads of a process have computed.
+// cpuTime returns the CPU time of all threads of a process.
 func cpuTime(pid int) (time.Duration, bool) {
 	var ts unix.Timespec
-	// The clock of another process: its number, inverted, and "all threads, scheduler time".
+	// The ID of another process's clock: the inverted PID and the bits for "all threads, scheduler time".
 	if unix.ClockGettime(int32(^pid<<3|2), &ts) != nil {
 		return 0, false
 	}

@@ -13,16 +13,16 @@ import (
 	"github.com/goatnote-inc/pawl/internal/shell"
 )
 
-// guard is a process that kills what pawl stopped when pawl is killed: a stopped process does not see
-// that its pipes are closed, and the kernel kills only direct children of pawl.
+// guard is a process that kills the stopped processes if pawl is killed. A stopped process does not
+// notice that its pipes are closed, and the kernel kills only direct children of pawl.
 var guard struct {
 	sync.Mutex
 	in    *os.File
-	trees map[*Tree]string // what to kill, by tree
+	trees map[*Tree]string // processes to kill, by tree
 }
 
-// guardScript keeps the last line it reads. Each word is PID:START of a process, or -PID of a group.
-// A PID whose start time differs belongs to another process by now.
+// guardScript acts on the last line it reads. Each word is PID:START of a process, or -PID of a group.
+// If the start time differs, the PID now belongs to another process.
 const guardScript = `set -f
 last=
 while IFS= read -r line; do last=$line; done
@@ -33,7 +33,7 @@ for p in $last; do
   [ "${20}" = "${p#*:}" ] && kill -9 "${p%:*}"
 done`
 
-// tellGuard tells the guard which processes the tree has, before they are stopped.
+// tellGuard sends the guard the processes of the tree, before they are stopped.
 func (t *Tree) tellGuard() {
 	var words []string
 	for pid := range t.roots {
@@ -58,7 +58,7 @@ func (t *Tree) tellGuard() {
 		guard.trees[t] = line
 	}
 	all := strings.Join(slices.Collect(maps.Values(guard.trees)), " ")
-	for range 2 { // a second one if the first was killed
+	for range 2 { // retry once with a new guard if the first was killed
 		if guard.in == nil && startGuard() != nil {
 			return
 		}
@@ -70,7 +70,7 @@ func (t *Tree) tellGuard() {
 	}
 }
 
-// startGuard starts the guard in a session of its own, so that what kills pawl's group spares it.
+// startGuard starts the guard in its own session, so that it survives when pawl's group is killed.
 func startGuard() error {
 	out, in, err := os.Pipe()
 	if err != nil {

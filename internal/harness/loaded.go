@@ -12,15 +12,15 @@ import (
 	"strings"
 )
 
-// witness is a folder in which the Python processes of a command write down what they loaded, by a
+// witness is a folder in which the Python processes of a command record what they loaded, through a
 // module that Python imports before anything else.
 type witness struct{ dir string }
 
 //go:embed sitecustomize.py
 var sitecustomize []byte
 
-// witness returns nil where no one asks what the command loads. It returns variables for the
-// environment of the command.
+// witness creates a witness and returns the environment variables that the command needs for it.
+// It returns nil if Loaded is unset.
 func (c Command) witness() (*witness, []string, error) {
 	if c.Loaded == nil {
 		return nil, nil, nil
@@ -46,10 +46,10 @@ func (c Command) witness() (*witness, []string, error) {
 	return w, []string{"PYTHONPATH=" + dir + path, "PAWL_LOADED=" + dir}, nil
 }
 
-// maxReport limits what one Python process can write down.
+// maxReport limits what one Python process can record, in bytes.
 const maxReport = 16 << 20
 
-// files returns what the processes that ended wrote down.
+// files returns the files that processes which have ended recorded.
 func (w *witness) files() []string {
 	if w == nil {
 		return nil
@@ -72,7 +72,7 @@ func (w *witness) files() []string {
 
 func (w *witness) remove() {
 	if w != nil {
-		_ = os.RemoveAll(w.dir) // it lies in the folder for temporary files
+		_ = os.RemoveAll(w.dir) // it is in the folder for temporary files
 	}
 }
 
@@ -92,7 +92,7 @@ func (c Command) loaded(files ...string) *Error {
 	return nil
 }
 
-// report passes files on to Command.Loaded and ends the session if they are refused.
+// report passes files to Command.Loaded and ends the session if one is refused.
 func (s *Session) report(files ...string) error {
 	if e := s.command.loaded(files...); e != nil {
 		s.Kill()
@@ -102,7 +102,7 @@ func (s *Session) report(files ...string) error {
 	return nil
 }
 
-// look reports what the processes have mapped as code.
+// look passes all files that the processes have mapped as code to report.
 func (s *Session) look() error {
 	if s.command.Loaded == nil {
 		return nil
@@ -111,7 +111,7 @@ func (s *Session) look() error {
 }
 
 // code returns the files that the processes of a group have mapped as code: programs and shared
-// libraries. It finds none where the system does not say (/proc), or does not say it to pawl.
+// libraries. It returns none where /proc is missing or not readable for pawl.
 func code(group int) []string {
 	var files []string
 	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
@@ -129,8 +129,8 @@ func code(group int) []string {
 	return files
 }
 
-// groupOf reads the process group of /proc/PID/stat: "PID (NAME) STATE PARENT GROUP ...". The name
-// may contain anything, so the last parenthesis counts.
+// groupOf parses the process group from /proc/PID/stat: "PID (NAME) STATE PARENT GROUP ...". The name
+// may contain anything, so parsing starts after the last parenthesis.
 func groupOf(stat []byte) int {
 	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
 	if len(fields) < 3 {

@@ -11,13 +11,13 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// Version is the protocol version this package speaks.
+// Version is the protocol version that this package speaks.
 const Version = 1
 
-// CalibrationBenchmark is the fixed kernel that an SDK brings.
+// CalibrationBenchmark is the fixed kernel that every SDK includes.
 const CalibrationBenchmark = "pawl.calibration"
 
-// The operations of the protocol.
+// Operations of the protocol.
 const (
 	opHello   = "hello"
 	opCases   = "cases"
@@ -43,13 +43,13 @@ type Hello struct {
 	Device   HelloDevice `json:"device"`
 }
 
-// HelloDevice is the device the harness is to use.
+// HelloDevice is the device that the harness must use.
 type HelloDevice struct {
 	Kind gpu.Kind `json:"kind"`
 	UUID string   `json:"uuid,omitempty"`
 }
 
-// Welcome is what a harness says of itself.
+// Welcome is the harness's description of itself, the reply to Hello.
 type Welcome struct {
 	Protocol    int             `json:"protocol"`
 	SDK         string          `json:"sdk"`
@@ -62,7 +62,7 @@ type Welcome struct {
 	} `json:"device"`
 }
 
-// Prepare asks for a case to be made ready.
+// Prepare asks the harness to make a case ready.
 type Prepare struct {
 	Benchmark      string         `json:"benchmark"`
 	Implementation string         `json:"implementation"`
@@ -70,20 +70,20 @@ type Prepare struct {
 	Cache          measure.Cache  `json:"cache"`
 	Timer          measure.Timer  `json:"timer"`
 	Seed           uint64         `json:"seed,string"`
-	Key            string         `json:"key,omitempty"` // 64 hexadecimal digits: inputs are drawn from it before every run
+	Key            string         `json:"key,omitempty"` // 64 hexadecimal digits: key from which inputs are drawn before every run
 	Bytes          float64        `json:"bytes"`
 
-	Arguments []tensor.Argument `json:"arguments,omitempty"` // where the suite declares them
-	Launch    *Launch           `json:"launch,omitempty"`    // for pawl's own launcher
+	Arguments []tensor.Argument `json:"arguments,omitempty"` // set if the suite declares them
+	Launch    *Launch           `json:"launch,omitempty"`    // set for pawl's own launcher
 }
 
-// Prepared is the answer to Prepare.
+// Prepared is the reply to Prepare.
 type Prepared struct {
 	Timer   measure.Timer `json:"timer"`
 	Quantum float64       `json:"quantum_ns"`
 }
 
-// Measure asks for samples of the prepared case: a number, a time, or the
+// Measure asks for samples of the prepared case: a count, a duration, or the
 // longer of the two.
 type Measure struct {
 	Samples int   `json:"samples"`
@@ -91,25 +91,26 @@ type Measure struct {
 	Warmup  bool  `json:"warmup"`
 	Keep    *Keep `json:"keep,omitempty"`
 
-	Batch  int     `json:"batch,omitempty"` // runs of a sample from now on; 0 leaves it
+	Batch  int     `json:"batch,omitempty"` // runs per sample from now on; 0 keeps the current value
 	Verify *Verify `json:"verify,omitempty"`
 }
 
-// Verify asks a measurement for sums of what its samples leave. The sample numbered First gets the
-// inputs that every harness with the same key draws for it.
+// Verify asks a measurement for sums of its samples' outputs. For sample number First, every harness
+// with the same key draws the same inputs.
 type Verify struct {
-	Key   uint64 `json:"key,string"` // of the signs
+	Key   uint64 `json:"key,string"` // key of the random signs
 	First int    `json:"first"`
 }
 
-// An output of a sample has so many blocks, and a block so many numbers: the sum of its elements with
-// random signs, that of their squares, how many are NaN or infinite and in neither, and how many there are.
+// SumBlocks is the number of blocks of an output, and BlockSums the number of sums of a block: the sum of
+// the elements with random signs, the sum of their squares, the count of NaN or infinite elements (which
+// are in neither sum), and the count of elements.
 const (
 	SumBlocks = 32
 	BlockSums = 4
 )
 
-// Measured is the answer to Measure.
+// Measured is the reply to Measure.
 type Measured struct {
 	Count   int             `json:"count"`
 	Batch   int             `json:"batch"`
@@ -117,15 +118,15 @@ type Measured struct {
 	Wall    measure.Samples `json:"wall"`
 	CPU     measure.Samples `json:"cpu"`
 	Clocks  measure.Samples `json:"clock_mhz"`
-	Note    string          `json:"note"` // for people: how these samples were taken
-	Kept    []Kept          `json:"kept"` // none from a harness that registers no arguments
-	Sums    Sums            `json:"sums"` // for each sample, each output and each block
+	Note    string          `json:"note"` // how these samples were taken, for users
+	Kept    []Kept          `json:"kept"` // empty for a harness that registers no arguments
+	Sums    Sums            `json:"sums"` // by sample, output and block
 }
 
-// Sums are numbers that travel as the bytes they are, in hexadecimal.
+// Sums are numbers that are sent as their raw bytes in hexadecimal, to keep them exact.
 type Sums []float64
 
-// UnmarshalText reads sums as a harness writes them.
+// UnmarshalText parses sums as a harness writes them.
 func (s *Sums) UnmarshalText(text []byte) error {
 	b, err := hex.DecodeString(string(text))
 	if err != nil || len(b)%8 != 0 {
@@ -138,7 +139,7 @@ func (s *Sums) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// part adds the samples of a part in front of the reply that follows it.
+// part appends the samples of p, a part of a reply.
 func (m *Measured) part(p Measured) {
 	m.Samples = append(m.Samples, p.Samples...)
 	m.Wall = append(m.Wall, p.Wall...)

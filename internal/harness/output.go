@@ -17,11 +17,11 @@ import (
 	"github.com/goatnote-inc/pawl/internal/shell"
 )
 
-// maxOutput bounds what a plain command may print or leave in its file.
+// maxOutput bounds the bytes that a plain command may print or write to its file.
 const maxOutput = 1 << 30
 
-// Output runs a plain command, one that does not speak the protocol, and returns
-// what it printed to stdout; stderr goes to the log.
+// Output runs a plain command, which does not speak the protocol, and returns its
+// stdout. Its stderr goes to the log.
 func Output(ctx context.Context, c Command) ([]byte, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -41,10 +41,10 @@ func Output(ctx context.Context, c Command) ([]byte, error) {
 	cmd.Stdout, cmd.Stderr = io.MultiWriter(out, alive), io.MultiWriter(tail, alive)
 	err = c.confined(cmd, func() error { return shell.Run(cmd) })
 	if cmd.Process != nil {
-		_ = shell.Kill(cmd) // what it left running would disturb the next round
+		_ = shell.Kill(cmd) // processes it left running would disturb the next round
 	}
 	if errors.Is(err, exec.ErrWaitDelay) && cmd.ProcessState.Success() {
-		err = nil // it ended well; something it left behind held its output open
+		err = nil // it succeeded; a process it left behind held its output open
 	}
 	failure := &Error{Command: c.Line, Doing: "run", Stderr: tail.lastLines(12)}
 	switch {
@@ -53,7 +53,7 @@ func Output(ctx context.Context, c Command) ([]byte, error) {
 			return nil, e
 		}
 		return out.Bytes(), nil
-	case alive.rang(): // also while it was being started
+	case alive.rang(): // also during start
 		failure.Kind, failure.Detail, failure.Hint = Hung, hungDetail(c.Silence), "a plain command must print something now and then: if it needs longer, raise harness.timeout in the suite"
 	case cmd.ProcessState == nil:
 		failure.Kind, failure.Detail, failure.Hint = NotStarted, err.Error(), "check harness.command and the folder "+c.Dir
@@ -68,8 +68,8 @@ func Output(ctx context.Context, c Command) ([]byte, error) {
 	return nil, failure
 }
 
-// Fresh removes the file a plain command is to leave, so that an old one is
-// never taken for its result.
+// Fresh removes the result file of a plain command, so that an old file is never
+// mistaken for its result.
 func Fresh(dir, file string) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -91,8 +91,8 @@ func Fresh(dir, file string) error {
 	return nil
 }
 
-// freshFolder removes the samples that criterion left, the only tool whose result
-// is a folder, and nothing else: the suite may name any folder by mistake.
+// freshFolder removes the samples of criterion, the only tool whose result is a
+// folder. It removes nothing else, because the suite may name any folder by mistake.
 func freshFolder(root *os.Root, folder string) error {
 	return fs.WalkDir(root.FS(), folder, func(name string, _ fs.DirEntry, err error) error {
 		if err != nil || path.Base(name) != "sample.json" || path.Base(path.Dir(name)) != "new" {
@@ -118,7 +118,7 @@ func (b *boundedBuffer) Write(p []byte) (int, error) {
 	return b.Buffer.Write(p)
 }
 
-// alarm calls ring when nothing was written to it for a while.
+// alarm calls ring if nothing is written to it for a given time.
 type alarm struct {
 	timer   *time.Timer
 	silence time.Duration
@@ -138,7 +138,7 @@ func newAlarm(silence time.Duration, ring func()) *alarm {
 }
 
 func (a *alarm) Write(p []byte) (int, error) {
-	if a.timer.Stop() { // not when it has fired
+	if a.timer.Stop() { // false if it has fired
 		a.timer.Reset(a.silence)
 	}
 	return len(p), nil

@@ -5,8 +5,8 @@ import (
 	"unicode"
 )
 
-// printable makes a stranger's text safe for a terminal and a log: escape
-// sequences, bidirectional marks and the like become visible placeholders.
+// printable makes untrusted text safe for a terminal and a log: escape sequences,
+// bidirectional marks and the like become visible placeholders.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

@@ -17,53 +17,53 @@ import (
 	"github.com/goatnote-inc/pawl/internal/shell"
 )
 
-// Command says how a harness is started.
+// Command describes how to start a harness.
 type Command struct {
-	Line    string // for sh -c
-	Role    Role   // what it is to pawl; empty for a harness
+	Line    string // run with sh -c
+	Role    Role   // empty for a harness
 	Dir     string
 	Env     []string      // added to pawl's own environment
-	Silence time.Duration // how long it may say nothing before it counts as hung
-	Limit   time.Duration // how long one request may take in all; 0 for many times Silence
-	Grace   time.Duration // how long it may take to end after bye; 0 for a few seconds
-	Most    int           // how many samples one request may bring; 0 for millions
-	Log     io.Writer     // gets what it prints; nil for nowhere
-	// Alone is set for a program that runs only one implementation. Such a program may know it by its
-	// name, or as the candidate if it is built from the same harness.
+	Silence time.Duration // how long it may send nothing before it counts as hung
+	Limit   time.Duration // max total time of one request; 0 means a multiple of Silence
+	Grace   time.Duration // how long it may take to exit after bye; 0 means a few seconds
+	Most    int           // max samples per request; 0 means millions
+	Log     io.Writer     // receives its output; nil discards it
+	// Alone is set for a program that runs only one implementation. The program may know it by its
+	// own name, or as the candidate if it is built from the same harness.
 	Alone bool
-	// Loaded is called with every file of code that the process loads, as far as that can be seen:
+	// Loaded is called with every file of code that the process loads, as far as pawl can see:
 	// programs, shared libraries, Python modules, launch files. An error ends the session. It may be
 	// nil.
 	Loaded func(file string) error
-	// Confine puts the command into a sandbox before it starts; nil for none. It keeps the descriptors
-	// of the command. The function that it returns is called once the process has started.
+	// Confine puts the command into a sandbox before it starts; nil means none. It must keep the file
+	// descriptors of the command. The returned function is called once the process has started.
 	Confine func(cmd *exec.Cmd) (started func(), err error)
-	// Unchanged is called before the process is started, while no other side runs. An error means that
-	// it is not what was built. It may be nil.
+	// Unchanged is called before the process starts, while no other side runs. An error means that
+	// the program is not what was built. It may be nil.
 	Unchanged func() error
-	// Tree gets the processes of the command, so that they can be stopped while others are timed. It
-	// may be nil.
+	// Tree receives the processes of the command, so that they can be stopped while others are timed.
+	// It may be nil.
 	Tree *Tree
 }
 
-// maxLine bounds a message: more would be a mistake or an attack.
+// maxLine bounds a message, in bytes. A longer one is a bug or an attack.
 const maxLine = 64 << 20
 
-// exitGrace is how long a process may take to end after its last message.
+// exitGrace is how long a process may take to exit after its last message.
 const exitGrace = shell.Grace
 
 // process is a running harness and its two pipes.
 type process struct {
 	cmd   *exec.Cmd
-	in    *os.File      // requests go here
-	lines chan []byte   // messages come from here; closed at the end of the pipe
-	fault chan error    // at most one: a line that was too long
+	in    *os.File      // requests are written here
+	lines chan []byte   // received messages; closed at the end of the pipe
+	fault chan error    // at most one error: a line that was too long
 	done  chan struct{} // closed when the process has been waited for
 	tail  *tailWriter
 	once  sync.Once
 	tree  *Tree
 
-	witness *witness // nil where no one asks what it loads
+	witness *witness // nil if Command.Loaded is unset
 }
 
 func start(ctx context.Context, c Command, extra ...string) (p *process, err error) {
@@ -92,7 +92,7 @@ func start(ctx context.Context, c Command, extra ...string) (p *process, err err
 	p.cmd.Stdout, p.cmd.Stderr = p.tail, p.tail
 	p.cmd.ExtraFiles = []*os.File{requestsOut, repliesIn} // descriptors 3 and 4
 	err = c.confined(p.cmd, func() error { return shell.Start(p.cmd) })
-	closeErr := errors.Join(requestsOut.Close(), repliesIn.Close()) // the child has its own
+	closeErr := errors.Join(requestsOut.Close(), repliesIn.Close()) // the child has its own copies
 	if err = errors.Join(err, closeErr); err != nil {
 		return nil, errors.Join(err, requestsIn.Close(), repliesOut.Close())
 	}
@@ -108,7 +108,7 @@ func start(ctx context.Context, c Command, extra ...string) (p *process, err err
 	return p, nil
 }
 
-// confined starts cmd, in the sandbox of c if it has one.
+// confined starts cmd, in the sandbox of c if one is set.
 func (c Command) confined(cmd *exec.Cmd, start func() error) error {
 	if c.Confine == nil {
 		return start()
@@ -121,7 +121,7 @@ func (c Command) confined(cmd *exec.Cmd, start func() error) error {
 	return start()
 }
 
-// unchanged returns an error if what is to be started is not what was built.
+// unchanged returns an error if the program to start is not what was built.
 func (c Command) unchanged() error {
 	if c.Unchanged == nil {
 		return nil
@@ -171,13 +171,13 @@ func readLine(r *bufio.Reader) ([]byte, error) {
 	}
 }
 
-// kill ends the process and everything it started, and waits until it is gone.
+// kill kills the process and everything it started, and waits until it is gone.
 func (p *process) kill() {
 	p.once.Do(func() {
 		p.tree.kill()
 		_ = shell.Kill(p.cmd)
 		_ = p.in.Close()
-		go func() { // let the reader run out
+		go func() { // drain lines so that the reader can end
 			for range p.lines {
 			}
 		}()
@@ -186,7 +186,7 @@ func (p *process) kill() {
 	p.witness.remove()
 }
 
-// status tells how the process ended, in words.
+// status describes how the process ended.
 func (p *process) status() string {
 	state := p.cmd.ProcessState
 	if state == nil {
@@ -203,10 +203,10 @@ func (p *process) status() string {
 	return fmt.Sprintf("exit status %d", code)
 }
 
-// signalCodes and more are what a shell or a sandbox ends with when its program was killed.
+// signalCodes is the lowest exit code by which a shell or sandbox reports that its program was killed.
 const signalCodes = 128
 
-// tailWriter keeps the last lines of what a harness prints and passes all of it on.
+// tailWriter keeps the last lines that a harness prints and passes all output on.
 type tailWriter struct {
 	mu   sync.Mutex
 	kept []byte
@@ -228,7 +228,7 @@ func (t *tailWriter) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// lastLines returns at most n lines, with control characters made visible.
+// lastLines returns up to n lines, with control characters made visible.
 func (t *tailWriter) lastLines(n int) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

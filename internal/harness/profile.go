@@ -5,36 +5,36 @@ import (
 	"fmt"
 )
 
-// FeatureProfile is offered by a harness that runs a case where profilers can find it.
+// FeatureProfile is the feature of a harness that can run a case where profilers find it.
 const FeatureProfile = "profile"
 
-// Profile asks for runs of the prepared case in a place that profilers can find: a
-// function pawl_profiled, on CUDA between the start and the stop of the profiler.
+// Profile asks for runs of the prepared case where profilers can find them: in a function
+// pawl_profiled, and on CUDA between the start and the stop of the profiler.
 type Profile struct {
 	Iterations int `json:"iterations"`
-	Warmup     int `json:"warmup,omitempty"` // runs before them, which are in no such place
+	Warmup     int `json:"warmup,omitempty"` // runs before them, outside of that function
 }
 
-// LaunchTimes is one launch of a profiled run, as a device's events tell it: when it
-// was queued, handed to the device, started and done, in nanoseconds since the first.
+// LaunchTimes holds the event times of one launch of a profiled run: when it was queued,
+// submitted to the device, started and done, in nanoseconds since the first.
 type LaunchTimes struct {
 	Kernel string  `json:"kernel"`
 	Queued float64 `json:"queued"`
 	Submit float64 `json:"submit"`
 	Start  float64 `json:"start"`
 	End    float64 `json:"end"`
-	Global []int   `json:"global"` // threads in each dimension; none where the harness does not know
-	Local  []int   `json:"local"`  // of one group; none where the driver chose
+	Global []int   `json:"global"` // threads in each dimension; empty if the harness does not know
+	Local  []int   `json:"local"`  // threads of one group in each dimension; empty if the driver chose
 }
 
-// Most launches that a harness may tell of, and how much of a kernel's name is kept.
+// Max number of launches that a harness may report, and max length of a kernel's name.
 const (
 	mostLaunches   = 1 << 16
 	mostKernelName = 1000
 )
 
-// Profile runs the prepared case where profilers find it. It returns the launches of
-// a harness whose device tells of them (OpenCL), and none of any other.
+// Profile runs the prepared case where profilers find it. It returns the launches if the
+// device reports them (OpenCL), and none otherwise.
 func (s *Session) Profile(ctx context.Context, p Profile) ([]LaunchTimes, error) {
 	doing := fmt.Sprintf("profile %s over %d runs", s.prepared, p.Iterations)
 	var reply struct {
@@ -60,14 +60,14 @@ func (s *Session) Profile(ctx context.Context, p Profile) ([]LaunchTimes, error)
 	return reply.Launches, nil
 }
 
-// wrong says what cannot be about a launch, or nothing.
+// wrong describes what is impossible about a launch. It returns "" if nothing is.
 func (l LaunchTimes) wrong() string {
 	for _, ns := range []float64{l.Queued, l.Submit, l.Start, l.End} {
 		if !(ns >= 0 && ns < 1e18) {
 			return fmt.Sprintf("has a time of %v ns", ns)
 		}
 	}
-	if l.End < l.Start { // the earlier moments are the host's, and some drivers do not bring the clocks together
+	if l.End < l.Start { // the earlier times are host times, and some drivers do not align the two clocks
 		return fmt.Sprintf("starts at %v ns and ends at %v", l.Start, l.End)
 	}
 	if len(l.Global) > 3 || len(l.Local) > 3 {

@@ -15,20 +15,20 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// Session is a conversation with one harness process. It is not safe for
-// concurrent use: the protocol has one request in flight at a time.
+// Session is a connection to one harness process. It is not safe for concurrent
+// use: the protocol allows one request in flight.
 type Session struct {
 	Welcome Welcome
 
 	command  Command
 	process  *process
 	lastID   int
-	prepared string // the benchmark that is, for messages
-	looked   bool   // at its processes, to see what they loaded
-	failed   *Error // once broken, always broken
+	prepared string // the prepared benchmark, for messages
+	looked   bool   // whether look has checked what the processes loaded
+	failed   *Error // once set, every request fails with it
 }
 
-// Start starts a harness and greets it. The session ends with Bye or Kill.
+// Start starts a harness and greets it. Bye or Kill ends the session.
 func Start(ctx context.Context, c Command, hello Hello) (*Session, error) {
 	s := &Session{command: c}
 	if c.Silence <= 0 {
@@ -62,12 +62,12 @@ func Start(ctx context.Context, c Command, hello Hello) (*Session, error) {
 			fmt.Sprintf("update the SDK in the harness (it says %q)", s.Welcome.SDK))
 	}
 	if len(s.Welcome.Timers) == 0 {
-		s.Welcome.Timers = []measure.Timer{measure.TimerWall} // every program has that one
+		s.Welcome.Timers = []measure.Timer{measure.TimerWall} // every program has this one
 	}
 	return s, nil
 }
 
-// explainNoHello says what is most often the matter: the program is no harness.
+// explainNoHello adds a hint for the most common causes, such as a program that is not a harness.
 func (s *Session) explainNoHello(err error) error {
 	if e, ok := errors.AsType[*Error](err); ok {
 		switch {
@@ -85,7 +85,7 @@ func (s *Session) explainNoHello(err error) error {
 	return err
 }
 
-// Cases asks what the harness brings.
+// Cases returns the benchmarks of the harness.
 func (s *Session) Cases(ctx context.Context) ([]suite.Listed, error) {
 	var reply struct {
 		Benchmarks []suite.Listed `json:"benchmarks"`
@@ -94,10 +94,10 @@ func (s *Session) Cases(ctx context.Context) ([]suite.Listed, error) {
 	return reply.Benchmarks, err
 }
 
-// codeNoImplementation is how a harness refuses an implementation that it does not have.
+// codeNoImplementation is the error code for an implementation that the harness does not have.
 const codeNoImplementation = "no_such_implementation"
 
-// Prepare makes a case ready and releases the one before.
+// Prepare makes a case ready and releases the previous one.
 func (s *Session) Prepare(ctx context.Context, p Prepare) (Prepared, error) {
 	doing := "prepare " + p.Benchmark
 	s.prepared = p.Benchmark
@@ -116,7 +116,7 @@ func (s *Session) Prepare(ctx context.Context, p Prepare) (Prepared, error) {
 	if reply.Quantum < 0 || math.IsNaN(reply.Quantum) {
 		reply.Quantum = 0
 	}
-	if !s.looked { // looking takes milliseconds: once when a case is ready, once at the end
+	if !s.looked { // look takes milliseconds: run it once when a case is ready, once at the end
 		s.looked = true
 		err = s.look()
 	}
@@ -126,7 +126,7 @@ func (s *Session) Prepare(ctx context.Context, p Prepare) (Prepared, error) {
 	return reply, err
 }
 
-// Measure takes samples of the prepared case. What is what is asked, for messages.
+// Measure takes samples of the prepared case. The argument what names the request in messages.
 func (s *Session) Measure(ctx context.Context, what string, m Measure) (Measured, error) {
 	doing := "measure " + what
 	var reply Measured
@@ -167,13 +167,13 @@ func (s *Session) checkMeasured(doing string, asked Measure, m Measured) error {
 	return nil
 }
 
-// Bye ends the session in good order.
+// Bye ends the session cleanly.
 func (s *Session) Bye(ctx context.Context) error {
 	defer s.Kill()
 	if err := s.look(); err != nil {
 		return err
 	}
-	s.process.tree.see() // what outlives the harness is known by then
+	s.process.tree.see() // record the processes that may outlive the harness
 	if err := s.ask(ctx, opBye, "say bye", struct{}{}, nil); err != nil {
 		return err
 	}
@@ -189,7 +189,7 @@ func (s *Session) Bye(ctx context.Context) error {
 	return s.report(s.process.witness.files()...)
 }
 
-// Kill ends the harness and everything it started. It may be called twice.
+// Kill kills the harness and everything it started. It may be called twice.
 func (s *Session) Kill() { s.process.kill() }
 
 // ask sends one request and waits for its reply.
@@ -215,14 +215,14 @@ func (s *Session) ask(ctx context.Context, op, doing string, request, reply any)
 	return s.await(ctx, op, doing, reply)
 }
 
-// A request may be answered in parts, each a sign of life. These bound how long
-// and how much that may go on.
+// A reply may come in parts, and each part resets the silence timer. These constants bound
+// its total time and size.
 const (
-	mostSilences = 60 // times the silence that is allowed between two parts
+	mostSilences = 60 // default limit, as a multiple of the allowed silence
 	mostSamples  = 20_000_000
 )
 
-// await reads messages until the reply is there. Every message is a sign of life.
+// await reads messages until the reply is complete. Every message resets the silence timer.
 func (s *Session) await(ctx context.Context, op, doing string, reply any) error {
 	silence := time.NewTimer(s.command.Silence)
 	defer silence.Stop()
@@ -252,7 +252,7 @@ func (s *Session) await(ctx context.Context, op, doing string, reply any) error 
 	}
 }
 
-// take looks at one message: the reply, or a part of it.
+// take parses one message: the reply, or a part of it.
 func (s *Session) take(line []byte, op, doing string, reply any, parts *Measured) (done bool, err error) {
 	var head struct {
 		header
@@ -296,7 +296,7 @@ func (s *Session) take(line []byte, op, doing string, reply any, parts *Measured
 	return !isPart, nil
 }
 
-// gone explains the end of the pipe: the process ended, or is about to.
+// gone explains why the pipe was closed: the process has ended, or is about to.
 func (s *Session) gone(ctx context.Context, doing string) error {
 	if ctx.Err() != nil {
 		s.Kill()
@@ -323,7 +323,7 @@ func (s *Session) fail(kind Kind, doing, detail, hint string) error {
 	return s.failed
 }
 
-// Lost reports whether e is this session's crash or hang.
+// Lost reports whether e is the crash or hang that ended this session.
 func (s *Session) Lost(e *Error) bool {
 	return e == s.failed && (e.Kind == Crashed || e.Kind == Hung)
 }

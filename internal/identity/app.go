@@ -17,15 +17,15 @@ import (
 	"github.com/go-jose/go-jose/v4"
 )
 
-// App is a GitHub App, installed where a publisher works that people run themselves. Its
-// key stays on that machine; what it hands out lives for an hour.
+// App is a GitHub App for a self-hosted publisher. Its key stays on that machine; the
+// tokens it issues are valid for an hour.
 type App struct {
-	ID           string // the number of the App, or its client ID
+	ID           string // the App's ID or client ID
 	Installation int64
 	Key          *rsa.PrivateKey
 	BaseURL      string            // GITHUB_API_URL; empty for github.com
-	Repositories []int64           // numbers to which the tokens are narrowed; empty for all of the installation
-	Permissions  map[string]string // to which they are narrowed; empty for all of the App
+	Repositories []int64           // repository IDs that tokens are limited to; empty for all of the installation
+	Permissions  map[string]string // permissions that tokens are limited to; empty for all of the App
 	HTTP         *http.Client
 	Now          func() time.Time
 	Sleep        func(context.Context, time.Duration) error
@@ -37,15 +37,15 @@ type App struct {
 
 const (
 	appSkew    = time.Minute     // GitHub's clock may be behind ours
-	appLife    = 9 * time.Minute // GitHub takes ten at most
-	renewEarly = 5 * time.Minute // whoever is given a token has time to use it
+	appLife    = 9 * time.Minute // GitHub accepts at most ten
+	renewEarly = 5 * time.Minute // leaves time to use a returned token
 )
 
-// Publishing is what an installation token needs to publish, and nothing more.
+// Publishing holds the min permissions of an installation token that publishes.
 var Publishing = map[string]string{"checks": "write", "pull_requests": "write", "contents": "read", "actions": "read"}
 
-// Token is one of the installation, as long as it lasts five more minutes; otherwise a
-// new one.
+// Token returns the installation's cached token if it is valid for five more minutes,
+// otherwise a new one.
 func (a *App) Token(ctx context.Context) (Token, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -60,7 +60,7 @@ func (a *App) Token(ctx context.Context) (Token, error) {
 	return token, nil
 }
 
-// Source is [App.Token] for a client that takes a string.
+// Source is [App.Token] for a client that needs a string.
 func (a *App) Source() func(context.Context) (string, error) {
 	return func(ctx context.Context) (string, error) {
 		t, err := a.Token(ctx)
@@ -81,7 +81,7 @@ func (a *App) ask(ctx context.Context) (Token, time.Time, error) {
 		return Token{}, time.Time{}, err
 	}
 	answer, err := try(ctx, a.HTTP, a.Sleep, http.StatusCreated, func(ctx context.Context) (*http.Request, error) {
-		jwt, err := a.jwt() // a fresh one for every attempt
+		jwt, err := a.jwt() // a new one for every attempt
 		if err != nil {
 			return nil, err
 		}
@@ -108,7 +108,7 @@ func (a *App) ask(ctx context.Context) (Token, time.Time, error) {
 	return NewToken(said.Token), said.Expires, nil
 }
 
-// explained adds what to look at to GitHub's three ways to say no.
+// explained adds a hint to GitHub's three kinds of refusal.
 func explained(err error) error {
 	status, ok := errors.AsType[*StatusError](err)
 	if !ok {
@@ -140,7 +140,7 @@ func (a *App) address() (string, error) {
 	return strings.TrimRight(u.String(), "/") + "/app/installations/" + strconv.FormatInt(a.Installation, 10) + "/access_tokens", nil
 }
 
-// jwt is the App's word that it is itself.
+// jwt returns a token that proves the App's identity to GitHub.
 func (a *App) jwt() (Token, error) {
 	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.RS256, Key: a.Key}, (&jose.SignerOptions{}).WithType("JWT"))
 	if err != nil {

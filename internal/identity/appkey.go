@@ -14,8 +14,8 @@ import (
 
 const maxKeyFile = 64 << 10
 
-// ReadKey reads an App's key, as GitHub gives it out (PKCS #1) or as other tools write it
-// (PKCS #8). A key that others on the machine can read is refused.
+// ReadKey reads an App's key in GitHub's format (PKCS #1) or that of other tools (PKCS #8).
+// It rejects a key file that other users of the machine can read.
 func ReadKey(path string) (*rsa.PrivateKey, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -43,7 +43,7 @@ func ReadKey(path string) (*rsa.PrivateKey, error) {
 	return key, nil
 }
 
-// ParseKey reads a key in PEM. Its errors never quote it.
+// ParseKey parses a PEM key. Its errors never quote the key.
 func ParseKey(text []byte) (*rsa.PrivateKey, error) {
 	if len(text) > maxKeyFile {
 		return nil, errors.New("it is too long for a key")
@@ -79,8 +79,8 @@ func ParseKey(text []byte) (*rsa.PrivateKey, error) {
 	return key, nil
 }
 
-// AppFrom is the App that the environment names, narrowed to these permissions:
-// PAWL_APP_ID, PAWL_APP_INSTALLATION and PAWL_APP_KEY_FILE. It is nil where none is set.
+// AppFrom returns the App configured by PAWL_APP_ID, PAWL_APP_INSTALLATION and
+// PAWL_APP_KEY_FILE, limited to these permissions; nil if none is set.
 func AppFrom(env Env, now func() time.Time, permissions map[string]string) (*App, error) {
 	id, installation, file := env.Getenv("PAWL_APP_ID"), env.Getenv("PAWL_APP_INSTALLATION"), env.Getenv("PAWL_APP_KEY_FILE")
 	if id == "" && installation == "" && file == "" {

@@ -10,16 +10,16 @@ import (
 	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 )
 
-// Digest is the SHA-256 of what is uploaded, byte for byte as it is sent.
+// Digest is the SHA-256 of the uploaded bytes, exactly as sent.
 type Digest [sha256.Size]byte
 
 func (d Digest) String() string { return hex.EncodeToString(d[:]) }
 
-// projectName is one or more parts of letters that mean nothing in a URL.
+// projectName matches one or more parts without characters that are special in a URL.
 var projectName = lazyregexp.New(`^[a-z0-9][a-z0-9._-]{0,99}(/[a-z0-9][a-z0-9._-]{0,99}){0,3}$`)
 
-// Audience is for whom a token is asked: one server, one project and one report. A token
-// that leaks is worth no more than the upload it was made for.
+// Audience returns the audience of a token: one server, one project and one report. A
+// leaked token is worth no more than the upload it was made for.
 func Audience(server, project string, d Digest) (string, error) {
 	u, err := url.Parse(server)
 	if err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {

@@ -5,32 +5,32 @@ import (
 	"time"
 )
 
-// Claims are what a forge says of a job in its token. Those that decide are checked;
-// the others are kept as the provenance of what was uploaded, and decide nothing.
+// Claims holds the forge's statements about a job, from its token. Those used for decisions
+// are checked; the others are only kept as the provenance of the upload.
 type Claims struct {
 	Issuer, ID string // ID is the token's own: jti
 	Audience   string
 	Issued     time.Time
-	NotBefore  time.Time // zero where the token does not say
+	NotBefore  time.Time // zero if unset
 	Expires    time.Time
 
 	RepositoryID, OwnerID      int64
-	Repository                 string // the name: only to read
+	Repository                 string // the name, for information only
 	Event, Ref, RefType        string
 	RefProtected               bool
 	HeadRef, BaseRef           string // branches of a pull request
 	SHA                        string
 	WorkflowRef, WorkflowSHA   string // the workflow that was started
-	JobWorkflowRef             string // the file that holds the job: another one where it is reused
+	JobWorkflowRef             string // the file that contains the job; differs for a reusable workflow
 	JobWorkflowSHA             string
 	Environment                string
 	RunID, RunAttempt, CheckID string
 	RunnerEnvironment          string // "github-hosted" or "self-hosted"
-	Actor, Subject             string // only to read
+	Actor, Subject             string // for information only
 }
 
-// claims reads those of a token. A forge's numbers are strings of digits: a number where
-// a string belongs is not theirs, and is not made into one.
+// claims reads the claims of a token. A forge's IDs are strings of digits. A JSON number in
+// place of a string is not from a forge and is not converted.
 func (p *parsed) claims() (Claims, error) {
 	r := claimReader{from: p.payload}
 	c := Claims{
@@ -55,7 +55,7 @@ func (p *parsed) claims() (Claims, error) {
 	if len(c.ID) > 256 {
 		return Claims{}, refuse(BadClaims, "jti has %d bytes, more than 256", len(c.ID))
 	}
-	// A list of audiences is for tokens that several may use: this one is for one report.
+	// A list of audiences is for shared tokens; this token is for one report.
 	var ok bool
 	if c.Audience, ok = p.payload.text("aud"); !ok {
 		return Claims{}, refuse(WrongAudience, "aud is %s: want one string", shown(string(p.payload["aud"])))
@@ -63,7 +63,7 @@ func (p *parsed) claims() (Claims, error) {
 	return c, nil
 }
 
-// claimReader reads claims until the first that is wrong.
+// claimReader reads claims until the first invalid one.
 type claimReader struct {
 	from members
 	err  error
@@ -99,7 +99,7 @@ func (r *claimReader) may(name string) string {
 	return s
 }
 
-// number is a positive one in digits, spelled in the one way that it has.
+// number reads a positive integer in its canonical decimal form.
 func (r *claimReader) number(name string) int64 {
 	s, _ := r.from.text(name)
 	n, err := strconv.ParseInt(s, 10, 64)
@@ -109,7 +109,7 @@ func (r *claimReader) number(name string) int64 {
 	return n
 }
 
-// time is whole seconds, in a range in which a clock can be wrong.
+// time reads whole seconds, within a plausible range.
 func (r *claimReader) time(name string) time.Time {
 	n, err := strconv.ParseInt(string(r.from[name]), 10, 64)
 	if err != nil || n <= 0 || n > 1<<40 {

@@ -15,24 +15,24 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// ErrUnavailable says that the keys of an issuer could not be had: nothing is known of
-// the token, and the sender should come again.
+// ErrUnavailable reports that the keys of an issuer cannot be fetched. Nothing is known
+// about the token, and the client should retry.
 var ErrUnavailable = errors.New("the issuer's keys cannot be had now")
 
 const (
-	keysTimeout = 10 * time.Second // where the client has none
-	keysPause   = 30 * time.Second // at least, between two questions to an issuer,
-	failPause   = 5 * time.Second  // and after one that it did not answer
+	keysTimeout = 10 * time.Second // if the client has none
+	keysPause   = 30 * time.Second // min interval between two requests to an issuer
+	failPause   = 5 * time.Second  // and after a failed one
 	maxKeys     = 1 << 20
 )
 
-// issuer is a forge whose tokens are taken, with its keys.
+// issuer is a forge whose tokens are accepted, with its keys.
 type issuer struct {
 	name   string
 	client *http.Client
 
 	mu   sync.Mutex
-	keys *oidc.RemoteKeySet // nil until the issuer was first asked
+	keys *oidc.RemoteKeySet // nil before the first request to the issuer
 }
 
 func newIssuer(name string, client *http.Client, now func() time.Time) (*issuer, error) {
@@ -54,7 +54,7 @@ func newIssuer(name string, client *http.Client, now func() time.Time) (*issuer,
 	}}, nil
 }
 
-// verify is nil for a token that a key of the issuer signed with RS256.
+// verify returns nil if the token is signed with RS256 by a key of the issuer.
 func (i *issuer) verify(ctx context.Context, raw string) error {
 	keys, err := i.remote(ctx)
 	if err != nil {
@@ -63,8 +63,8 @@ func (i *issuer) verify(ctx context.Context, raw string) error {
 	told := &tellingKeys{from: keys}
 	v := oidc.NewVerifier(i.name, told, &oidc.Config{
 		SupportedSigningAlgs: []string{oidc.RS256},
-		SkipClientIDCheck:    true, // the audience and the times are checked by us,
-		SkipExpiryCheck:      true, // with a skew of our own
+		SkipClientIDCheck:    true, // this package checks the audience and the times,
+		SkipExpiryCheck:      true, // with its own skew
 	})
 	if _, err := v.Verify(ctx, raw); err != nil {
 		if _, ok := errors.AsType[*unreachableError](told.err); ok || ctx.Err() != nil {
@@ -75,15 +75,15 @@ func (i *issuer) verify(ctx context.Context, raw string) error {
 	return nil
 }
 
-// remote is where the keys are: what the issuer's own document says.
+// remote returns the key set, from the location in the issuer's own document.
 func (i *issuer) remote(ctx context.Context) (*oidc.RemoteKeySet, error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if i.keys != nil {
 		return i.keys, nil
 	}
-	// Somebody who hangs up must not leave a failure behind for the others: the client
-	// has a time limit of its own.
+	// A client that disconnects must not cause a failure for others. The HTTP client has its
+	// own timeout.
 	ctx = oidc.ClientContext(context.WithoutCancel(ctx), i.client)
 	p, err := oidc.NewProvider(ctx, i.name)
 	if err != nil {
@@ -99,7 +99,7 @@ func (i *issuer) remote(ctx context.Context) (*oidc.RemoteKeySet, error) {
 	return i.keys, nil
 }
 
-// tellingKeys keeps why a signature could not be verified, which the library turns into text.
+// tellingKeys keeps the error of a verification, which the library converts to text.
 type tellingKeys struct {
 	from oidc.KeySet
 	err  error
@@ -111,15 +111,16 @@ func (k *tellingKeys) VerifySignature(ctx context.Context, raw string) ([]byte, 
 	return payload, err
 }
 
-// restrained asks one host, reads a bounded answer, and repeats it for a while: tokens
-// with invented keys come by the thousand, and each would make the library ask again.
+// restrained contacts only one host, limits the response size, and caches responses for a
+// while. Otherwise tokens with invented keys, which arrive by the thousand, would each
+// trigger a request.
 type restrained struct {
 	base http.RoundTripper
 	host string
 	now  func() time.Time
 
 	mu      sync.Mutex
-	answers map[string]answer // by URL: there are two
+	answers map[string]answer // by URL; usually two
 }
 
 type answer struct {
@@ -146,7 +147,7 @@ func (r *restrained) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	if !ok || r.now().Sub(a.at) >= pause || r.now().Before(a.at) {
 		a = r.ask(req)
-		if len(r.answers) > 8 { // an issuer that moves its keys about
+		if len(r.answers) > 8 { // an issuer that keeps moving its keys
 			clear(r.answers)
 		}
 		r.answers[where] = a

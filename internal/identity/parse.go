@@ -11,7 +11,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 )
 
-// Bounds of a token. GitHub's are about 2 KB; repositories may add properties of their own.
+// Limits of a token. GitHub's are about 2 KB; repositories may add custom properties.
 const (
 	maxToken  = 16 << 10
 	maxDepth  = 8
@@ -19,25 +19,25 @@ const (
 	maxClaim  = 2 << 10
 )
 
-// parsed is a token that has the right shape. Nothing in it has been verified.
+// parsed is a well-formed token. Nothing in it has been verified.
 type parsed struct {
 	raw     string
 	keyID   string
 	payload members
 }
 
-// members are those of a JSON object, each undecoded.
+// members maps the names of a JSON object to undecoded values.
 type members map[string]jsontext.Value
 
-// keyID has no path, no scheme and no quotes in it: it is compared, and never looked up.
+// keyIDForm excludes paths, schemes and quotes. A key ID is only compared, never used to
+// look anything up.
 var keyIDForm = lazyregexp.New(`^[A-Za-z0-9_-]{1,128}$`)
 
-// foreign are header parameters that bring keys along or change what was signed.
+// foreign lists header parameters that supply keys or change what was signed.
 var foreign = []string{"jku", "jwk", "x5u", "x5c", "crit", "b64", "zip", "enc", "epk", "p2c"}
 
-// parse looks at everything that can be known of a token without keys and clocks. It is
-// stricter than the libraries behind it, so that they are given nothing odd to agree or
-// disagree about.
+// parse checks everything that needs neither keys nor clocks. It is stricter than the
+// libraries behind it, so that they never see ambiguous input.
 func parse(raw string) (*parsed, error) {
 	if len(raw) > maxToken {
 		return nil, refuse(TooLarge, "it has %d bytes, more than %d", len(raw), maxToken)
@@ -48,12 +48,12 @@ func parse(raw string) (*parsed, error) {
 	}
 	var plain [3][]byte
 	for i, part := range parts {
-		// Strict: unused bits are zero, so that one token has one spelling. Go's decoder
-		// skips line ends, which the alphabet of a token does not have.
+		// Strict: unused bits must be zero, so that a token has only one encoding. Go's decoder
+		// skips line breaks, which are not allowed in a token.
 		b, err := base64.RawURLEncoding.Strict().DecodeString(part)
 		if err != nil || len(b) == 0 || strings.ContainsAny(part, "\r\n") {
 			if i == 2 && part == "" {
-				break // said below, by its algorithm
+				break // rejected below, by its algorithm
 			}
 			return nil, refuse(Malformed, "part %d is not base64url", i+1)
 		}
@@ -83,8 +83,7 @@ func header(text []byte) (keyID string, err error) {
 			return "", refuse(BadHeader, "it has the parameter %q: keys come from the issuer alone", name)
 		}
 	}
-	// Pinned before anything is done with a key: an algorithm that the token chooses is a
-	// lock that the burglar brings.
+	// Check the algorithm before using any key: a token must not choose how it is verified.
 	if alg, ok := h.text("alg"); !ok || alg != "RS256" {
 		return "", refuse(BadAlgorithm, "it is signed with %s, only RS256 is taken", shown(string(h["alg"])))
 	}
@@ -98,8 +97,8 @@ func header(text []byte) (keyID string, err error) {
 	return keyID, nil
 }
 
-// object reads one JSON object and nothing behind it. Names that are there twice are
-// refused, also when only their case differs: readers disagree about which one counts.
+// object parses one JSON object with nothing after it. It rejects duplicate names, even if
+// only their case differs, because readers disagree about which one counts.
 func object(text []byte) (members, error) {
 	d := jsontext.NewDecoder(bytes.NewReader(text))
 	if start, err := d.ReadToken(); err != nil || start.Kind() != '{' {
@@ -139,7 +138,7 @@ func object(text []byte) (members, error) {
 	return m, nil
 }
 
-// clean is a decoder's error without what it quotes of the input.
+// clean returns a decoder's error without the input it quotes.
 func clean(err error) error {
 	text := err.Error()
 	if strings.Contains(text, "duplicate") {
@@ -158,7 +157,7 @@ func depth(v jsontext.Value) int {
 	}
 }
 
-// text is a member that is a string.
+// text returns a member that is a string.
 func (m members) text(name string) (string, bool) {
 	v, ok := m[name]
 	if !ok || v.Kind() != '"' {

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Reach asks an issuer for its keys, as the first token would, and says why they cannot be
-// had: for whoever sets a server up and does not want to wait for that token.
+// Reach fetches the keys of an issuer, as the first token would, and returns why that
+// fails. It is for checking a server's setup before that token arrives.
 func Reach(ctx context.Context, name string, client *http.Client, now func() time.Time) error {
 	i, err := newIssuer(name, client, now)
 	if err != nil {
@@ -19,7 +19,7 @@ func Reach(ctx context.Context, name string, client *http.Client, now func() tim
 	if err != nil {
 		return err
 	}
-	// The set has no word for "fetch": it does so for any signature that it does not know.
+	// The key set has no fetch method, but it fetches keys for any signature it does not know.
 	told := &tellingKeys{from: keys}
 	const unsigned = "eyJhbGciOiJSUzI1NiIsImtpZCI6InByb2JlIn0.e30.AA"
 	_, _ = told.VerifySignature(ctx, unsigned)

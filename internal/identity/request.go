@@ -13,17 +13,17 @@ import (
 	"time"
 )
 
-// ErrNoPermission says that the job may not ask who it is.
+// ErrNoPermission reports that the job may not request an ID token.
 var ErrNoPermission = errors.New("the job has no id-token: give it `permissions: id-token: write`, in a job that runs no code of the change")
 
-// ErrFork says that the job runs for a fork, which GitHub gives no token.
+// ErrFork reports that the job runs for a fork, which gets no token from GitHub.
 var ErrFork = errors.New("a pull request from a fork has no id-token: its results are published by the workflow_run workflow")
 
-// Env is what a job of GitHub Actions knows about itself.
+// Env is the environment of a GitHub Actions job.
 type Env struct {
 	Getenv func(string) string
-	HTTP   *http.Client // nil for the standard one
-	// Sleep waits between attempts; it ends early with the context.
+	HTTP   *http.Client // nil for the default
+	// Sleep waits between attempts; it returns early if the context ends.
 	Sleep func(context.Context, time.Duration) error
 }
 
@@ -34,8 +34,8 @@ const (
 	maxEvent        = 8 << 20
 )
 
-// Request asks Actions for a token for one audience. It keeps none: a token lives for
-// minutes and is for one report, so every attempt of an upload asks for a fresh one.
+// Request requests a token for one audience from Actions. It does not cache: a token is
+// valid for minutes and for one report, so every upload attempt requests a new one.
 func Request(ctx context.Context, env Env, audience string) (Token, error) {
 	where, bearer := env.Getenv("ACTIONS_ID_TOKEN_REQUEST_URL"), NewToken(env.Getenv("ACTIONS_ID_TOKEN_REQUEST_TOKEN"))
 	if where == "" || bearer.IsZero() {
@@ -75,7 +75,7 @@ func Request(ctx context.Context, env Env, audience string) (Token, error) {
 	return NewToken(said.Value), nil
 }
 
-// StatusError is an answer that is not the one wanted.
+// StatusError is an HTTP response with an unexpected status.
 type StatusError struct {
 	Status int
 	Host   string
@@ -85,8 +85,8 @@ func (e *StatusError) Error() string {
 	return fmt.Sprintf("%s answers %d %s", e.Host, e.Status, http.StatusText(e.Status))
 }
 
-// try sends a request up to three times, as long as the fault may pass. The body is read
-// whole and bounded; it is never part of an error, because it may hold a token.
+// try sends a request up to three times, if the failure may be transient. The body is
+// size-limited. It is never part of an error, because it may contain a token.
 func try(ctx context.Context, client *http.Client, sleep func(context.Context, time.Duration) error, want int, build func(context.Context) (*http.Request, error)) ([]byte, error) {
 	c := http.Client{Timeout: requestTimeout, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	if client != nil {
@@ -114,7 +114,7 @@ func once(ctx context.Context, c *http.Client, want int, build func(context.Cont
 	resp, err := c.Do(req)
 	if err != nil {
 		if e, ok := errors.AsType[*url.Error](err); ok {
-			err = e.Err // the address has the audience in it, or the number of an installation
+			err = e.Err // the URL contains the audience or an installation ID
 		}
 		return nil, fmt.Errorf("%s: %w", req.URL.Host, err)
 	}
@@ -132,7 +132,7 @@ func once(ctx context.Context, c *http.Client, want int, build func(context.Cont
 	return body, nil
 }
 
-// safe tells of an address to which a secret may be sent: https, or this very machine.
+// safe reports whether a secret may be sent to an address: https, or loopback.
 func safe(u *url.URL) bool {
 	if u.Host == "" || u.User != nil {
 		return false
@@ -141,7 +141,7 @@ func safe(u *url.URL) bool {
 	return u.Scheme == "https" || u.Scheme == "http" && (host == "127.0.0.1" || host == "::1" || host == "localhost")
 }
 
-// fromFork reads from the event of the job whether its head is in another repository.
+// fromFork reports, from the job's event, whether its head is in another repository.
 func fromFork(path string) bool {
 	f, err := os.Open(path)
 	if err != nil {

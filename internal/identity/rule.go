@@ -8,35 +8,36 @@ import (
 	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 )
 
-// Kind is what an upload may become.
+// Kind is what an upload may be used for.
 type Kind string
 
 // The kinds.
 const (
-	Report     Kind = "report"      // kept, and compared with the baseline
+	Report     Kind = "report"      // stored, and compared with the baseline
 	Baseline   Kind = "baseline"    // a report that may also move the baseline
-	ForkReport Kind = "fork-report" // what a stranger's job said: shown as such, compared, never a baseline
+	ForkReport Kind = "fork-report" // from an untrusted job: labeled as such, compared, never a baseline
 )
 
-// MovesBaseline tells whether a baseline may be written with this grant.
+// MovesBaseline reports whether this grant allows writing a baseline.
 func (g Grant) MovesBaseline() bool { return g.Kind == Baseline }
 
-// Rule says which jobs may upload. Every field that is set must agree; a project has as
-// many rules as it has workflows that upload.
+// Rule selects the jobs that may upload. Every field that is set must match. A project has
+// one rule for each workflow that uploads.
 type Rule struct {
-	RepositoryID, OwnerID int64    // numbers: they are never given to somebody else
+	RepositoryID, OwnerID int64    // IDs are never reassigned
 	DefaultBranch         string   // "main"
 	Events                []string // of push, pull_request, merge_group, schedule, workflow_dispatch, workflow_run
 	Refs                  []string // for push and workflow_dispatch: exact, or all below "refs/heads/release/*"; empty for the default branch
-	Protected             bool     // only from a ref that the forge protects
-	Workflow              string   // path of the file that was started, ".github/workflows/pawl-gate.yml"
-	JobWorkflow           string   // the reusable workflow that holds the job, "OWNER/REPO/PATH@REF"; empty for any
-	JobWorkflowSHA        string   // and the commit of it. A name can change hands: this cannot
+	Protected             bool     // require a protected ref
+	Workflow              string   // path of the started workflow file, ".github/workflows/pawl-gate.yml"
+	JobWorkflow           string   // the reusable workflow that contains the job, "OWNER/REPO/PATH@REF"; empty for any
+	JobWorkflowSHA        string   // commit of JobWorkflow; unlike a name it cannot change hands
 	Environment           string   // empty for any
 }
 
-// events are those whose jobs may upload at all, and the refs that they come from. There
-// is no pull_request_target: it runs a stranger's code with the repository's own rights.
+// events maps the events whose jobs may upload to a check of their refs.
+// pull_request_target is excluded: it runs untrusted code with the repository's
+// permissions.
 var events = map[string]func(Rule, string) bool{
 	"push":              Rule.named,
 	"workflow_dispatch": Rule.named,
@@ -65,8 +66,7 @@ func (r Rule) named(ref string) bool {
 	})
 }
 
-// Check finds what keeps a rule from being one. A rule that says too little would let
-// everybody in.
+// Check rejects an incomplete rule, which would let anyone upload.
 func (r Rule) Check() error {
 	switch {
 	case r.RepositoryID <= 0 || r.OwnerID <= 0:
@@ -91,8 +91,8 @@ func (r Rule) Check() error {
 	return nil
 }
 
-// decide is what the first rule that agrees grants. Where none does, the one that agreed
-// longest says why.
+// decide returns what the first matching rule grants. If none matches, the error is that of
+// the rule that matched longest.
 func decide(rules []Rule, c Claims) (Kind, error) {
 	var why error = &RefusedError{Reason: NoRule, Detail: "no rule lets anybody upload to this project"}
 	farthest := -1
@@ -111,10 +111,10 @@ func decide(rules []Rule, c Claims) (Kind, error) {
 	return "", why
 }
 
-// allows asks one thing after the other and tells how many agreed.
+// allows makes its checks in order and returns how many passed before the first failure.
 func (r Rule) allows(c Claims) (agreed int, err error) {
-	// The name in workflow_ref is that of the token's own repository, whose number is
-	// checked first; it is compared as a whole, because a branch may be called anything.
+	// The name in workflow_ref is that of the token's own repository, whose ID is checked
+	// first. It is compared as a whole, because a branch can have any name.
 	workflow := c.Repository + "/" + r.Workflow + "@" + c.Ref
 	from := events[c.Event]
 	for n, check := range []struct {
@@ -139,9 +139,9 @@ func (r Rule) allows(c Claims) (agreed int, err error) {
 	return 0, nil
 }
 
-// kind is what the job's trigger makes of its upload, whatever a rule says: what a
-// workflow_run hands on was made by somebody else's code, and only a push on the default
-// branch is code that was reviewed.
+// kind returns the kind of an upload by the job's trigger, whatever the rule says. A
+// workflow_run passes on what untrusted code made, and only a push to the default branch is
+// reviewed code.
 func (r Rule) kind(c Claims) Kind {
 	switch {
 	case c.Event == "workflow_run":

@@ -5,14 +5,14 @@ import (
 	"log/slog"
 )
 
-// Token is a secret. However it is printed, logged or encoded, it says only that it is
-// one: whoever needs the value must ask for it by name. The value is behind a function,
-// because fmt takes structs apart and calls no method of a field that is not exported.
+// Token is a secret. It prints, logs and encodes as a placeholder; only Reveal returns the
+// value. The value is in a closure, because fmt reads struct fields and calls no methods on
+// unexported ones.
 type Token struct{ reveal func() string }
 
 const redacted = "[secret]"
 
-// NewToken keeps a value from being shown.
+// NewToken wraps a secret value.
 func NewToken(value string) Token {
 	if value == "" {
 		return Token{}
@@ -20,7 +20,7 @@ func NewToken(value string) Token {
 	return Token{func() string { return value }}
 }
 
-// Reveal is the value, for the header of a request and nothing else.
+// Reveal returns the value. Use it only for the header of a request.
 func (t Token) Reveal() string {
 	if t.reveal == nil {
 		return ""
@@ -28,7 +28,7 @@ func (t Token) Reveal() string {
 	return t.reveal()
 }
 
-// IsZero tells whether there is no token.
+// IsZero reports whether there is no token.
 func (t Token) IsZero() bool { return t.reveal == nil }
 
 func (t Token) String() string { return redacted }
@@ -36,11 +36,11 @@ func (t Token) String() string { return redacted }
 // GoString keeps the value out of %#v.
 func (t Token) GoString() string { return redacted }
 
-// Format keeps the value out of every verb, also those that take a value apart.
+// Format keeps the value out of every verb, including those that print struct fields.
 func (t Token) Format(s fmt.State, _ rune) { _, _ = s.Write([]byte(redacted)) }
 
 // LogValue keeps the value out of structured logs.
 func (t Token) LogValue() slog.Value { return slog.StringValue(redacted) }
 
-// MarshalText keeps the value out of JSON, and of whatever else encodes text.
+// MarshalText keeps the value out of JSON and other text encodings.
 func (t Token) MarshalText() ([]byte, error) { return []byte(redacted), nil }

@@ -7,17 +7,17 @@ import (
 	"time"
 )
 
-// ErrReplayed says that a token was used before, for another report.
+// ErrReplayed reports that a token was used before, for another report.
 var ErrReplayed = errors.New("the token was used for another report")
 
-// ErrFull says that no more tokens can be remembered now.
+// ErrFull reports that no more tokens can be remembered now.
 var ErrFull = errors.New("too many tokens in use to remember another")
 
-// Seen remembers tokens as long as they are valid. Package identitytest has what every
-// implementation must do.
+// Seen remembers used tokens while they are valid. Package identitytest has tests for every
+// implementation.
 type Seen interface {
-	// Use records the first use of a token. Later ones for the same digest get the
-	// receipt of the first; for another digest ErrReplayed.
+	// Use records the first use of a token. Later uses with the same digest return the first
+	// receipt; with another digest they return ErrReplayed.
 	Use(ctx context.Context, u Use) (receipt string, fresh bool, err error)
 }
 
@@ -26,11 +26,11 @@ type Use struct {
 	Issuer, ID string
 	Digest     Digest
 	Receipt    string
-	Until      time.Time // after that the token is refused for its age, and may be forgotten
+	Until      time.Time // after this the token has expired and may be forgotten
 }
 
-// Memory remembers tokens in this process: for one server without a database, and for
-// tests. It rather refuses a token than forget one that is still valid.
+// Memory remembers tokens in this process, for a single server without a database and for
+// tests. It refuses a token rather than forgetting a valid one.
 type Memory struct {
 	now  func() time.Time
 	most int
@@ -41,7 +41,7 @@ type Memory struct {
 
 type tokenID struct{ issuer, id string }
 
-// NewMemory remembers up to most tokens at a time, about 300 bytes each.
+// NewMemory returns a Memory that holds a limited number of tokens, about 300 bytes each.
 func NewMemory(now func() time.Time, most int) *Memory {
 	return &Memory{now: now, most: most, used: map[tokenID]Use{}}
 }
@@ -68,7 +68,7 @@ func (m *Memory) Use(_ context.Context, u Use) (receipt string, fresh bool, err 
 	return u.Receipt, true, nil
 }
 
-// forget drops what is over.
+// forget drops expired tokens.
 func (m *Memory) forget(now time.Time) {
 	for id, u := range m.used {
 		if !now.Before(u.Until) {

@@ -8,25 +8,25 @@ import (
 	"time"
 )
 
-// GitHub is the issuer of tokens on github.com. GitHub Enterprise Server has
+// GitHub is the token issuer of github.com. GitHub Enterprise Server uses
 // https://HOST/_services/token, and ghe.com https://token.actions.SUBDOMAIN.ghe.com.
 const GitHub = "https://token.actions.githubusercontent.com"
 
 const (
-	skew        = time.Minute // by how much two honest clocks may differ
-	maxLifetime = time.Hour   // a used token is remembered that long: GitHub's live minutes
+	skew        = time.Minute // max difference between two correct clocks
+	maxLifetime = time.Hour   // how long a used token must be remembered; GitHub's are valid for minutes
 )
 
-// Config is what a server decides about tokens.
+// Config holds a server's settings for tokens.
 type Config struct {
 	Server  string       // its own address, https://HOST
-	Issuers []string     // whose tokens are taken, each exactly as it spells itself
-	HTTP    *http.Client // reaches the issuers; nil for the standard one
+	Issuers []string     // accepted issuers, each exactly as it names itself
+	HTTP    *http.Client // for requests to the issuers; nil for the default
 	Now     func() time.Time
 	Seen    Seen // remembers which tokens were used
 }
 
-// Verifier decides whether a token lets somebody upload a report.
+// Verifier decides whether a token allows an upload.
 type Verifier struct {
 	server  string
 	issuers map[string]*issuer
@@ -34,8 +34,8 @@ type Verifier struct {
 	seen    Seen
 }
 
-// NewVerifier checks a configuration. It asks nobody: keys are read when the first
-// token comes.
+// NewVerifier checks a configuration. It sends no requests: keys are fetched for the first
+// token.
 func NewVerifier(c Config) (*Verifier, error) {
 	if _, err := Audience(c.Server, "probe", Digest{}); err != nil {
 		return nil, err
@@ -54,25 +54,25 @@ func NewVerifier(c Config) (*Verifier, error) {
 	return v, nil
 }
 
-// Upload is what somebody wants to send.
+// Upload is a report to be uploaded.
 type Upload struct {
 	Project string
-	Digest  Digest // of the bytes that arrived: never what the sender says it is
-	Receipt string // a new one, handed out when the token is used for the first time
+	Digest  Digest // of the received bytes, never as stated by the client
+	Receipt string // a new one, returned if this is the first use of the token
 }
 
-// Grant is what a token lets its bearer do.
+// Grant is what a token allows.
 type Grant struct {
 	Kind    Kind
-	Receipt string // the same for the same token and report, however often they come
-	Fresh   bool   // it came for the first time
+	Receipt string // always the same for the same token and report
+	Fresh   bool   // first use of the token
 	Claims  Claims // the provenance of the report
 }
 
-// Admit decides about a token. The error is a [*RefusedError] where the token is no
-// good, and wraps [ErrUnavailable] where that cannot be known now. A grant that is not
-// fresh means that the report is stored already, or that storing it was cut short: store
-// it under the receipt, which is the same.
+// Admit decides about a token. The error is a [*RefusedError] if the token is refused, and
+// wraps [ErrUnavailable] if that cannot be decided now. A grant that is not fresh means
+// that the report is already stored, or that storing it was interrupted. Store it under the
+// receipt, which is the same.
 func (v *Verifier) Admit(ctx context.Context, token Token, up Upload, rules []Rule) (Grant, error) {
 	c, err := v.claims(ctx, token)
 	if err != nil {
@@ -101,9 +101,9 @@ func (v *Verifier) Admit(ctx context.Context, token Token, up Upload, rules []Ru
 	return Grant{Kind: kind, Receipt: receipt, Fresh: fresh, Claims: c}, nil
 }
 
-// Vouch decides what can be decided before the bytes have arrived: that the token is an
-// issuer's, and that a rule knows its bearer. It admits nothing and remembers nothing: it
-// spares a server from reading what strangers send.
+// Vouch makes the checks that do not need the uploaded bytes: the token is from an accepted
+// issuer, and a rule matches it. It admits nothing and records nothing. It keeps a server
+// from reading uploads of unknown clients.
 func (v *Verifier) Vouch(ctx context.Context, token Token, rules []Rule) error {
 	c, err := v.claims(ctx, token)
 	if err != nil {
@@ -113,7 +113,7 @@ func (v *Verifier) Vouch(ctx context.Context, token Token, rules []Rule) error {
 	return err
 }
 
-// claims are the issuer's words, of a token that holds now.
+// claims returns the verified claims of a token that is currently valid.
 func (v *Verifier) claims(ctx context.Context, token Token) (Claims, error) {
 	p, err := parse(token.Reveal())
 	if err != nil {

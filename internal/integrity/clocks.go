@@ -10,18 +10,17 @@ import (
 	"github.com/goatnote-inc/pawl/stats"
 )
 
-// How far the samples may be from the clock outside.
+// How far the samples may be from the outside clock.
 const (
-	agreeShare = 0.05 // of a run
-	agreeTime  = 2000 // nanoseconds: what an event or a launch costs beside the kernel
-	agreeSigma = 4.0  // standard errors: noise is no lie
+	agreeShare = 0.05 // share of a run
+	agreeTime  = 2000 // nanoseconds: cost of an event or a launch beside the kernel
+	agreeSigma = 4.0  // standard errors that count as noise
 )
 
-// Clocks says why the samples of a side are not to be believed; empty when pawl's own
-// clock agrees with them, or was not read. Where the base was run by the same harness, what
-// both sides show is the harness's way of measuring: only the rest is the change's. Samples
-// that say more than the clock outside gain nobody anything: runs back to back find a
-// warm cache.
+// Clocks returns why the samples of a side cannot be trusted; empty if pawl's own clock agrees with
+// them or was not read. If the same harness ran the base, a disagreement on both sides is the
+// harness's way of measuring: only the excess counts against the change. Samples above the outside
+// clock give no advantage, and can be honest: back-to-back runs find a warm cache.
 func Clocks(side, base []measure.CaseRound) string {
 	own, ok := compare(side)
 	if !ok {
@@ -39,24 +38,23 @@ func Clocks(side, base []measure.CaseRound) string {
 		duration(own.samples), duration(own.samples*own.ratio), own.ratio, own.readings)
 }
 
-// agreement is the clock outside against the samples.
+// agreement compares the outside clock with the samples.
 type agreement struct {
-	ratio, spread float64 // of the two, and its standard error
-	samples       float64 // nanoseconds a run, as the process says
+	ratio, spread float64 // outside time over samples, and its standard error
+	samples       float64 // nanoseconds per run, as reported by the process
 	readings      int
 }
 
-// leastReadings is how many can show a spread.
+// leastReadings is the min number of readings that show a spread.
 const leastReadings = 12
 
-// compare holds every reading against the samples that were taken beside it, and lays
-// one line through all of them: its slope is how many times as long a run takes
-// outside. Readings of a round saw the same machine, so the spread is at least that of rounds: a lie is in all
-// of them.
+// compare divides every reading by the samples taken beside it and fits one line through all of them. Its
+// slope is how many times longer a run takes by the outside clock. Readings of a round saw the same machine,
+// so the spread is at least that between rounds; a false timer shows in all rounds.
 func compare(rounds []measure.CaseRound) (agreement, bool) {
 	shares := &measure.Outside{}
 	var samples []float64
-	var ends []int // of the readings of each round
+	var ends []int // index after the readings of each round
 	for _, r := range rounds {
 		o := r.Outside
 		if o == nil || r.Error != "" || len(o.Runs) != len(o.Times) || len(o.Beside) != len(o.Times) {
@@ -75,7 +73,7 @@ func compare(rounds []measure.CaseRound) (agreement, bool) {
 		return agreement{}, false
 	}
 	a := agreement{samples: stats.Median(samples), readings: len(samples)}
-	// What is spent on asking is bounded: beyond that it is spent on runs.
+	// The overhead of asking is bounded: anything beyond counts as time of the runs.
 	asking := min(max(line.Asking, 0), askingFixed/a.samples+askingRuns)
 	each := make([]float64, len(shares.Runs))
 	for i, k := range shares.Runs {
@@ -99,10 +97,9 @@ func compare(rounds []measure.CaseRound) (agreement, bool) {
 // medianToMean is how much wider a median's error is than a mean's, for normal errors.
 const medianToMean = 1.2533
 
-// Asked says why the clock outside itself cannot be believed, for a side that it
-// scores: its readings are no honest line. All rounds are taken together, and of batch
-// sizes that are alike the fastest readings: a busy machine makes answers late, and never
-// early.
+// Asked returns why the outside clock itself cannot be trusted, for a side that it scores: its
+// readings are not an honest line. All rounds are combined, and of similar batch sizes only the
+// fastest readings count, because a busy machine delays answers and never hastens them.
 func Asked(rounds []measure.CaseRound) string {
 	all := &measure.Outside{}
 	for _, r := range rounds {
@@ -117,15 +114,13 @@ func Asked(rounds []measure.CaseRound) string {
 	return line.Straight()
 }
 
-// strata are how many groups of batch sizes are told apart, fastShare how many of
-// each are taken.
+// strata is the number of groups of batch sizes; one in fastShare readings of each group is kept.
 const (
 	strata    = 6
 	fastShare = 4
 )
 
-// fastest keeps a quarter of the readings: of each group of sizes, those with the
-// least time a run.
+// fastest keeps a quarter of the readings: those with the shortest time per run in each group of sizes.
 func fastest(o *measure.Outside) *measure.Outside {
 	order := make([]int, len(o.Runs))
 	for i := range order {

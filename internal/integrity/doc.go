@@ -1,8 +1,7 @@
-// Package integrity says what of a measurement can be believed. It looks at what
-// was recorded, and never at the process that was measured: a clock of pawl's own
-// outside must agree with the samples, no time may lie below the speed of light, and
-// what is too good to be true is for a person to accept.
+// Package integrity decides which measurements can be trusted. It reads only the record, never the
+// measured process. The samples must agree with pawl's own clock outside the process, and no time
+// may be below the physical minimum. A result too good to be true must be accepted by a person.
 //
-// It is pure, so that whoever has the record comes to the same answer. It must not
-// know how a process is run, nor what its results are checked against.
+// It is pure, so that the same record always gives the same answer. It must not know how a process
+// is run, nor what its results are compared with.
 package integrity

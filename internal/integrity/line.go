@@ -7,19 +7,19 @@ import (
 	"github.com/goatnote-inc/pawl/stats"
 )
 
-// Line is what readings of the clock outside say: each run takes so long, and asking
-// for them so long beside. Times are nanoseconds.
+// Line is a line fitted through readings of the outside clock: the time of each run, and the
+// overhead of asking for them. Times are nanoseconds.
 type Line struct {
-	Run    float64 // the slope: what one more run costs
-	Asking float64 // the intercept: what is spent however many runs there are
-	Bent   float64 // how far readings lie off the line, as a share of what they read
+	Run    float64 // slope: time of one more run
+	Asking float64 // intercept: overhead whatever the number of runs
+	Bent   float64 // median distance of readings from the line, relative to the line
 }
 
-// LeastSizes is how many different batch sizes a line needs. Two would fit any lie.
+// LeastSizes is the min number of different batch sizes for a line. Two would fit any false timing.
 const LeastSizes = 4
 
-// Fit lays a line through readings. It goes by medians (Theil and Sen), since single
-// readings on a shared machine can be anything. False if there are too few sizes.
+// Fit fits a line through readings. It uses medians (Theil and Sen), since single readings on a
+// shared machine can be far off. It returns false if there are too few sizes.
 func Fit(o *measure.Outside) (Line, bool) {
 	if o == nil || len(o.Runs) != len(o.Times) {
 		return Line{}, false
@@ -52,13 +52,13 @@ func Fit(o *measure.Outside) (Line, bool) {
 
 // Bounds of an honest line.
 const (
-	askingFixed = 2e6  // a request, a synchronise, an answer: two milliseconds are many
-	askingRuns  = 1.0  // and the first run after a pause may cost as much as two
-	bentMost    = 0.25 // half of the readings lie closer than this
+	askingFixed = 2e6  // a request, a synchronize, an answer: 2 ms is generous
+	askingRuns  = 1.0  // the first run after a pause may cost as much as two
+	bentMost    = 0.25 // half of the readings must be closer than this
 )
 
-// Straight says why readings are no honest line; empty when they are one. Who sleeps
-// when asked for few runs makes the slope smaller, and the intercept larger.
+// Straight returns why readings are not an honest line; empty if they are. A process that sleeps
+// when asked for few runs makes the slope smaller and the intercept larger.
 func (l Line) Straight() string {
 	switch {
 	case !(l.Run > 0):

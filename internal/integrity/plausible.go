@@ -8,16 +8,15 @@ import (
 	"github.com/goatnote-inc/pawl/stats"
 )
 
-// floorShare is how much of the speed of light a time may claim to miss: tables and
-// boost clocks are not exact.
+// floorShare is the share of the physical minimum that a time must reach. It is below 1 because
+// tables and boost clocks are not exact.
 const floorShare = 0.9
 
-// TooGood is how many times better than its base a case may be before a person has to
-// look at it.
+// TooGood is how many times better than its base a case may be before a person must review it.
 const TooGood = 10
 
-// Implausible says why the times of a case cannot be: below the time that the device
-// needs for its declared work. Empty where they can, or where nothing is known.
+// Implausible returns why the times of a case are impossible: below the min time that the device
+// needs for the declared work. Empty if they are possible, or if the minimum is unknown.
 func Implausible(device gpu.Identity, c measure.Case) string {
 	floor := floorOf(device, c)
 	if !(floor > 0) || c.Unit != "ns" {
@@ -36,7 +35,7 @@ func Implausible(device gpu.Identity, c measure.Case) string {
 		duration(stats.Median(medians)), device.Name, c.Flops, c.Bytes, duration(floor))
 }
 
-// floorOf is the least time of a case in nanoseconds; 0 where nothing is known.
+// floorOf returns the min time of a case in nanoseconds; 0 if unknown.
 func floorOf(device gpu.Identity, c measure.Case) float64 {
 	if device.Kind == gpu.CPU {
 		return hostFloor(device, c.Flops)
@@ -45,7 +44,7 @@ func floorOf(device gpu.Identity, c measure.Case) float64 {
 	if !ok {
 		return 0
 	}
-	// In which format a kernel computes is not told: the fastest errs downwards.
+	// The kernel's number format is unknown: the fastest one gives the lowest bound.
 	work := gpu.Work{Flops: c.Flops, Bytes: c.Bytes, Cold: c.Cache == measure.Cold}
 	least := 0.0
 	for _, d := range gpu.DTypes() {
@@ -63,8 +62,8 @@ func floorOf(device gpu.Identity, c measure.Case) float64 {
 	return least * 1e9
 }
 
-// What no core of a CPU exceeds: two units of 16 FP32 multiply-adds each, at a clock
-// that none reaches. Matrix units of newer ones are for short types and do 16 times that.
+// hostFlops exceeds the rate of any CPU core: two units of 16 FP32 multiply-adds each, at a clock
+// that none reaches, times 16 for the matrix units of newer cores, which are for short types.
 const hostFlops = 16 * 2 * 16 * 2 * 6.5e9
 
 func hostFloor(device gpu.Identity, flops float64) float64 {

@@ -6,10 +6,10 @@ import (
 	"github.com/goatnote-inc/pawl/ratchet"
 )
 
-// Answer is what a method says of two sides.
+// Answer is the answer of a method about two sides.
 type Answer string
 
-// The answers. Abstains is an answer too: a method that knows what it does not know.
+// The answers. Abstains counts as an answer: the method recognizes that it cannot decide.
 const (
 	Slower   Answer = "regression"
 	Faster   Answer = "improvement"
@@ -17,7 +17,7 @@ const (
 	Abstains Answer = "abstains"
 )
 
-// answerOf puts pawl's verdicts into the words that all methods share.
+// answerOf maps a verdict of pawl to the answers that all methods share.
 func answerOf(v ratchet.Verdict) Answer {
 	switch v {
 	case ratchet.Regression:
@@ -31,20 +31,20 @@ func answerOf(v ratchet.Verdict) Answer {
 	}
 }
 
-// Outcome is an answer with what it cost.
+// Outcome is an answer and its cost.
 type Outcome struct {
 	Answer Answer
-	Rounds int // a side
+	Rounds int // rounds per side
 }
 
-// Tally counts outcomes of comparisons that are alike.
+// Tally counts the outcomes of similar comparisons.
 type Tally struct {
 	Trials      int `json:"trials"`
 	Regression  int `json:"regression"`
 	Improvement int `json:"improvement"`
 	Nothing     int `json:"nothing"`
 	Abstains    int `json:"abstains"`
-	Rounds      int `json:"rounds"` // of all trials, a side
+	Rounds      int `json:"rounds"` // per side, over all trials
 }
 
 func (t *Tally) add(o Outcome) {
@@ -62,11 +62,10 @@ func (t *Tally) add(o Outcome) {
 	}
 }
 
-// MeanRounds is how many rounds a side a comparison took.
+// MeanRounds returns the mean number of rounds per side of a comparison.
 func (t Tally) MeanRounds() float64 { return float64(t.Rounds) / float64(max(t.Trials, 1)) }
 
-// Rate is a share of trials with the interval that holds the true one, with 95 %
-// confidence.
+// Rate is a share of trials with its 95 % confidence interval.
 type Rate struct {
 	Count  int     `json:"count"`
 	Trials int     `json:"trials"`
@@ -75,8 +74,8 @@ type Rate struct {
 	High   float64 `json:"high"`
 }
 
-// NewRate is Wilson's interval: it stays inside 0 to 1 and says something of a count
-// of 0, where the textbook's is empty.
+// NewRate computes a rate with Wilson's interval. It stays within 0 and 1, and is meaningful for a count
+// of 0, where the textbook interval is empty.
 func NewRate(count, trials int) Rate {
 	if trials <= 0 {
 		return Rate{High: 1}

@@ -5,27 +5,27 @@ import (
 	"slices"
 )
 
-// Claim is something that pawl promises of its judge, with what was measured.
+// Claim is a promise about pawl's judge or tuner, with the measured value.
 type Claim struct {
 	Text  string  `json:"text"`
 	Limit float64 `json:"limit"`
-	Least bool    `json:"least,omitempty"` // the limit is a least, not a most
+	Least bool    `json:"least,omitempty"` // the limit is a minimum, not a maximum
 	Value float64 `json:"value"`
-	Rate  *Rate   `json:"rate,omitempty"`  // where the value is a share of trials
-	Unit  string  `json:"unit"`            // %, rounds, s, or empty for a count
-	Error float64 `json:"error,omitempty"` // standard error, of a value that is no share
+	Rate  *Rate   `json:"rate,omitempty"`  // set if the value is a share of trials
+	Unit  string  `json:"unit"`            // %, rounds, commits, s, or empty for a plain number
+	Error float64 `json:"error,omitempty"` // standard error, if the value is not a share
 	Holds bool    `json:"holds"`
 }
 
-// pledge is what pawl promises of a kind of comparisons.
+// pledge is what pawl promises about one kind of comparison.
 type pledge struct {
-	text  string // with the kind at %s
+	text  string // format with a %s for the kind
 	limit float64
-	least bool // the limit is a least, not a most
+	least bool // the limit is a minimum, not a maximum
 	count func(Tally) int
 }
 
-// pledge returns what is promised of a row, and of which kind it is; nil if nothing is.
+// pledge returns what is promised for a row, and the name of its kind; nil if nothing is promised.
 func (r Row) pledge() (p *pledge, of string) {
 	for _, k := range suiteKinds {
 		if r.Corpus == Suite && r.Note == k.note() && r.Shape == k.Shape && r.Effect == k.Effect {
@@ -40,8 +40,8 @@ func (r Row) pledge() (p *pledge, of string) {
 	return nil, ""
 }
 
-// judge decides whether a claim holds. Few trials can refute it only where the whole
-// interval of what they show lies on the wrong side.
+// judge decides whether a claim holds. A quick measurement refutes a claim only if its whole interval
+// lies on the wrong side of the limit.
 func (c *Claim) judge(quick bool) {
 	low, high := c.Value, c.Value
 	if quick {
@@ -56,7 +56,7 @@ func (c *Claim) judge(quick bool) {
 	}
 }
 
-// claims are those for which there are figures.
+// claims returns the claims for which the report has figures.
 func claims(r *Report) []Claim {
 	var list []Claim
 	add := func(c Claim) {

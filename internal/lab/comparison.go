@@ -5,7 +5,7 @@ import (
 	"github.com/goatnote-inc/pawl/stats"
 )
 
-// Side is one of the two that are compared.
+// Side is one of the two sides of a comparison.
 type Side int
 
 // The sides.
@@ -14,24 +14,23 @@ const (
 	Candidate
 )
 
-// Comparison is two sides whose rounds a method may ask for. All methods that look at
-// it see the same rounds.
+// Comparison gives methods the rounds of two sides. All methods see the same rounds.
 type Comparison interface {
-	// Round is a round of a side with its samples, and Median the same round for who
-	// needs only that: it is quicker to make.
+	// Round returns a round of a side with its samples. Median returns the same round for methods that
+	// need only its median, and is faster.
 	Round(side Side, i int) ratchet.Round
 	Median(side Side, i int) ratchet.Round
-	// Most is how many rounds of a side can be had.
+	// Most returns the maximum number of rounds of a side.
 	Most(side Side) int
-	// Together says that rounds of one index were measured in the same minutes.
+	// Together reports whether rounds with the same index were measured in the same minutes.
 	Together() bool
-	// Stored is what a ledger would keep of the base, and the session in which the
-	// candidate is measured now, with its rounds.
+	// Stored returns what a ledger would keep of the base, and the current session of the candidate
+	// with its rounds.
 	Stored(reference bool) (ratchet.Baseline, ratchet.Session, []ratchet.Round)
 }
 
-// samples are those that a tool without rounds looks at: one run of each side, or
-// everything that was recorded.
+// samples returns the samples that a tool without rounds sees: one run of each side, or everything
+// that was recorded.
 func samples(c Comparison, side Side) stats.Sorted {
 	n := c.Most(side)
 	if c.Together() {
@@ -44,7 +43,7 @@ func samples(c Comparison, side Side) stats.Sorted {
 	return stats.Merge(parts...)
 }
 
-// medians are those of the first rounds of a side.
+// medians returns the medians of the first rounds of a side.
 func medians(c Comparison, side Side, most int) []float64 {
 	list := make([]float64, min(most, c.Most(side)))
 	for i := range list {

@@ -8,18 +8,18 @@ import (
 	"github.com/goatnote-inc/pawl/stats"
 )
 
-// Creep is what became of histories of main in which commits take a little longer each.
+// Creep is the result of simulated histories of main in which each commit is slightly slower.
 type Creep struct {
-	Step      float64 `json:"step"` // of a commit: 0.005
+	Step      float64 `json:"step"` // slowdown per commit, such as 0.005
 	Commits   int     `json:"commits"`
 	Histories int     `json:"histories"`
 	Stopped   int     `json:"stopped"`
-	Mean      float64 `json:"mean"` // commit at which one was stopped, of those that were
+	Mean      float64 `json:"mean"` // mean commit at which a stopped history was stopped
 	Last      int     `json:"last"`
 }
 
-// creeps are histories on main, each commit measured beside the baseline: those that lose half a percent a commit, and
-// innocent ones.
+// creeps simulates histories of main, with each commit measured beside the baseline. In some, every
+// commit is 0.5 % slower; in the others, nothing changes.
 func (l *laboratory) creeps(ctx context.Context) error {
 	pawl := paired(l.policy)
 	for _, c := range []Creep{{Step: 0.005, Commits: 20}, {Commits: 200}} {
@@ -46,7 +46,7 @@ func (l *laboratory) creeps(ctx context.Context) error {
 	return nil
 }
 
-// CreepTable is what became of the histories.
+// CreepTable returns the results of the histories.
 func (r *Report) CreepTable() string {
 	t := newTable("a commit", "commits", "histories", "stopped", "at commit, mean", "at the latest")
 	for _, c := range r.Creeps {
@@ -59,7 +59,7 @@ func (r *Report) CreepTable() string {
 	return t.String()
 }
 
-// creepClaims are the promises about them.
+// creepClaims returns the claims about the histories.
 func creepClaims(r *Report) []Claim {
 	var list []Claim
 	for _, c := range r.Creeps {

@@ -11,30 +11,29 @@ import (
 	"github.com/goatnote-inc/pawl/stats"
 )
 
-// curseRuns is how many runs of unchanged code the main branch has seen.
+// curseRuns is the number of runs of unchanged code on the main branch.
 const curseRuns = 200
 
-// Curse is what became of a baseline after many runs of unchanged code, and what it
-// does to innocent changes then. The best of many noisy runs is the luckiest: the winner's
-// curse.
+// Curse is the state of a baseline after many runs of unchanged code, and its effect on changes that
+// change nothing. The best of many noisy runs is the luckiest: the winner's curse.
 type Curse struct {
-	Baseline string `json:"baseline"` // rebuilt, stored, best ever
+	Baseline string `json:"baseline"` // rebuilt, stored or best ever
 	Shape    Shape  `json:"shape"`
-	Runs     int    `json:"runs"`  // of unchanged code, in all worlds
-	Moved    int    `json:"moved"` // times that the baseline moved, all of them wrong
-	// Bias is by how much the baseline is faster than the code truly is.
+	Runs     int    `json:"runs"`  // runs of unchanged code, in all worlds
+	Moved    int    `json:"moved"` // times the baseline moved, all of them wrongly
+	// Bias is how much faster the baseline claims to be than the code really is.
 	Bias      float64 `json:"bias"`
-	BiasError float64 `json:"bias_error"` // its standard error, from how much the worlds differ
+	BiasError float64 `json:"bias_error"` // standard error of Bias, from the differences between worlds
 	Gates     Tally   `json:"gates"`
 }
 
-// world is a main branch with its baseline.
+// world is a simulated main branch with its baseline.
 type world struct {
 	Scene
 	policy ratchet.Policy
 	rng    *rand.Rand
 	seed   uint64
-	trial  uint64 // of the next comparison
+	trial  uint64 // number of the last comparison
 	moved  int
 }
 
@@ -42,9 +41,9 @@ func (w *world) moves() int { return w.moved }
 
 // keeper is a way to keep a baseline.
 type keeper interface {
-	run()                     // a commit on main that changes nothing
-	gate() (Outcome, float64) // a change that changes nothing, and by how much the baseline is too fast
-	moves() int               // times that the baseline moved
+	run()                     // runs a commit on main that changes nothing
+	gate() (Outcome, float64) // gates a change that changes nothing; also returns by how much the baseline is too fast
+	moves() int               // returns how often the baseline moved
 }
 
 var keepers = []struct {
@@ -83,7 +82,7 @@ func (l *laboratory) curses(ctx context.Context) error {
 	return nil
 }
 
-// live lets a main branch see its runs, then gates changes that change nothing.
+// live runs a main branch, then gates changes that change nothing.
 func live(k keeper, gates int) Curse {
 	var c Curse
 	for range curseRuns {
@@ -102,15 +101,15 @@ func live(k keeper, gates int) Curse {
 // rebuilt is pawl's baseline: a commit, built and measured again beside the others.
 type rebuilt struct{ world }
 
-// sides measures three commits in the same rounds: the baseline's is the base of a
-// second comparison.
+// sides measures three commits in the same rounds. The baseline's commit is the base of the second
+// comparison.
 func (r *rebuilt) sides() (change, baseline Comparison) {
 	r.trial++
 	list := r.suite(r.seed, r.trial, 2)
 	return list[0], list[1]
 }
 
-// evidence of a commit against another after so many rounds.
+// evidence returns the evidence for one commit against another after a number of rounds.
 func evidence(base Comparison, baseSide Side, now Comparison, rounds int) []ratchet.Evidence {
 	e := sideBySide(0)
 	for i := range rounds {
@@ -148,8 +147,8 @@ func (r *rebuilt) gate() (Outcome, float64) {
 	return Outcome{answerOf(s.Verdict()), rounds}, math.Log1p(s.Result.Cases[0].Facts.Change)
 }
 
-// storedKeeper is pawl's fallback: a commit that cannot be built again, with the
-// sessions in which it was measured while it could.
+// storedKeeper is pawl's fallback for a commit that can no longer be built: the sessions in which it
+// was measured earlier.
 type storedKeeper struct {
 	world
 	base ratchet.Baseline
@@ -161,7 +160,7 @@ func (k *storedKeeper) session(rounds int) ratchet.Session {
 	return k.Scene.session(k.rng, fmt.Sprint("run ", k.runs), 0, rounds, false)
 }
 
-// judge compares a session of a candidate with what is kept.
+// judge compares a session of a candidate with the stored baseline.
 func (k *storedKeeper) judge(now ratchet.Session) ratchet.Judgement {
 	e := sideBySide(0)
 	e.Candidate = roundsOf(now)
@@ -202,7 +201,7 @@ func (k *storedKeeper) gate() (Outcome, float64) {
 	return Outcome{answerOf(j.Verdict), nowRounds}, level
 }
 
-// bestEver keeps the smallest number that any run ever gave.
+// bestEver keeps the smallest time of any run.
 type bestEver struct {
 	world
 	best float64

@@ -11,35 +11,35 @@ import (
 	"github.com/goatnote-inc/pawl/stats"
 )
 
-// mostRounds is what a generated comparison can give: more than any method asks for.
+// mostRounds is the maximum number of rounds of a generated comparison, more than any method asks for.
 const mostRounds = 64
 
-// driftRounds is how many rounds a scene's drift is told for.
+// driftRounds is the number of rounds over which a scene's drift is specified.
 const driftRounds = 32
 
-// generated is a comparison out of a scene.
+// generated is a comparison that a scene generates.
 type generated struct {
 	Scene
 	trial           uint64
-	rng             *rand.Rand // of the rounds
-	inner           *rand.Rand // of samples and stored sessions: who asks for them changes no round
+	rng             *rand.Rand // random source of the rounds
+	inner           *rand.Rand // random source of samples and stored sessions; separate, so that asking for them changes no round
 	shared          *weather
 	own             [2][]float64
 	draw            [2]func() float64
 	walk, lingering [2]float64
-	burst           int                 // the first of two rounds of the eight under way
-	rounds          [2][]*ratchet.Round // with samples, as far as asked for
+	burst           int                 // position in the current eight rounds where the burst of two starts
+	rounds          [2][]*ratchet.Round // with samples; filled on demand
 }
 
-// weather is what the machine does to all that runs on it.
+// weather is the machine's effect on everything that runs on it.
 type weather struct {
 	rng     *rand.Rand
 	session float64
 	machine []float64
-	common  [2][]float64 // by side, what the cases of a suite have in common
+	common  [2][]float64 // by side, what all cases of a suite share
 }
 
-// shared is what a round of a side has in common with that of other cases.
+// shared returns what a round of a side has in common with that round of other cases.
 func (w *weather) shared(side, round int) float64 {
 	for len(w.common[side]) <= round {
 		for s := range w.common {
@@ -56,11 +56,11 @@ func (w *weather) at(round int, spread float64) float64 {
 	return w.session + w.machine[round]
 }
 
-// Compare makes the comparison with a number. The same scene, seed and number give
-// the same comparison.
+// Compare generates the comparison with a number. The same scene, seed and number give the same
+// comparison.
 func (s Scene) Compare(seed, trial uint64) Comparison { return s.suite(seed, trial, 1)[0] }
 
-// suite is several cases that are measured in the same rounds.
+// suite generates several cases that are measured in the same rounds.
 func (s Scene) suite(seed, trial uint64, cases int) []Comparison {
 	stream := func(i int) *rand.Rand { return rand.New(rand.NewPCG(seed, trial<<16|uint64(i))) }
 	shared := &weather{rng: stream(0)}
@@ -75,8 +75,8 @@ func (s Scene) suite(seed, trial uint64, cases int) []Comparison {
 func (g *generated) Most(Side) int  { return mostRounds }
 func (g *generated) Together() bool { return true }
 
-// offset is what a round adds on its side only. Both sides are drawn together, so
-// that no order of asking matters.
+// offset returns what a round adds on one side only. Both sides are drawn together, so that the order
+// of calls does not matter.
 func (g *generated) offset(side Side, round int) float64 {
 	for len(g.own[side]) <= round {
 		g.next()
@@ -114,7 +114,7 @@ func (g *generated) next() {
 	}
 }
 
-// jolt is by how much one side of a round takes longer than it should.
+// jolt returns how much longer one side of a round takes because of a disturbance; 0 for none.
 func (g *generated) jolt(round int) float64 {
 	if g.Bursts {
 		if round%8 == 0 {
@@ -130,7 +130,7 @@ func (g *generated) jolt(round int) float64 {
 	return 0
 }
 
-// center is the time that a round of a side takes.
+// center returns the time of a round of a side.
 func (g *generated) center(side Side, round int) float64 {
 	log := g.shared.at(round, g.Machine) + g.offset(side, round)
 	if side == Candidate {
@@ -138,7 +138,7 @@ func (g *generated) center(side Side, round int) float64 {
 	}
 	if g.Drift != 0 {
 		at := float64(2 * round)
-		if (side == Candidate) == (round%2 == 0) { // who goes second in this round
+		if (side == Candidate) == (round%2 == 0) { // this side runs second in this round
 			at++
 		}
 		log += math.Log1p(g.Drift) * at / (2 * driftRounds)
@@ -178,15 +178,15 @@ func (g *generated) sampled(side Side, i int) *ratchet.Round {
 	}
 	slices.Sort(list)
 	sorted := stats.Sorted(list)
-	middle := g.rounded(center) // to the last bit what Median says
+	middle := g.rounded(center) // exactly what Median returns
 	if g.Noise.moves() {
 		middle = sorted.Median()
 	}
 	return &ratchet.Round{Index: i, Session: "now", Sorted: sorted, Median: middle, Quantum: g.Step}
 }
 
-// What is kept of a base that cannot be measured again: as many sessions of as many
-// rounds. The candidate is measured in one of more rounds.
+// What is stored of a base that cannot be measured again: the number of sessions, and the rounds of
+// each. The candidate is measured in one session with more rounds.
 const (
 	storedSessions = 10
 	storedRounds   = 8
@@ -204,8 +204,8 @@ func (g *generated) Stored(reference bool) (ratchet.Baseline, ratchet.Session, [
 	return b, now, roundsOf(now)
 }
 
-// session is one measuring session of a side that takes so much longer, and of a
-// reference beside it. Nothing of it was measured together with anything else.
+// session generates one measuring session of a side that is slower by effect (a logarithm), and of a
+// reference beside it. Sessions share no noise with each other.
 func (s Scene) session(rng *rand.Rand, id string, effect float64, rounds int, referred bool) ratchet.Session {
 	out := alike(ratchet.Session{Run: ratchet.RunRef{ID: id}, Unit: "ns", Quantum: s.Step})
 	shared := s.Session*rng.NormFloat64() + math.Log1p(s.Today)
@@ -222,13 +222,13 @@ func (s Scene) session(rng *rand.Rand, id string, effect float64, rounds int, re
 	return out
 }
 
-// alike gives a session the recipe, the definition and the method that all sessions of the lab share.
+// alike sets the recipe, definition and method that all sessions of the lab share.
 func alike(s ratchet.Session) ratchet.Session {
 	s.Recipe, s.Definition, s.Method = "lab", "lab", "lab"
 	return s
 }
 
-// roundsOf are the rounds of a session as a judge wants them.
+// roundsOf converts the rounds of a session for the judge.
 func roundsOf(s ratchet.Session) []ratchet.Round {
 	list := make([]ratchet.Round, len(s.Rounds))
 	for i, v := range s.Rounds {

@@ -8,18 +8,17 @@ import (
 	"github.com/goatnote-inc/pawl/ratchet"
 )
 
-// Spreads are those between rounds that are measured, as standard deviations.
+// Spreads are the spreads between rounds that are measured, as standard deviations.
 var Spreads = []float64{0.003, 0.008, 0.015, 0.025}
 
-// typical is the spread at which methods are compared, and noisy the one of a bad
-// machine.
+// typical is the spread at which methods are compared; noisy is that of a bad machine.
 const (
 	typical = 0.015
 	noisy   = 0.025
-	gain    = -0.12 // the effect of a change that is worth a claim
+	gain    = -0.12 // effect of a change that is large enough for a claim
 )
 
-// generator is corpus c.
+// generator measures corpus c.
 func (l *laboratory) generator(ctx context.Context) error {
 	for _, part := range []func(context.Context) error{l.grid, l.machineNoise, l.sideBySide, l.suiteRuns, l.stresses, l.storedSides, l.curses, l.creeps, l.speed} {
 		if err := part(ctx); err != nil {
@@ -29,7 +28,7 @@ func (l *laboratory) generator(ctx context.Context) error {
 	return nil
 }
 
-// grid is pawl alone at full size.
+// grid measures pawl alone, with the full number of trials.
 func (l *laboratory) grid(ctx context.Context) error {
 	for _, shape := range Shapes {
 		for _, spread := range Spreads {
@@ -43,14 +42,13 @@ func (l *laboratory) grid(ctx context.Context) error {
 	return nil
 }
 
-// sideBySide is every other method on the typical machine. Same seeds make it the same
-// data.
+// sideBySide measures all other methods on the typical machine. The same seeds give the same data.
 func (l *laboratory) sideBySide(ctx context.Context) error {
 	for _, shape := range Shapes {
 		for _, effect := range []float64{gain, 0, 0.01, 0.02, 0.03, 0.04, 0.05, 0.06, 0.08, 0.10} {
 			methods, n := Methods(l.policy), l.methods
 			if effect == 0 || effect == 0.04 || effect == 0.06 {
-				methods = methods[1:] // pawl's row is in the grid
+				methods = methods[1:] // the grid already has pawl's row
 			} else if n = l.curve; shape != Gaussian {
 				continue
 			}
@@ -74,34 +72,34 @@ func (l *laboratory) scene(ctx context.Context, corpus, note string, s Scene, n 
 	return l.add(ctx, like, n, methods, func(trial uint64) Comparison { return s.Compare(l.Seed, trial) })
 }
 
-// suiteCases is how many cases a suite run has: three values of three parameters; and largeSuite how many a
-// large one has, of which slowCases are slowed down in some.
+// suiteCases is the number of cases in a suite run: three values of three parameters. largeSuite is that
+// of a large run, in some of which slowCases are slowed down.
 const (
 	suiteCases = 27
 	largeSuite = 1000
 	slowCases  = 5
 )
 
-// suiteRun is a kind of whole runs of a suite.
+// suiteRun is a kind of run of a whole suite.
 type suiteRun struct {
 	Scene
-	cases, slow int     // so many of them are slower by 5 %
-	share       int     // of the trials
-	pledge      *pledge // nil if there is none
+	cases, slow int     // number of cases, and how many of them are 5 % slower
+	share       int     // the number of trials is divided by this
+	pledge      *pledge // nil if nothing is promised
 }
 
-// suiteKinds are the kinds of whole runs that are tried.
+// suiteKinds are the kinds of suite runs that are measured.
 var suiteKinds = []suiteRun{
 	{NewScene(Gaussian, typical, 0), suiteCases, 0, 1, noFalseAlarm},
 	{NewScene(T3, typical, 0), suiteCases, 0, 1, noFalseAlarm},
 	{NewScene(Bimodal, typical, 0), suiteCases, 0, 1, noFalseAlarm},
-	{NewScene(Gaussian, typical, 0.02), suiteCases, 0, 10, nil}, // under every case's limit, over the suite's
+	{NewScene(Gaussian, typical, 0.02), suiteCases, 0, 10, nil}, // below the limit of each case, above that of the suite
 	{resembling, suiteCases, 0, 2, passes(0.01)},
 	{resembling, largeSuite, 0, 20, passes(0.05)},
 	{resembling, largeSuite, slowCases, 20, &pledge{"%s: all of them named", 0.95, true, func(t Tally) int { return t.Regression }}},
 }
 
-// resembling is a machine that does much of what it does to all cases at once.
+// resembling is a machine whose noise largely affects all cases at once.
 var resembling = func() Scene {
 	s := NewScene(Gaussian, noisy, 0)
 	s.Alike = 0.5
@@ -125,7 +123,7 @@ func (r suiteRun) note() string {
 	return text
 }
 
-// compare makes the cases of a run.
+// compare generates the cases of a run.
 func (r suiteRun) compare(seed, trial uint64) []Comparison {
 	list := r.suite(seed, trial, r.cases)
 	for _, c := range list[:r.slow] {
@@ -136,7 +134,7 @@ func (r suiteRun) compare(seed, trial uint64) []Comparison {
 	return list
 }
 
-// suiteRuns are whole runs of a suite: any false alarm in any case counts.
+// suiteRuns measures runs of a whole suite. A false alarm in any case counts.
 func (l *laboratory) suiteRuns(ctx context.Context) error {
 	for _, run := range suiteKinds {
 		n := max(l.suites/run.share, 1)
@@ -154,9 +152,9 @@ func (l *laboratory) suiteRuns(ctx context.Context) error {
 	return nil
 }
 
-// suiteOutcome is the worst that a run says of any case or of all together, with the
-// mean number of rounds of a case. Where cases are slowed down, it is a regression if all of them are named: as one,
-// or as a case without an answer that keeps the run from passing.
+// suiteOutcome returns the worst answer of a run about any case or the whole suite, with the mean number
+// of rounds per case. If cases are slowed down, a regression counts only if all of them are named: as a
+// regression, or as a case without an answer that keeps the run from passing.
 func suiteOutcome(p ratchet.Policy, cases []Comparison, slow int) Outcome {
 	s, rounds := gate(p, cases)
 	out := Outcome{Nothing, (rounds + len(cases)/2) / len(cases)}
@@ -178,7 +176,7 @@ func suiteOutcome(p ratchet.Policy, cases []Comparison, slow int) Outcome {
 	return out
 }
 
-// stresses are machines that are not as the judge assumes.
+// stresses measures machines that violate the judge's assumptions.
 func (l *laboratory) stresses(ctx context.Context) error {
 	for _, stress := range []struct {
 		note   string
@@ -197,7 +195,7 @@ func (l *laboratory) stresses(ctx context.Context) error {
 			}
 		}
 	}
-	// As far apart as recorded sessions: what stored baselines have to stand.
+	// As far apart as recorded sessions: stored baselines must cope with that.
 	for _, effect := range []float64{0, 0.06, 0.20} {
 		s := NewScene(Gaussian, typical, effect)
 		s.Session = 0.05

@@ -11,31 +11,31 @@ import (
 // The corpora.
 const (
 	Recorded  = "recorded"  // ordered pairs of recordings of the same code
-	Several   = "several"   // the same recordings, as sides of several rounds
+	Several   = "several"   // the same recordings, as sides with several rounds
 	Spaces    = "spaces"    // samples drawn from recorded tuning spaces
 	Generated = "generated" // the generator
-	Suite     = "suite"     // 27 cases of the generator in one run
-	Stress    = "stress"    // the generator, where it breaks what the judge assumes
-	Machines  = "machines"  // the generator, with the noise of all kinds of machines
+	Suite     = "suite"     // several cases of the generator in one run
+	Stress    = "stress"    // the generator, violating the judge's assumptions
+	Machines  = "machines"  // the generator, with the noise of many kinds of machines
 )
 
-// Options say what to measure.
+// Options selects what to measure.
 type Options struct {
 	Seed    uint64
-	Quick   bool     // a fiftieth of the trials
-	Data    string   // folder of recorded data; empty leaves the corpora out that need it
-	Corpora []string // a, b, c: empty means all that can be had
+	Quick   bool     // run about a fiftieth of the trials
+	Data    string   // folder of recorded data; empty skips the corpora that need it
+	Corpora []string // letters a, b, c; empty means all available
 	Say     func(string)
 }
 
-// Letters name the corpora on the command line.
+// Letters of the corpora on the command line.
 const (
 	LetterRecorded  = "a"
 	LetterSpaces    = "b"
 	LetterGenerated = "c"
 )
 
-// sizes are numbers of trials.
+// sizes are the numbers of trials.
 type sizes struct{ grid, methods, curve, suites, stress, machines, spaces, worlds, gates, histories int }
 
 func (o Options) sizes() sizes {
@@ -45,7 +45,7 @@ func (o Options) sizes() sizes {
 	return sizes{grid: 20_000, methods: 5_000, curve: 2_000, suites: 20_000, stress: 10_000, machines: 10_000, spaces: 10_000, worlds: 100, gates: 100, histories: 1_000}
 }
 
-// laboratory is a measurement of the judge on its way.
+// laboratory is a running measurement of the judge.
 type laboratory struct {
 	Options
 	sizes
@@ -53,7 +53,7 @@ type laboratory struct {
 	report *Report
 }
 
-// Judge measures the judge.
+// Judge measures the judge and returns the figures.
 func Judge(ctx context.Context, o Options) (*Report, error) {
 	if o.Say == nil {
 		o.Say = func(string) {}
@@ -87,7 +87,7 @@ func measureJudge(ctx context.Context, o Options, n sizes) (*Report, error) {
 	return l.report, nil
 }
 
-// add asks methods about comparisons and keeps the answers.
+// add asks methods about n comparisons and adds their answers to the report.
 func (l *laboratory) add(ctx context.Context, like Row, n int, methods []Method, compare func(trial uint64) Comparison) error {
 	l.Say(fmt.Sprintf("%s %s %s %s, effect %s: %d trials", like.Corpus, like.Note, like.Shape, percent(like.Spread), percent(like.Effect), n))
 	tallies, err := trials(ctx, n, methods, compare)
@@ -102,7 +102,7 @@ func (l *laboratory) add(ctx context.Context, like Row, n int, methods []Method,
 	return nil
 }
 
-// recordings are corpus a.
+// recordings measures corpus a.
 func (l *laboratory) recordings(ctx context.Context) error {
 	r, err := ReadRecordings(ctx, l.Data)
 	if err != nil {
@@ -120,8 +120,8 @@ func (l *laboratory) recordings(ctx context.Context) error {
 	return l.add(ctx, Row{Corpus: Several}, len(several), Methods(l.policy), at(several))
 }
 
-// tuningSpaces are corpus b: whatever kernel was tuned, its times are noise inside a
-// round; between rounds the generator's quiet machine adds its own.
+// tuningSpaces measures corpus b. The times of any tuned kernel serve as noise inside a round; between
+// rounds the generator's quiet machine adds its own.
 func (l *laboratory) tuningSpaces(ctx context.Context) error {
 	l.Say("reading the tuning spaces")
 	most := maxConfigurations
@@ -137,7 +137,7 @@ func (l *laboratory) tuningSpaces(ctx context.Context) error {
 		s := NewScene(Gaussian, 0.008, effect)
 		like := Row{Corpus: Spaces, Shape: s.Shape, Spread: s.Spread, Effect: effect}
 		err := l.add(ctx, like, l.spaces, Methods(l.policy), func(trial uint64) Comparison {
-			// Steps that are coprime with the number visit every configuration once.
+			// A step that is coprime with the number of configurations visits each of them once.
 			own := s
 			own.Noise = noises[(trial*7919+l.Seed)%uint64(len(noises))]
 			return own.Compare(l.Seed, trial)

@@ -15,26 +15,26 @@ import (
 	"github.com/goatnote-inc/pawl/stats"
 )
 
-// LiveGate is a comparison on a real machine, measured to its last round whatever a judge would have
-// said before, so that any policy can be tried on it.
+// LiveGate is a comparison on a real machine. It was measured to its last round, even if a judge would
+// have stopped earlier, so that any policy can be tried on it.
 type LiveGate struct {
 	Slowed  bool        `json:"slowed,omitempty"` // the candidate does 5.9 % more work
-	Beside  bool        `json:"beside,omitempty"` // something else kept all cores busy
+	Beside  bool        `json:"beside,omitempty"` // another process kept all cores busy
 	Seed    int         `json:"seed"`
-	Quantum float64     `json:"quantum"` // the timer's step, ns
+	Quantum float64     `json:"quantum"` // step of the timer, ns
 	Rounds  []LiveRound `json:"rounds"`
 }
 
 // LiveRound is one round of both sides.
 type LiveRound struct {
-	First   Side       // which ran first
-	Medians [2]float64 // of the samples, ns
-	Turns   float64    // median of the ratios of neighboring turns, the candidate's to the base's
-	Load    float64    // of the machine, when the round began
-	MHz     float64    // its clock then; 0 if it does not say
+	First   Side       // side that ran first
+	Medians [2]float64 // medians of the samples, ns
+	Turns   float64    // median ratio of neighboring turns, candidate to base
+	Load    float64    // load of the machine at the start of the round
+	MHz     float64    // clock at the start of the round; 0 if unknown
 }
 
-// MarshalJSON writes a round as a short list: gates are kept by the hundred.
+// MarshalJSON writes a round as a short list, because gates are stored by the hundred.
 func (r LiveRound) MarshalJSON() ([]byte, error) {
 	return fmt.Appendf(nil, "[%d,%.0f,%.0f,%.5f,%.2f,%.0f]", r.First, r.Medians[Base], r.Medians[Candidate], r.Turns, r.Load, r.MHz), nil
 }
@@ -52,7 +52,7 @@ func (r *LiveRound) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// NewLiveGate takes the rounds out of a record of one case.
+// NewLiveGate extracts the rounds from a record with one case.
 func NewLiveGate(run *measure.Run) (LiveGate, error) {
 	var g LiveGate
 	runs := []*measure.Run{run}
@@ -82,7 +82,7 @@ func NewLiveGate(run *measure.Run) (LiveGate, error) {
 	return g, nil
 }
 
-// ReadLive reads gates, one a line.
+// ReadLive reads gates, one JSON object per line.
 func ReadLive(from io.Reader) ([]LiveGate, error) {
 	var list []LiveGate
 	for lines := json.NewDecoder(from); ; {
@@ -98,10 +98,10 @@ func ReadLive(from io.Reader) ([]LiveGate, error) {
 	}
 }
 
-// replayed is a live gate as methods ask for it.
+// replayed is a live gate as a Comparison.
 type replayed struct{ LiveGate }
 
-// Compare lets methods judge the gate.
+// Compare returns the gate as a comparison for methods to judge.
 func (g LiveGate) Compare() Comparison { return replayed{g} }
 
 func (r replayed) Most(Side) int  { return len(r.Rounds) }
@@ -110,7 +110,7 @@ func (r replayed) Together() bool { return true }
 // Median returns a round of the gate. Its samples were not kept.
 func (r replayed) Median(side Side, i int) ratchet.Round {
 	v := r.Rounds[i].Medians[side]
-	turn := 1.0 // of turns only the ratio was kept
+	turn := 1.0 // only the ratio of the turns was kept
 	if side == Candidate {
 		turn = r.Rounds[i].Turns
 	}
@@ -119,13 +119,13 @@ func (r replayed) Median(side Side, i int) ratchet.Round {
 
 func (r replayed) Round(side Side, i int) ratchet.Round { return r.Median(side, i) }
 
-// Stored is not there: live gates have no ledger.
+// Stored returns nothing: live gates have no ledger.
 func (r replayed) Stored(bool) (ratchet.Baseline, ratchet.Session, []ratchet.Round) {
 	return ratchet.Baseline{}, ratchet.Session{}, nil
 }
 
-// LiveMethods are those that need no more than the medians of rounds. Gates of the same code say how much
-// rounds of their machine depend on each other.
+// LiveMethods returns the methods that need only the medians of rounds. Gates of the same code show how
+// much the rounds of their machine depend on each other.
 func LiveMethods(gates []LiveGate) []Method {
 	p := ratchet.Default()
 	knows := p
@@ -135,7 +135,7 @@ func LiveMethods(gates []LiveGate) []Method {
 	return []Method{paired(p), known, first(), threshold(10), benchstat}
 }
 
-// LiveDependence is that of the machine on which gates were measured.
+// LiveDependence returns the dependence between rounds on the machine where gates were measured.
 func LiveDependence(gates []LiveGate) ratchet.Dependence {
 	var ratios []float64
 	for _, g := range gates {
@@ -148,7 +148,7 @@ func LiveDependence(gates []LiveGate) ratchet.Dependence {
 	return ratchet.NewDependence([][]float64{ratios})
 }
 
-// LiveTable is what methods say of gates: those of one kind of machine in a block, the same code first.
+// LiveTable returns the answers of methods about gates, grouped by machine, with the same code first.
 func LiveTable(gates []LiveGate, methods []Method) string {
 	var b strings.Builder
 	b.WriteString("| machine | code | gates | method | regression | improvement | maintained | no answer | rounds, mean |\n")
@@ -179,7 +179,7 @@ func LiveTable(gates []LiveGate, methods []Method) string {
 }
 
 // LiveNoise describes the rounds of gates: the spread of their differences, the same without tails, and
-// how much a difference resembles the one before.
+// the correlation of a difference with the previous one.
 func LiveNoise(gates []LiveGate) (spread, core, lag float64) {
 	var squares, cores, products float64
 	n := 0

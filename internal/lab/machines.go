@@ -6,10 +6,10 @@ import (
 	"slices"
 )
 
-// machine is a machine with a kind of noise.
+// machine is a machine with one kind of noise.
 type machine struct {
 	name   string
-	group  string // of machines of which the same is promised
+	group  string // machines of a group share the same promise
 	change func(*Scene)
 }
 
@@ -23,7 +23,7 @@ const (
 	lopsided    = "sides that differ in truth, by chance"
 )
 
-// machines are what an independent check of the first edition tried.
+// machines are the ones that an independent check of the first edition tried.
 var machines = []machine{
 	{"Gaussian", independent, func(*Scene) {}},
 	{"Student's t, 3 degrees of freedom", independent, func(s *Scene) { s.Shape = T3 }},
@@ -43,7 +43,7 @@ var machines = []machine{
 	{"each side has its own chance of the slow speed", lopsided, func(s *Scene) { s.Shape = SideModes }},
 }
 
-// machineNoise is how methods fare with the noise of all kinds of machines, on a seed that no choice was made on.
+// machineNoise measures methods on all kinds of machine noise, with a seed on which nothing was tuned.
 func (l *laboratory) machineNoise(ctx context.Context) error {
 	for _, m := range machines {
 		for _, spread := range []float64{typical, noisy} {
@@ -66,7 +66,7 @@ func (l *laboratory) machineNoise(ctx context.Context) error {
 	return nil
 }
 
-// onMachine gives the row of a method on a machine.
+// onMachine returns the row of a method on a machine.
 func (r *Report) onMachine(name, method string, spread, effect float64) (Row, bool) {
 	i := slices.IndexFunc(r.Rows, func(row Row) bool {
 		return row.Corpus == Machines && row.Note == name && row.Method == method && row.Spread == spread && row.Effect == effect
@@ -77,8 +77,8 @@ func (r *Report) onMachine(name, method string, spread, effect float64) (Row, bo
 	return r.Rows[i], true
 }
 
-// promise is what is promised on every machine of a group. Of what is 0 nothing is promised, except that no
-// group has more false claims than falsely.
+// promise is what is promised on every machine of a group. A zero field promises nothing, except falsely,
+// which always limits the false claims.
 type promise struct {
 	group, method                    string
 	spread                           float64
@@ -100,8 +100,8 @@ var promises = []promise{
 	{dependent, onKnown, noisy, 0.005, 0, 0.70, 0},
 }
 
-// machineClaims are the promises with what was found on the worst machine of each group. Machines on which rounds
-// depend on each other are told one by one.
+// machineClaims returns the promises with the result on the worst machine of each group. Machines whose
+// rounds depend on each other are listed one by one.
 func machineClaims(r *Report) []Claim {
 	var list []Claim
 	for _, p := range promises {
@@ -156,7 +156,7 @@ func (p promise) claims(r *Report, name string, group []machine) []Claim {
 	return list
 }
 
-// MachineTrials is how many comparisons each cell of its table has.
+// MachineTrials returns the number of comparisons behind each cell of the machine tables.
 func (r *Report) MachineTrials() int {
 	for _, row := range r.Rows {
 		if row.Corpus == Machines {
@@ -166,7 +166,7 @@ func (r *Report) MachineTrials() int {
 	return 0
 }
 
-// MachineTable is what methods say on machines of a group.
+// MachineTable returns the answers of methods on the machines of a group.
 func (r *Report) MachineTable(group string) string {
 	t := newTable("noise", "spread", "method", "same code: regression", "improvement", "no answer", "rounds", "3 %: maintained", "5 %: found", "rounds")
 	for _, m := range machines {
@@ -187,7 +187,7 @@ func (r *Report) MachineTable(group string) string {
 	return t.String()
 }
 
-// plainShare is a rate without its interval: "0.02 %".
+// plainShare formats a rate without its interval: "0.02 %".
 func plainShare(count, trials int) string {
 	if trials == 0 {
 		return ""

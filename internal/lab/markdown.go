@@ -13,8 +13,7 @@ import (
 //go:embed judge.md.tmpl
 var page string
 
-// Markdown writes the page of figures. It names the plots that Plots draws as files
-// beside it.
+// Markdown writes the page of figures. It refers to the plots of Plots as files beside it.
 func (r *Report) Markdown(w io.Writer) error {
 	t, err := template.New("judge").Funcs(template.FuncMap{"percent": percent, "share": digits, "thousands": thousands}).Parse(page)
 	if err != nil {
@@ -23,7 +22,7 @@ func (r *Report) Markdown(w io.Writer) error {
 	return t.Execute(w, r)
 }
 
-// table is rows of cells in Markdown, the first left and the others right.
+// table builds a Markdown table whose first column is left-aligned and the others right-aligned.
 type table struct{ strings.Builder }
 
 func newTable(head ...string) *table {
@@ -35,7 +34,7 @@ func newTable(head ...string) *table {
 
 func (t *table) row(cells ...string) { fmt.Fprintf(t, "| %s |\n", strings.Join(cells, " | ")) }
 
-// ClaimTable says what is promised and what was found.
+// ClaimTable returns the promises and the measured values.
 func (r *Report) ClaimTable() string {
 	t := newTable("promise", "limit", "measured", "holds")
 	for _, c := range r.Claims {
@@ -76,12 +75,12 @@ func (r *Report) Broken() int {
 	return n
 }
 
-// MethodTable is all methods on one shape of the typical machine.
+// MethodTable returns all methods on the typical machine with one shape of noise.
 func (r *Report) MethodTable(shape Shape) string {
 	return r.sideBySideTable(Generated, shape, typical)
 }
 
-// SpaceTable is all methods on the recorded tuning spaces.
+// SpaceTable returns all methods on the recorded tuning spaces.
 func (r *Report) SpaceTable() string { return r.sideBySideTable(Spaces, Gaussian, 0.008) }
 
 func (r *Report) sideBySideTable(corpus string, shape Shape, spread float64) string {
@@ -100,7 +99,7 @@ func (r *Report) sideBySideTable(corpus string, shape Shape, spread float64) str
 	return t.String()
 }
 
-// RecordedTable is all methods on recordings of the same code, counted.
+// RecordedTable returns the counts of all methods on recordings of the same code.
 func (r *Report) RecordedTable() string {
 	t := newTable("method", "pairs: regression", "improvement", "nothing", "no answer", "several rounds: regression", "improvement", "nothing", "no answer")
 	for _, m := range r.Methods {
@@ -116,7 +115,7 @@ func (r *Report) RecordedTable() string {
 	return t.String()
 }
 
-// GridTable is pawl alone, at every spread and shape.
+// GridTable returns pawl alone, at every spread and shape.
 func (r *Report) GridTable() string {
 	t := newTable("spread, shape", "rounds, same code", "false regression", "false improvement", "no answer", "4 % found", "rounds", "6 % found", "rounds")
 	for _, spread := range Spreads {
@@ -136,7 +135,7 @@ func (r *Report) GridTable() string {
 	return t.String()
 }
 
-// SuiteTable is whole runs.
+// SuiteTable returns the runs of whole suites.
 func (r *Report) SuiteTable() string {
 	t := newTable("run", "runs", "any regression", "any improvement", "no answer", "rounds a case")
 	for _, row := range r.Rows {
@@ -152,7 +151,7 @@ func (r *Report) SuiteTable() string {
 	return t.String()
 }
 
-// CurseTable is what many runs do to a baseline.
+// CurseTable returns what many runs do to a baseline.
 func (r *Report) CurseTable() string {
 	t := newTable("baseline", "shape", "moved, of so many runs", "faster than the truth by", "innocent changes failed", "without an answer")
 	for _, c := range r.Curses {
@@ -162,7 +161,7 @@ func (r *Report) CurseTable() string {
 	return t.String()
 }
 
-// StressTable is where the judge's assumptions do not hold.
+// StressTable returns the results where the judge's assumptions do not hold.
 func (r *Report) StressTable() string {
 	t := newTable("machine", "method", "true slowdown", "says regression", "says nothing", "no answer", "rounds")
 	for _, row := range r.Rows {
@@ -174,13 +173,13 @@ func (r *Report) StressTable() string {
 	return t.String()
 }
 
-// Gain is how often pawl sees a gain of 12 %; empty where it was not asked.
+// Gain returns how often pawl detects a gain of 12 %; empty if it was not measured.
 func (r *Report) Gain() string {
 	row, _ := r.find(Generated, "pawl", Gaussian, typical, gain)
 	return shareOf(row.Improvement, row.Trials)
 }
 
-// shareOf is a rate with its interval, in percent: "0.02 % (0.01 to 0.06)".
+// shareOf formats a rate with its interval, in percent: "0.02 % (0.01 to 0.06)".
 func shareOf(count, trials int) string {
 	if trials == 0 {
 		return ""
@@ -189,7 +188,7 @@ func shareOf(count, trials int) string {
 	return fmt.Sprintf("%s %% (%s to %s)", digits(r.Value), digits(r.Low), digits(r.High))
 }
 
-// digits is a share in percent, with as many digits as anyone needs.
+// digits formats a share in percent with a suitable number of digits.
 func digits(x float64) string {
 	switch x *= 100; {
 	case x == 0 || x == 100:

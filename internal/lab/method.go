@@ -2,15 +2,15 @@ package lab
 
 import "github.com/goatnote-inc/pawl/ratchet"
 
-// Method is a rule that answers from two sides.
+// Method is a rule that decides between two sides.
 type Method struct {
-	Name string // a word
+	Name string // short name
 	Rule string // what it does, in half a line
 	Ask  func(Comparison) Outcome
 }
 
-// Methods are the rules that are measured side by side, pawl's first. Each gets its
-// data in the way that its users are told to collect them, or better.
+// Methods returns the rules that are compared, pawl's first. Each gets its data as its documentation asks
+// users to collect them, or better.
 func Methods(p ratchet.Policy) []Method {
 	return []Method{
 		paired(p),

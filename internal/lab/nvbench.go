@@ -7,7 +7,7 @@ import (
 	"github.com/goatnote-inc/pawl/stats"
 )
 
-// nvbenchLegacy compares means with the smaller of the two relative standard
+// nvbenchLegacy compares the difference of means with the smaller of the two relative standard
 // deviations.
 var nvbenchLegacy = Method{
 	Name: "NVBench, legacy",
@@ -37,9 +37,9 @@ const (
 	supportCoverage = 0.80
 )
 
-// nvbenchRobust wants a gap between the intervals from the least value to the third
-// quartile; without one the samples must cover each other to be called the same. What it
-// confirms in clock cycles is taken as confirmed: none of the data has clocks.
+// nvbenchRobust requires a gap between the intervals from the minimum to the third quartile. Without a
+// gap, the samples must cover each other to count as the same. Its confirmation in clock cycles is assumed
+// to succeed: none of the data has clocks.
 var nvbenchRobust = Method{
 	Name: "NVBench, robust",
 	Rule: "a gap of 0.5 % between minimum and third quartile",
@@ -64,8 +64,8 @@ var nvbenchRobust = Method{
 	},
 }
 
-// covers tells whether nearly all values have one of the others close by, counted as
-// samples and as distinct values.
+// covers reports whether nearly all values have one of others close by, counted as samples and as
+// distinct values.
 func covers(others, values stats.Sorted) bool {
 	within := math.Log1p(sameCenter)
 	var samples, distinct, near, nearDistinct int
@@ -84,7 +84,7 @@ func covers(others, values stats.Sorted) bool {
 	return float64(near) >= sampleCoverage*float64(samples) && float64(nearDistinct) >= supportCoverage*float64(distinct)
 }
 
-// nearest is the distance to the closest of the values, as a logarithm.
+// nearest returns the distance from v to the closest of values, as a logarithm.
 func nearest(values stats.Sorted, v float64) float64 {
 	at := sort.SearchFloat64s(values, v)
 	least := math.Inf(1)

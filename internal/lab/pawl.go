@@ -10,14 +10,15 @@ import (
 	"github.com/goatnote-inc/pawl/ratchet"
 )
 
-// pawl's names: on a testbed of which nothing is known, and on one whose dependence was measured.
+// Names of pawl as a method: on an unknown testbed, on one whose dependence was measured, and against
+// stored sessions.
 const (
 	onUnknown = "pawl"
 	onKnown   = "pawl, testbed known"
 	onStored  = "pawl, stored"
 )
 
-// paired is pawl's default, with the loop that pawl run drives.
+// paired returns pawl's default method, with the loop that pawl run drives.
 func paired(p ratchet.Policy) Method {
 	return Method{
 		Name: onUnknown,
@@ -32,9 +33,9 @@ func paired(p ratchet.Policy) Method {
 	}
 }
 
-// known is pawl on a testbed of which it was measured how rounds resemble each other: as many same-code
-// comparisons of the scene as pawl doctor --noise would make. Several such testbeds take turns, as an estimate
-// is itself uncertain.
+// known returns pawl on a testbed whose dependence between rounds was measured, with as many same-code
+// comparisons of the scene as pawl doctor --noise would make. It alternates between several such testbeds,
+// because an estimate is itself uncertain.
 func known(p ratchet.Policy, s Scene, seed uint64, testbeds int) Method {
 	const comparisons, rounds = 50, 32
 	methods := make([]Method, testbeds)
@@ -62,16 +63,16 @@ func known(p ratchet.Policy, s Scene, seed uint64, testbeds int) Method {
 	}
 }
 
-// first is the judge as it was before editions were counted.
+// first returns the judge as it was before editions were counted.
 func first() Method {
 	m := paired(ratchet.OfEdition(1))
 	m.Name, m.Rule = "pawl, first edition", "Student's t on medians of rounds, 4 to 32 of them"
 	return m
 }
 
-// wald is the sequential probability ratio test of Wald, told how much rounds spread: no test of nothing
-// against the limit with these error rates needs fewer rounds. It cannot be had, and shows what is paid for
-// not knowing the spread.
+// wald returns Wald's sequential probability ratio test with a known spread. No test of zero against the
+// limit with these error rates needs fewer rounds. It cannot be used in practice; it shows the cost of not
+// knowing the spread.
 func wald(p ratchet.Policy, spread float64) Method {
 	limit, variance := math.Log1p(p.Slower), 2*spread*spread
 	return Method{
@@ -94,7 +95,7 @@ func wald(p ratchet.Policy, spread float64) Method {
 	}
 }
 
-// gate runs the loop on a suite of cases until it has its verdict.
+// gate runs the loop on a suite of cases until it reaches a verdict.
 func gate(p ratchet.Policy, cases []Comparison) (s loop.State, rounds int) {
 	list := make([]ratchet.Evidence, len(cases))
 	for i := range list {
@@ -123,7 +124,7 @@ func gate(p ratchet.Policy, cases []Comparison) (s loop.State, rounds int) {
 	}
 }
 
-// after is the state behind an outcome. The lab hands over only what fits the step.
+// after returns the state after an outcome. The lab passes only outcomes that fit the step.
 func after(s loop.State, o loop.Outcome) loop.State {
 	next, err := loop.Apply(s, o)
 	if err != nil {
@@ -139,7 +140,7 @@ func wanted(m loop.Measure, e ratchet.Evidence) bool {
 	return slices.Contains(m.Cases, e.Case.Name())
 }
 
-// sideBySide is evidence of a case before its first round.
+// sideBySide returns the evidence of a case before its first round.
 func sideBySide(i int) ratchet.Evidence {
 	return ratchet.Evidence{
 		Case: measure.CaseKey{Benchmark: "k" + strconv.Itoa(i), Implementation: measure.Candidate},
@@ -160,7 +161,7 @@ func apart(p ratchet.Policy, c Comparison) Outcome {
 	return Outcome{answerOf(ratchet.Judge(p, []ratchet.Evidence{e}).Verdict), e.Rounds()}
 }
 
-// stored is pawl's fallback, where the base cannot be built and measured again.
+// stored returns pawl's fallback for a base that cannot be built and measured again.
 func stored(p ratchet.Policy, reference bool) Method {
 	m := Method{Name: onStored, Rule: "one session against those that a ledger keeps"}
 	if reference {
@@ -176,7 +177,7 @@ func stored(p ratchet.Policy, reference bool) Method {
 	return m
 }
 
-// classic is the table that pawl's first user wrote down.
+// classic returns the decision table of pawl's first user.
 func classic(p ratchet.Policy) Method {
 	p.Rule = ratchet.Classic
 	return Method{

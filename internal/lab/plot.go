@@ -7,30 +7,30 @@ import (
 	"strings"
 )
 
-// Plot is a small chart of lines: what a page of figures needs, and no more.
+// Plot is a small line chart, with only the features that the pages of figures need.
 type Plot struct {
 	Name, Title, X, Y string
-	Left, Right, Top  float64 // where the axes end; the vertical one begins at 0
+	Left, Right, Top  float64 // ends of the axes; the vertical one starts at 0
 	XTicks, YTicks    []float64
 	Lines             []Line
-	Note              string // at a vertical mark
+	Note              string // label of the vertical mark; empty for no mark
 	Mark              float64
 }
 
-// Line is points from left to right.
+// Line is a named line with its points from left to right.
 type Line struct {
 	Name   string
 	Strong bool
 	Points [][2]float64
 }
 
-// The drawing, in its own units.
+// Dimensions of the drawing, in SVG units.
 const (
 	plotWidth, plotHeight                 = 860, 460
 	plotLeft, plotRight, plotTop, plotLow = 64, 250, 44, 52
 )
 
-// colors can be told apart by most eyes, and on light and dark paper.
+// colors are distinguishable to most readers, on light and dark backgrounds.
 var colors = []string{"#d1495b", "#2f6fb3", "#2a9d5c", "#b0722b", "#7d57c1", "#0f8b8d", "#8a8d91", "#c2569b", "#6b8e23", "#4b5d67", "#e08e45"}
 
 func (p Plot) x(v float64) float64 {
@@ -41,8 +41,8 @@ func (p Plot) y(v float64) float64 {
 	return plotHeight - plotLow - v/p.Top*(plotHeight-plotLow-plotTop)
 }
 
-// SVG writes the plot. It needs no fonts, scripts or network, and follows the reader's
-// choice of light or dark.
+// SVG writes the plot. It needs no fonts, scripts or network, and follows the reader's light or dark
+// theme.
 func (p Plot) SVG(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" role="img" aria-label="%s">`+"\n", plotWidth, plotHeight, html.EscapeString(p.Title))
@@ -79,8 +79,7 @@ text{font:13px system-ui,sans-serif;fill:#1f2328}
 	return err
 }
 
-// line draws a line and its name beside the picture. A pattern of dashes tells it apart
-// without colours.
+// line draws a line, and its name beside the plot. Dash patterns distinguish lines without color.
 func (p Plot) line(b *strings.Builder, i int, l Line) {
 	style := fmt.Sprintf(`class="line" stroke="%s"`, colors[i%len(colors)])
 	if l.Strong {

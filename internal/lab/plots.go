@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// Plots are the two pictures of the page: what methods say against how large the
-// slowdown truly is, and what that costs in rounds.
+// Plots returns the two charts of the page: what methods answer depending on the true slowdown, and how
+// many rounds pawl needs for it.
 func (r *Report) Plots() []Plot {
 	ticks := []float64{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10}
 	found := Plot{
@@ -35,7 +35,7 @@ func (r *Report) Plots() []Plot {
 
 func (r Row) meanRounds() float64 { return r.MeanRounds() }
 
-// line is a method's rows on the Gaussian machine from no slowdown on.
+// line returns a method's rows on the Gaussian machine, starting at no slowdown.
 func (r *Report) line(method string, spread float64, value func(Row) float64) Line {
 	var l Line
 	for _, row := range r.Rows {

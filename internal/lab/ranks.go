@@ -4,7 +4,7 @@ import "github.com/goatnote-inc/pawl/stats"
 
 const significant = 0.05
 
-// mannWhitney is the test on the samples of one run a side, as many scripts do it.
+// mannWhitney tests the samples of one run per side, as many scripts do.
 var mannWhitney = Method{
 	Name: "Mann-Whitney",
 	Rule: "p < 0.05 on the samples of one run a side",
@@ -13,12 +13,11 @@ var mannWhitney = Method{
 	},
 }
 
-// benchstatRounds is what benchstat asks for at least.
+// benchstatRounds is the minimum number of runs that benchstat asks for.
 const benchstatRounds = 10
 
-// benchstat has the same test, on one number a run. Its manual asks for ten runs a
-// side, interleaved: it is given that, though most who use it run one side after the
-// other.
+// benchstat applies the same test to one number per run. Its manual asks for ten interleaved runs per
+// side. It gets them here, although most users run one side after the other.
 var benchstat = Method{
 	Name: "benchstat",
 	Rule: "p < 0.05 on one number of each of 10 interleaved runs a side",

@@ -9,20 +9,20 @@ import (
 // alertRatio is the default of github-action-benchmark's alert-threshold: 200 %.
 const alertRatio = 2.0
 
-// actionBenchmark compares one number of this run with one of the run before.
+// actionBenchmark compares one number of this run with one of the previous run.
 var actionBenchmark = Method{
 	Name: "github-action-benchmark",
 	Rule: "one number a run, alert at 200 %",
 	Ask: func(c Comparison) Outcome {
 		ratio := stats.Mean(samples(c, Candidate)) / stats.Mean(samples(c, Base))
-		if ratio > alertRatio { // it has no word for better
+		if ratio > alertRatio { // it never reports an improvement
 			return Outcome{Slower, 1}
 		}
 		return Outcome{Nothing, 1}
 	},
 }
 
-// threshold is what people write first: the median moved by more than 3 %.
+// threshold is the simplest rule: the median moved by at least 3 %.
 func threshold(rounds int) Method {
 	m := Method{Name: "3 % threshold", Rule: "the median of one run a side moved by 3 %"}
 	if rounds > 1 {

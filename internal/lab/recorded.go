@@ -12,8 +12,8 @@ import (
 	"github.com/goatnote-inc/pawl/stats"
 )
 
-// sameCode are recordings of one code on one card, on two days: attention on an
-// NVIDIA L4, 100 samples each. Whoever finds a difference is wrong.
+// sameCode lists recordings of the same code on one card, on two days: attention on an NVIDIA L4, 100
+// samples each. A method that finds a difference is wrong.
 var sameCode = [][]string{
 	{"sweep_config_01", "rerun_full_s128", "rerun_local_s128"},
 	{"sweep_config_02", "rerun_full_s256"},
@@ -21,10 +21,10 @@ var sameCode = [][]string{
 	{"sweep_config_04", "rerun_full_s1024"},
 }
 
-// Recordings are the groups of same-code recordings.
+// Recordings holds the groups of same-code recordings.
 type Recordings [][]measure.CaseRound
 
-// ReadRecordings reads them from the folder of data.
+// ReadRecordings reads the recordings from the data folder.
 func ReadRecordings(ctx context.Context, data string) (Recordings, error) {
 	groups := make(Recordings, len(sameCode))
 	for g, names := range sameCode {
@@ -43,19 +43,19 @@ func ReadRecordings(ctx context.Context, data string) (Recordings, error) {
 	return groups, nil
 }
 
-// Pairs are all ordered pairs of two recordings of the same code.
+// Pairs returns all ordered pairs of recordings of the same code.
 func (r Recordings) Pairs() []Comparison {
 	return r.splits(func(base, now int) bool { return base == 1 && now == 1 })
 }
 
-// Several are all ordered pairs of disjoint sets of recordings of the same code of
-// which one has at least two: sides of several rounds.
+// Several returns all ordered pairs of disjoint sets of recordings of the same code, at least one of
+// them with two or more recordings: sides with several rounds.
 func (r Recordings) Several() []Comparison {
 	return r.splits(func(base, now int) bool { return base > 1 || now > 1 })
 }
 
-// splits gives every recording of a group to the base, to the candidate or to none,
-// in all ways in which the two have the sizes wanted.
+// splits assigns every recording of a group to the base, the candidate or neither, in all ways that give
+// both sides the wanted sizes.
 func (r Recordings) splits(wanted func(base, now int) bool) []Comparison {
 	var list []Comparison
 	for g, group := range r {
@@ -79,7 +79,7 @@ func (r Recordings) splits(wanted func(base, now int) bool) []Comparison {
 	return list
 }
 
-// recorded is a comparison of recordings. Each is a session of its own.
+// recorded is a comparison of recordings. Each recording is its own session.
 type recorded [2][]ratchet.Round
 
 func (r recorded) Round(side Side, i int) ratchet.Round  { return r[side][i] }
@@ -96,19 +96,19 @@ func (r recorded) Stored(bool) (ratchet.Baseline, ratchet.Session, []ratchet.Rou
 	return b, now, r[Candidate][:1]
 }
 
-// Fit is what the recordings say about the generator's numbers.
+// Fit holds the generator's parameters as estimated from the recordings.
 type Fit struct {
 	Recordings int     `json:"recordings"`
-	Lag1       float64 `json:"lag1"`    // median autocorrelation of neighbouring samples
+	Lag1       float64 `json:"lag1"`    // median autocorrelation of neighboring samples
 	Spread     float64 `json:"spread"`  // median standard deviation of a sample
 	Session    float64 `json:"session"` // standard deviation between sessions, over all groups
 }
 
-// warm is where the first slow samples are over: the recordings' own warm-up of 20
-// launches was too short.
+// warm is the number of slow first samples to skip: the recordings' own warm-up of 20 launches was too
+// short.
 const warm = 4
 
-// Fit reads the generator's numbers off the recordings.
+// Fit estimates the generator's parameters from the recordings.
 func (r Recordings) Fit() Fit {
 	var f Fit
 	var lags, spreads []float64

@@ -13,10 +13,10 @@ import (
 	"github.com/goatnote-inc/pawl/ratchet"
 )
 
-// Schema names the document of figures.
+// Schema is the schema name of the judge's figures.
 const Schema = "pawl.lab.judge/v1"
 
-// Report is what was measured about the judge.
+// Report holds the measured figures about the judge.
 type Report struct {
 	Schema         string         `json:"schema"`
 	Seed           uint64         `json:"seed"`
@@ -24,7 +24,7 @@ type Report struct {
 	Claims         []Claim        `json:"claims"`
 	Methods        []Described    `json:"methods"`
 	Fit            *Fit           `json:"fit,omitempty"`
-	Configurations int            `json:"configurations,omitempty"` // of tuning spaces
+	Configurations int            `json:"configurations,omitempty"` // of tuning spaces that were read
 	Rows           []Row          `json:"rows"`
 	Curses         []Curse        `json:"curses,omitempty"`
 	Creeps         []Creep        `json:"creeps,omitempty"`
@@ -32,22 +32,22 @@ type Report struct {
 	Policy         ratchet.Policy `json:"policy"`
 }
 
-// Described is a method in words.
+// Described is the name and rule of a method.
 type Described struct {
 	Name string `json:"name"`
 	Rule string `json:"rule"`
 }
 
-// Speed is how long a verdict on a large run takes. It is the one figure here that
-// depends on the machine.
+// Speed is how long a verdict on a large run takes. It is the only figure in the report that depends
+// on the machine.
 type Speed struct {
 	Cases   int     `json:"cases"`
 	Rounds  int     `json:"rounds"`
 	Samples int     `json:"samples"`
-	Seconds float64 `json:"seconds"` // the quickest of several
+	Seconds float64 `json:"seconds"` // minimum of several attempts
 }
 
-// find gives the row of a method on a scene.
+// find returns the row of a method on a scene.
 func (r *Report) find(corpus, method string, shape Shape, spread, effect float64) (Row, bool) {
 	i := slices.IndexFunc(r.Rows, func(row Row) bool {
 		return row.Corpus == corpus && row.Method == method && row.Shape == shape && row.Spread == spread && row.Effect == effect && row.Note == ""
@@ -58,7 +58,7 @@ func (r *Report) find(corpus, method string, shape Shape, spread, effect float64
 	return r.Rows[i], true
 }
 
-// speed times a verdict on 100 cases of 16 rounds of 100 samples a side.
+// speed times a verdict on 100 cases with 16 rounds of 100 samples per side.
 func (l *laboratory) speed(ctx context.Context) error {
 	s := Speed{Cases: 100, Rounds: 16, Samples: 100, Seconds: math.Inf(1)}
 	scene := NewScene(Gaussian, 0.008, 0)

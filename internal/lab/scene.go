@@ -7,35 +7,35 @@ import (
 	"github.com/goatnote-inc/pawl/stats"
 )
 
-// Shape is how rounds scatter.
+// Shape is the distribution of rounds.
 type Shape string
 
-// The shapes. All have the standard deviation they are asked for.
+// The shapes. All have the requested standard deviation.
 const (
 	Gaussian Shape = "Gaussian"
-	// T3 is Student's t with 3 degrees of freedom: one round in a hundred is wild.
+	// T3 is Student's t with 3 degrees of freedom: one round in a hundred is an outlier.
 	T3 Shape = "t3"
-	// Bimodal has two speeds, as clocks and memory layouts make them: each round takes
-	// one of them by chance, the same for all of its samples.
+	// Bimodal has two speeds, as clocks and memory layouts cause them. Each round randomly takes one of
+	// them for all of its samples.
 	Bimodal Shape = "bimodal"
-	// Lognormal and Pareto lean to one side: a round is never much quicker, and now and then much slower.
+	// Lognormal and Pareto are skewed: a round is never much faster, and occasionally much slower.
 	Lognormal Shape = "lognormal"
 	Pareto    Shape = "Pareto 2.2"
-	// SideModes has two speeds as Bimodal has, but each side has its own chance of the slow one, so that
-	// one side is truly slower by chance.
+	// SideModes has two speeds like Bimodal, but each side has its own probability of the slow one. So one
+	// side really is slower, by chance.
 	SideModes Shape = "modes by side"
-	// Sticky has two speeds that a side keeps for some rounds: in one of four it is drawn anew.
+	// Sticky has two speeds that a side keeps for some rounds: one round in four draws it again.
 	Sticky Shape = "sticky modes"
 )
 
-// Shapes are those of which everything is measured.
+// Shapes are the shapes on which everything is measured.
 var Shapes = []Shape{Gaussian, T3, Bimodal}
 
-// apartModes is how far each of the two modes is from the middle; the rest of the
-// standard deviation of 1 is around the modes.
+// apartModes is the distance of each of the two modes from the middle. The rest of the standard deviation
+// of 1 is around the modes.
 const apartModes = 0.95
 
-// draw is one value of mean 0 and standard deviation 1.
+// draw returns one value from a distribution with mean 0 and standard deviation 1.
 func (s Shape) draw(rng *rand.Rand) float64 {
 	switch s {
 	case T3:
@@ -61,7 +61,7 @@ func (s Shape) draw(rng *rand.Rand) float64 {
 	}
 }
 
-// side draws the values of one side, round after round.
+// side returns a function that draws the values of one side, round after round.
 func (s Shape) side(rng *rand.Rand) func() float64 {
 	around := math.Sqrt(1 - apartModes*apartModes)
 	switch s {
@@ -87,41 +87,41 @@ func (s Shape) side(rng *rand.Rand) func() float64 {
 	}
 }
 
-// Scene is a machine and a kernel on it, as the generator makes them. All spreads are
-// standard deviations of logarithms: 0.015 is 1.5 %.
+// Scene is a simulated machine with a kernel on it. All spreads are standard deviations of logarithms:
+// 0.015 is 1.5 %.
 //
 // The time of a round of a side is
 //
 //	Value * exp(session + drift + machine + own + effect), rounded to Step
 //
-// where session is drawn once a session, machine once a round and shared by both sides,
-// and own once a round and side. Only own and the timer's step stay in a difference of
-// rounds that were measured together.
+// where session is drawn once per session, machine once per round and shared by both sides, and own once
+// per round and side. Only own and the timer's step remain in the difference of rounds that were measured
+// together.
 type Scene struct {
-	Shape  Shape   `json:"shape"`  // of own
-	Spread float64 `json:"spread"` // of own: between rounds, of each side
-	Effect float64 `json:"effect"` // 0.04: the candidate takes 4 % longer
+	Shape  Shape   `json:"shape"`  // distribution of own
+	Spread float64 `json:"spread"` // spread of own: between rounds of each side
+	Effect float64 `json:"effect"` // 0.04 means the candidate takes 4 % longer
 
 	Machine float64 `json:"machine"`
 	Session float64 `json:"session"`
-	Drift   float64 `json:"drift,omitempty"`   // slower by this share over 32 rounds; the sides change places every round
-	Linger  float64 `json:"linger,omitempty"`  // how much own resembles that of the round before: its autocorrelation
-	Wander  float64 `json:"wander,omitempty"`  // each side moves by this many spreads a round, and does not come back
-	Unequal bool    `json:"unequal,omitempty"` // the candidate's own spreads twice as much as the base's; together they spread as much
-	Alike   float64 `json:"alike,omitempty"`   // how much own resembles that of other cases of a suite: the correlation
-	Wild    float64 `json:"wild,omitempty"`    // share of rounds in which one side, by chance, takes 10 to 100 % longer
-	Bursts  bool    `json:"bursts,omitempty"`  // in two neighboring rounds of eight, one side, by chance, takes 30 % longer
-	Today   float64 `json:"today,omitempty"`   // the machine takes so much longer now than when sessions were stored
-	Kept    int     `json:"kept,omitempty"`    // stored sessions; 0 is storedSessions
+	Drift   float64 `json:"drift,omitempty"`   // slowdown over 32 rounds; the sides swap places every round
+	Linger  float64 `json:"linger,omitempty"`  // autocorrelation of own between successive rounds
+	Wander  float64 `json:"wander,omitempty"`  // random walk of each side, in spreads per round
+	Unequal bool    `json:"unequal,omitempty"` // the candidate's own has twice the spread of the base's; their total is unchanged
+	Alike   float64 `json:"alike,omitempty"`   // correlation of own between cases of a suite
+	Wild    float64 `json:"wild,omitempty"`    // share of rounds in which a random side takes 10 to 100 % longer
+	Bursts  bool    `json:"bursts,omitempty"`  // in two neighboring rounds of eight, a random side takes 30 % longer
+	Today   float64 `json:"today,omitempty"`   // slowdown of the machine since the sessions were stored
+	Kept    int     `json:"kept,omitempty"`    // stored sessions; 0 means storedSessions
 
-	Value   float64 `json:"value"` // ns
-	Step    float64 `json:"step"`  // of the timer, ns
+	Value   float64 `json:"value"` // time of the kernel, ns
+	Step    float64 `json:"step"`  // step of the timer, ns
 	Samples int     `json:"samples"`
-	Noise   Noise   `json:"-"` // of samples inside a round
+	Noise   Noise   `json:"-"` // noise of samples inside a round
 }
 
-// NewScene is the scene that others are variations of: a kernel of a third of a
-// millisecond and a timer as the recorded L4 have them.
+// NewScene returns the scene that others vary: a kernel of a third of a millisecond, and the timer of
+// the recorded L4.
 func NewScene(shape Shape, spread, effect float64) Scene {
 	return Scene{
 		Shape: shape, Spread: spread, Effect: effect,
@@ -131,23 +131,22 @@ func NewScene(shape Shape, spread, effect float64) Scene {
 	}
 }
 
-// Noise is what samples inside a round are like.
+// Noise generates the samples inside a round.
 type Noise interface {
-	// samples are those of a round around center.
+	// samples returns the samples of a round around center.
 	samples(rng *rand.Rand, n int, center float64) []float64
-	// moves tells whether their median is another than center. Where it is not, a
-	// method that needs medians only needs no samples.
+	// moves reports whether the median of the samples may differ from center. If it cannot, a method
+	// that needs only medians needs no samples.
 	moves() bool
 }
 
-// echo is noise in which each sample resembles the one before.
+// echo is noise in which each sample resembles the previous one.
 type echo struct {
-	Spread float64 // of a sample
-	Lag1   float64 // autocorrelation of neighbours
+	Spread float64 // spread of a sample
+	Lag1   float64 // autocorrelation of neighboring samples
 }
 
-// recordedNoise is the typical recording of an L4; Fit finds it again, and a test
-// compares.
+// recordedNoise describes the typical recording of an L4. A test compares it with Fit.
 var recordedNoise = echo{Spread: 0.05, Lag1: 0.80}
 
 func (e echo) moves() bool { return false }

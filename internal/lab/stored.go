@@ -7,14 +7,14 @@ import (
 	"github.com/goatnote-inc/pawl/ratchet"
 )
 
-// storedKind is a kind of gates against a baseline that cannot be measured again.
+// storedKind is a kind of gate against a baseline that cannot be measured again.
 type storedKind struct {
 	Scene
-	pledge *pledge // nil if there is none
+	pledge *pledge // nil if nothing is promised
 }
 
-// storedKinds are those that are tried: a ledger with as many sessions as it keeps and one with half of
-// them, on a machine that is as it was and on one that is slower today.
+// storedKinds are the kinds that are measured: a full ledger and one with half of the sessions, on an
+// unchanged machine and on one that is slower today.
 var storedKinds = []storedKind{
 	newStored(ratchet.MaxSessions, 0, 0, nil),
 	newStored(ratchet.MaxSessions, 0.05, 0, &pledge{"%s: false regression", 0.005, false, func(t Tally) int { return t.Regression }}),
@@ -37,7 +37,7 @@ func (k storedKind) note() string {
 	return fmt.Sprintf("%s, %d stored sessions", machine, k.Kept)
 }
 
-// storedSides are gates against stored sessions, by both editions of the policy.
+// storedSides measures gates against stored sessions, with both editions of the policy.
 func (l *laboratory) storedSides(ctx context.Context) error {
 	before := stored(ratchet.OfEdition(1), false)
 	before.Name += ", first edition"

@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 )
 
-// Row is the answers of one method to comparisons that are alike.
+// Row holds the answers of one method to similar comparisons.
 type Row struct {
 	Corpus string  `json:"corpus"`
 	Method string  `json:"method"`
@@ -18,8 +18,8 @@ type Row struct {
 	Tally
 }
 
-// trials asks all methods about n comparisons. A comparison follows from its number
-// alone, so that the counts do not depend on how many cores there are.
+// trials asks all methods about n comparisons. A comparison depends only on its number, so that the
+// counts do not depend on the number of cores.
 func trials(ctx context.Context, n int, methods []Method, compare func(trial uint64) Comparison) ([]Tally, error) {
 	return count(ctx, n, len(methods), func(trial uint64, tallies []Tally) {
 		c := compare(trial)
@@ -33,7 +33,7 @@ func trials(ctx context.Context, n int, methods []Method, compare func(trial uin
 func count(ctx context.Context, n, tallies int, try func(trial uint64, tallies []Tally)) ([]Tally, error) {
 	var mu sync.Mutex
 	total := make([]Tally, tallies)
-	const together = 50 // trials that share a tally
+	const together = 50 // trials per partial tally
 	err := each(ctx, (n+together-1)/together, func(part int) {
 		own := make([]Tally, tallies)
 		for trial := part * together; trial < min((part+1)*together, n); trial++ {
@@ -48,7 +48,7 @@ func count(ctx context.Context, n, tallies int, try func(trial uint64, tallies [
 	return total, err
 }
 
-// each does n things on all cores, until the context ends.
+// each calls do for 0 to n-1 on all cores, until the context ends.
 func each(ctx context.Context, n int, do func(i int)) error {
 	var next atomic.Int64
 	var group sync.WaitGroup

@@ -11,15 +11,15 @@ import (
 	"github.com/goatnote-inc/pawl/internal/tune/search"
 )
 
-// TuneSchema names the document of figures about the tuner.
+// TuneSchema is the schema name of the tuner's figures.
 const TuneSchema = "pawl.lab.tune/v2"
 
-// TuneOptions say what to measure of the tuner.
+// TuneOptions selects what to measure about the tuner.
 type TuneOptions struct {
 	Seed       uint64
-	Quick      bool     // few repeats on small generated spaces
+	Quick      bool     // few repeats
 	Data       string   // folder of recorded data; empty for generated spaces
-	Repeats    int      // searches of a strategy on a space; 0 for 100, or 10 if quick
+	Repeats    int      // searches per strategy and space; 0 for 100, or 10 if quick
 	Strategies []string // empty for all but exhaustive
 	Spaces     []string // globs over the names of recorded spaces; empty for all
 	Parts      []string // empty for all: see TuneParts
@@ -28,25 +28,25 @@ type TuneOptions struct {
 
 // Parts of the measurement.
 const (
-	PartCount    = "count"    // by evaluations
-	PartCost     = "cost"     // by what they cost
-	PartNoise    = "noise"    // raw times one by one
-	PartTransfer = "transfer" // with what another GPU taught
+	PartCount    = "count"    // progress by number of evaluations
+	PartCost     = "cost"     // progress by cost of the evaluations
+	PartNoise    = "noise"    // single raw times instead of medians
+	PartTransfer = "transfer" // warm start with results of another GPU
 )
 
-// TuneParts are all of them.
+// TuneParts lists all parts.
 var TuneParts = []string{PartCount, PartCost, PartNoise, PartTransfer}
 
-// lead is the strategy that users get, which noise, cost and transfer are measured of.
+// lead is the default strategy of pawl tune; cost, noise and transfer are measured with it.
 const lead = "auto"
 
-// TuneReport is what was measured about the tuner.
+// TuneReport holds the measured figures about the tuner.
 type TuneReport struct {
 	Schema   string        `json:"schema"`
 	Parts    []TuneMade    `json:"parts"`
 	Spaces   []RecordedOf  `json:"spaces"`
 	Rows     []TuneRow     `json:"rows,omitempty"`
-	Anchors  []TuneRow     `json:"anchors,omitempty"` // what other tools reach, as recorded with the spaces
+	Anchors  []TuneRow     `json:"anchors,omitempty"` // results of other tools, recorded with the spaces
 	Common   []string      `json:"common,omitempty"`  // spaces on which every anchor was measured
 	Costs    []CostRow     `json:"costs,omitempty"`
 	Noises   []NoiseRow    `json:"noise,omitempty"`
@@ -54,15 +54,15 @@ type TuneReport struct {
 	Claims   []Claim       `json:"claims,omitempty"`
 }
 
-// RecordedOf is a space in numbers.
+// RecordedOf describes a space in numbers.
 type RecordedOf struct {
 	Name   string  `json:"name"`
 	Points int     `json:"points"`
 	Failed int     `json:"failed"`
-	Hours  float64 `json:"hours"` // to evaluate every point
+	Hours  float64 `json:"hours"` // time to evaluate every point
 }
 
-// TuneRow is what repeats of one strategy reached on one space.
+// TuneRow holds what the repeats of one strategy reached on one space.
 type TuneRow struct {
 	Space    string         `json:"space"`
 	Strategy string         `json:"strategy"`
@@ -70,7 +70,7 @@ type TuneRow struct {
 	Levels   []replay.Level `json:"levels"`
 }
 
-// At is the mean after so many evaluations; false where it is not known.
+// At returns the mean after a number of evaluations; false if unknown.
 func (r TuneRow) At(evaluations int) (float64, bool) {
 	for _, l := range r.Levels {
 		if l.Evaluations == evaluations {
@@ -80,10 +80,10 @@ func (r TuneRow) At(evaluations int) (float64, bool) {
 	return 0, false
 }
 
-// mostEvaluations is how far a search goes.
+// mostEvaluations is the number of evaluations of a full search.
 const mostEvaluations = 200
 
-// Tune measures the tuner on recorded spaces, or where there are none on generated ones.
+// Tune measures the tuner on recorded spaces, or without recorded data on generated ones.
 func Tune(ctx context.Context, o TuneOptions) (*TuneReport, error) {
 	if o.Say == nil {
 		o.Say = func(string) {}
@@ -123,7 +123,7 @@ func Tune(ctx context.Context, o TuneOptions) (*TuneReport, error) {
 	return t.report, nil
 }
 
-// tunerLab is a measurement of the tuner on its way.
+// tunerLab is a running measurement of the tuner.
 type tunerLab struct {
 	TuneOptions
 	recs   []*replay.Recording
@@ -157,7 +157,7 @@ func (o TuneOptions) recordings() ([]*replay.Recording, error) {
 	return list, nil
 }
 
-// count lets every strategy search every space.
+// count measures every strategy on every space.
 func (t *tunerLab) count(ctx context.Context) error {
 	strategies := t.Strategies
 	if len(strategies) == 0 {

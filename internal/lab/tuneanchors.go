@@ -11,13 +11,13 @@ import (
 	"github.com/goatnote-inc/pawl/internal/tune/replay"
 )
 
-// anchorEvaluations are the columns that anchors.csv has means of.
+// anchorEvaluations are the numbers of evaluations for which anchors.csv has means.
 var anchorEvaluations = []int{20, 50, 100, 200}
 
-// maxAnchors bounds the rows of the file.
+// maxAnchors bounds the number of rows in the file.
 const maxAnchors = 10_000
 
-// ReadAnchors reads what other tools' strategies reached on the recorded spaces.
+// ReadAnchors reads what strategies of other tools reached on the recorded spaces.
 func ReadAnchors(path string) ([]TuneRow, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -62,7 +62,7 @@ func parseAnchors(r io.Reader) ([]TuneRow, error) {
 			if !ok {
 				continue
 			}
-			if mean, err := strconv.ParseFloat(cells[column], 64); err == nil { // not every strategy went so far
+			if mean, err := strconv.ParseFloat(cells[column], 64); err == nil { // not every strategy ran that long
 				row.Levels = append(row.Levels, replay.Level{Evaluations: n, Mean: mean})
 			}
 		}
@@ -71,9 +71,9 @@ func parseAnchors(r io.Reader) ([]TuneRow, error) {
 	return list, nil
 }
 
-// commonSpaces are those on which every strategy was measured that most spaces have.
+// commonSpaces returns the spaces on which every strategy was measured that covers most spaces.
 func commonSpaces(anchors []TuneRow) []string {
-	by := map[string][]string{} // spaces of a strategy
+	by := map[string][]string{} // spaces by strategy
 	var spaces []string
 	for _, a := range anchors {
 		by[a.Strategy] = append(by[a.Strategy], a.Space)

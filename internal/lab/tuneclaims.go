@@ -13,7 +13,7 @@ var tunePromises = []struct {
 	least       float64
 }{{50, 0.93}, {100, 0.97}, {200, 0.985}}
 
-// tuneClaims are those for which there are figures. On generated spaces nothing is promised.
+// tuneClaims returns the claims for which the report has figures. Nothing is promised on generated spaces.
 func tuneClaims(r *TuneReport) []Claim {
 	var list []Claim
 	add := func(c Claim) {
@@ -61,10 +61,10 @@ func tuneClaims(r *TuneReport) []Claim {
 	return list
 }
 
-// transferSlack is what two means of a hundred repeats differ by without a reason.
+// transferSlack is how much two means of a hundred repeats may differ by chance.
 const transferSlack = 0.005
 
-// covers tells whether all of these spaces were searched.
+// covers reports whether the lead strategy searched all of these spaces.
 func (r *TuneReport) covers(spaces []string) bool {
 	for _, space := range spaces {
 		if !slices.ContainsFunc(r.Rows, func(x TuneRow) bool { return x.Space == space && x.Strategy == lead }) {
@@ -74,7 +74,7 @@ func (r *TuneReport) covers(spaces []string) bool {
 	return true
 }
 
-// meanOver is that of a strategy over spaces; false unless it has them all.
+// meanOver returns the mean of a strategy over spaces; false unless it has a value for all of them.
 func meanOver(strategy string, evaluations int, spaces []string, rows []TuneRow) (float64, bool) {
 	sum, n := 0.0, 0
 	for _, x := range rows {
@@ -89,14 +89,14 @@ func meanOver(strategy string, evaluations int, spaces []string, rows []TuneRow)
 	return sum / float64(max(n, 1)), n == len(spaces) && n > 0
 }
 
-// Lag is a space on which another tool's strategy is better.
+// Lag is a space on which a strategy of another tool is better.
 type Lag struct {
 	Space, Anchor string
 	Own, Other    float64 // after 100 evaluations
 }
 
-// Behind are the spaces on which an anchor is better after 100 evaluations. Chance is not one of
-// another tool, and the prototype that came with the anchors is none.
+// Behind returns the spaces on which an anchor is better after 100 evaluations. Random search and the
+// prototype that came with the anchors do not count as other tools.
 func (r *TuneReport) Behind() []Lag {
 	var list []Lag
 	for _, own := range r.Rows {

@@ -9,14 +9,14 @@ import (
 	"strings"
 )
 
-// TuneMade is how a part was measured: the options that make its figures again.
+// TuneMade records how a part was measured: the options that reproduce its figures.
 type TuneMade struct {
 	Part       string   `json:"part"`
 	Quick      bool     `json:"quick,omitempty"`
-	Seed       uint64   `json:"seed"` // of the first repeat; the next has the next
+	Seed       uint64   `json:"seed"` // seed of the first repeat; each repeat adds 1
 	Repeats    int      `json:"repeats"`
-	Strategies []string `json:"strategies,omitempty"` // as asked for; the other parts have their own
-	Spaces     []string `json:"spaces,omitempty"`     // globs as asked for; empty for all
+	Strategies []string `json:"strategies,omitempty"` // as requested; other parts have fixed ones
+	Spaces     []string `json:"spaces,omitempty"`     // globs as requested; empty for all
 }
 
 func (o TuneOptions) made(part string) TuneMade {
@@ -27,7 +27,7 @@ func (o TuneOptions) made(part string) TuneMade {
 	return m
 }
 
-// Command is what makes the part again.
+// Command returns the command that reproduces the part.
 func (m TuneMade) Command() string {
 	words := []string{"pawl lab tune"}
 	if m.Quick {
@@ -45,10 +45,10 @@ func (m TuneMade) Command() string {
 	return strings.Join(words, " ")
 }
 
-// Last is the seed of the last repeat.
+// Last returns the seed of the last repeat.
 func (m TuneMade) Last() uint64 { return m.Seed + uint64(max(m.Repeats, 1)) - 1 }
 
-// Made says how a part was measured; nil if it was not.
+// Made returns how a part was measured; nil if it was not.
 func (r *TuneReport) Made(part string) *TuneMade {
 	for i := range r.Parts {
 		if r.Parts[i].Part == part {
@@ -58,15 +58,15 @@ func (r *TuneReport) Made(part string) *TuneMade {
 	return nil
 }
 
-// Quick tells whether a part was measured on generated spaces.
+// Quick reports whether any part was measured quickly or on generated spaces.
 func (r *TuneReport) Quick() bool {
 	return slices.ContainsFunc(r.Parts, func(m TuneMade) bool { return m.Quick })
 }
 
-// maxTuneReport bounds a document of figures.
+// maxTuneReport bounds the size of a document of figures, in bytes.
 const maxTuneReport = 64 << 20
 
-// ReadTune reads figures that were written before.
+// ReadTune reads figures that were written earlier.
 func ReadTune(r io.Reader) (*TuneReport, error) {
 	b, err := io.ReadAll(io.LimitReader(r, maxTuneReport+1))
 	if err != nil {
@@ -93,8 +93,8 @@ func ReadTune(r io.Reader) (*TuneReport, error) {
 	return report, nil
 }
 
-// Keep takes over from older figures the parts that were not measured again. Parts take
-// hours, and are measured one by one.
+// Keep copies from older figures the parts that were not measured again. Parts take hours and are
+// measured one by one.
 func (r *TuneReport) Keep(old *TuneReport) error {
 	if old.Quick() != r.Quick() {
 		return errors.New("figures of generated spaces and of recorded ones do not go on one page")

@@ -33,7 +33,7 @@ func (r *TuneReport) Broken() int {
 	return n
 }
 
-// ClaimTable says what is promised and what was found.
+// ClaimTable returns the promises and the measured values.
 func (r *TuneReport) ClaimTable() string {
 	t := newTable("promise", "limit", "measured", "holds")
 	for _, c := range r.Claims {
@@ -49,7 +49,7 @@ func (r *TuneReport) ClaimTable() string {
 	return t.String()
 }
 
-// SpaceTable is what was searched.
+// SpaceTable returns the spaces that were searched.
 func (r *TuneReport) SpaceTable() string {
 	t := newTable("space", "points", "of them failing", "hours for all of them")
 	for _, s := range r.Spaces {
@@ -58,8 +58,8 @@ func (r *TuneReport) SpaceTable() string {
 	return t.String()
 }
 
-// MeanTable has the strategies and the anchors over the spaces that all of them have, the best
-// after 100 evaluations first.
+// MeanTable returns the means of the strategies and the anchors over the common spaces, the best after
+// 100 evaluations first.
 func (r *TuneReport) MeanTable() string {
 	spaces := r.Common
 	if len(spaces) == 0 || !r.covers(spaces) {
@@ -117,7 +117,7 @@ func (r *TuneReport) MeanTable() string {
 	return t.String()
 }
 
-// CountTable has every strategy on every space.
+// CountTable returns every strategy on every space.
 func (r *TuneReport) CountTable() string {
 	t := newTable("space", "strategy", "after 20", "50", "100", "200", "a tenth is below, at 100")
 	for _, x := range r.Rows {
@@ -141,7 +141,7 @@ func (r *TuneReport) CountTable() string {
 	return t.String()
 }
 
-// BehindTable has the spaces on which another tool is better.
+// BehindTable returns the spaces on which another tool is better.
 func (r *TuneReport) BehindTable() string {
 	t := newTable("space", "pawl auto after 100", "the best anchor", "its mean")
 	for _, l := range r.Behind() {
@@ -150,7 +150,7 @@ func (r *TuneReport) BehindTable() string {
 	return t.String()
 }
 
-// CostTable is the tuner by seconds.
+// CostTable returns the tuner's progress by seconds.
 func (r *TuneReport) CostTable() string {
 	t := newTable("space", "random after 1 h", "seconds until auto is there, median", "auto after 6 min", "repeats that were not")
 	for _, c := range r.Costs {
@@ -159,7 +159,7 @@ func (r *TuneReport) CostTable() string {
 	return t.String()
 }
 
-// NoiseTable is what noise does.
+// NoiseTable returns the effect of noise.
 func (r *TuneReport) NoiseTable() string {
 	t := newTable("space", "medians", "raw times", "chosen at the end", "within 1 % of the best evaluated", "raw times for the choice")
 	for _, n := range r.Noises {
@@ -168,7 +168,7 @@ func (r *TuneReport) NoiseTable() string {
 	return t.String()
 }
 
-// TransferTable is the warm start.
+// TransferTable returns the effect of a warm start.
 func (r *TuneReport) TransferTable() string {
 	t := newTable("from", "to", "warm after 20", "cold after 20", "cold after 60", "warm after 100", "cold after 100")
 	for _, x := range r.Transfer {

@@ -11,17 +11,17 @@ import (
 	"github.com/goatnote-inc/pawl/stats"
 )
 
-// CostRow is how long a search takes to reach what random search reaches in an hour, by the
-// recorded seconds.
+// CostRow is how long a search takes, in recorded seconds, to reach what random search reaches in an
+// hour.
 type CostRow struct {
 	Space   string  `json:"space"`
 	Random  float64 `json:"random_after_1h"` // mean fraction of the optimum
-	Seconds float64 `json:"median_seconds"`  // of the tuner until it is there
-	Six     float64 `json:"after_6min"`      // its mean fraction then
-	Never   int     `json:"never"`           // repeats that were not there in an hour
+	Seconds float64 `json:"median_seconds"`  // median time of the tuner to reach it
+	Six     float64 `json:"after_6min"`      // the tuner's mean fraction after 6 minutes
+	Never   int     `json:"never"`           // repeats that did not reach it before the search ended
 }
 
-// Costs are asked of spaces that nobody would measure as a whole.
+// Costs are measured only on spaces that are too expensive to evaluate completely. In seconds.
 const (
 	expensive = 2 * 3600.0
 	anHour    = 3600.0
@@ -39,7 +39,8 @@ func (t *tunerLab) cost(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		// Nobody needs a tenth of the time that is more than a third of an hour; the search ends there.
+		// The promise is a tenth of the hour. A search that needs more than a third of it does not matter, so it
+		// ends there.
 		short := replay.Plan{Evaluations: rec.Space.Len(), Seconds: anHour / 3}
 		traces, err := Replay(ctx, rec, ReplayPlan{Strategy: lead, Plan: short, Repeats: t.Repeats, Seed: t.Seed, ByCost: true})
 		if err != nil {
@@ -69,11 +70,11 @@ func (t *tunerLab) cost(ctx context.Context) error {
 	return nil
 }
 
-// NoiseRow is what raw times in place of medians do to a search of 100 evaluations.
+// NoiseRow is the effect of raw times instead of medians on a search of 100 evaluations.
 type NoiseRow struct {
 	Space  string  `json:"space"`
 	Quiet  float64 `json:"quiet"` // mean fraction of the optimum with medians
-	Noisy  float64 `json:"noisy"` // with one raw time an evaluation, before the best are measured again
+	Noisy  float64 `json:"noisy"` // with one raw time per evaluation, before the best are measured again
 	Chosen Chosen  `json:"chosen"`
 }
 
@@ -101,7 +102,7 @@ func (t *tunerLab) noise(ctx context.Context) error {
 	return nil
 }
 
-// TransferRow is a search that begins with what one of another GPU found.
+// TransferRow compares a search that starts with the results of another GPU with a cold one.
 type TransferRow struct {
 	From    string  `json:"from"`
 	To      string  `json:"to"`
@@ -113,7 +114,7 @@ type TransferRow struct {
 }
 
 func (t *tunerLab) transfer(ctx context.Context) error {
-	taught := map[string][][]search.Outcome{} // what a GPU hands over is the same for all others
+	taught := map[string][][]search.Outcome{} // results of a GPU, shared by all targets
 	for _, to := range t.recs {
 		var cold []replay.Trace
 		for _, from := range t.recs {
@@ -142,12 +143,12 @@ func (t *tunerLab) transfer(ctx context.Context) error {
 	return nil
 }
 
-// hundred is a plan of searches of a hundred evaluations.
+// hundred returns a plan for searches of 100 evaluations.
 func (t *tunerLab) hundred(seed uint64) ReplayPlan {
 	return ReplayPlan{Strategy: lead, Plan: replay.Plan{Evaluations: 100}, Repeats: t.Repeats, Seed: seed}
 }
 
-// sameParameters tells whether two recordings are of one kernel.
+// sameParameters reports whether two recordings are of the same kernel.
 func sameParameters(a, b *replay.Recording) bool {
 	return fmt.Sprint(a.Space.Parameters()) == fmt.Sprint(b.Space.Parameters())
 }
@@ -166,8 +167,8 @@ func (t *tunerLab) pair(ctx context.Context, from, to *replay.Recording, cold []
 	return row, nil
 }
 
-// teach is what searches of 200 evaluations on a GPU hand over. Their seeds are none of those
-// that search elsewhere.
+// teach returns the outcomes of searches of 200 evaluations on a GPU. Their seeds differ from all seeds
+// of the other searches.
 func (t *tunerLab) teach(ctx context.Context, from *replay.Recording) ([][]search.Outcome, error) {
 	plan := t.hundred(t.Seed + 1<<40)
 	plan.Evaluations = mostEvaluations
@@ -179,7 +180,7 @@ func (t *tunerLab) teach(ctx context.Context, from *replay.Recording) ([][]searc
 	return list, err
 }
 
-// translated gives outcomes the numbers that their points have in another recording.
+// translated maps the points of outcomes to their numbers in another recording.
 func translated(from, to *replay.Recording, outcomes []search.Outcome) *search.Source {
 	source := &search.Source{}
 	for _, o := range outcomes {

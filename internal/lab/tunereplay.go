@@ -8,19 +8,19 @@ import (
 	"github.com/goatnote-inc/pawl/internal/tune/search"
 )
 
-// ReplayPlan says how a strategy searches a recording many times.
+// ReplayPlan says how often and how a strategy searches a recording.
 type ReplayPlan struct {
 	Strategy string
 	replay.Plan
 	Repeats int
-	Seed    uint64 // of the first repeat; the next has the next
-	ByCost  bool   // what an evaluation costs counts
-	// Source gives what another device taught before a repeat; nil for a cold start.
+	Seed    uint64 // seed of the first repeat; each repeat adds 1
+	ByCost  bool   // the strategy takes the cost of evaluations into account
+	// Source returns the results of another device for a repeat; nil for a cold start.
 	Source func(seed uint64) *search.Source
 }
 
-// Replay lets a strategy search a recording, each repeat with a seed and a strategy of its own.
-// The traces do not depend on how many cores there are.
+// Replay lets a strategy search a recording repeatedly, each time with its own seed and strategy. The
+// traces do not depend on the number of cores.
 func Replay(ctx context.Context, rec *replay.Recording, p ReplayPlan) ([]replay.Trace, error) {
 	if _, err := search.New(p.Strategy, rec.Space, search.Options{Seed: p.Seed}); err != nil {
 		return nil, err
@@ -32,7 +32,7 @@ func Replay(ctx context.Context, rec *replay.Recording, p ReplayPlan) ([]replay.
 			o.Source = p.Source(o.Seed)
 		}
 		s, err := search.New(p.Strategy, rec.Space, o)
-		if err != nil { // it was made once already
+		if err != nil { // cannot happen: the same call succeeded above
 			return
 		}
 		traces[i] = replay.Run(rec, s, p.Plan, o.Seed)
@@ -40,7 +40,7 @@ func Replay(ctx context.Context, rec *replay.Recording, p ReplayPlan) ([]replay.
 	return traces, err
 }
 
-// Levels are the numbers of evaluations that are told of a search of n.
+// Levels returns the numbers of evaluations at which a search of n evaluations is reported.
 func Levels(n int) []int {
 	var list []int
 	for _, l := range []int{20, 50, 100, 200} {
@@ -51,15 +51,15 @@ func Levels(n int) []int {
 	return append(list, n)
 }
 
-// Chosen is what the choice at the end of a noisy search comes to.
+// Chosen is the quality of the choice at the end of a noisy search.
 type Chosen struct {
 	Mean   float64 `json:"mean"` // fraction of the optimum
 	P10    float64 `json:"p10"`
 	Within float64 `json:"within_1_percent"` // share of repeats whose choice is within 1 % of the best they evaluated
-	Draws  float64 `json:"draws"`            // raw times that a choice took, mean
+	Draws  float64 `json:"draws"`            // mean number of raw times per choice
 }
 
-// Choices lets the best of every search race for the choice.
+// Choices lets the best points of each search compete for the final choice.
 func Choices(rec *replay.Recording, traces []replay.Trace, seed uint64) Chosen {
 	var c Chosen
 	var reached []float64

@@ -8,13 +8,13 @@ import (
 	"github.com/goatnote-inc/pawl/internal/tune/replay"
 )
 
-// GeneratedSpaces are two small spaces with the traits of real ones, of one kernel on two devices: an
-// interaction, a block size that has to be aligned, failures, noise.
+// GeneratedSpaces returns two small spaces with traits of real ones, of one kernel on two devices: an
+// interaction, a block size that must be aligned, failures and noise.
 func GeneratedSpaces() ([]*replay.Recording, error) {
 	var list []*replay.Recording
 	for _, device := range []struct {
 		name string
-		best float64 // threads times tile
+		best float64 // best value of block times tile
 	}{{"generated_small", 384}, {"generated_large", 512}} {
 		rec, err := replay.Read(strings.NewReader(generatedSpace(device.best)))
 		if err != nil {

@@ -17,15 +17,15 @@ import (
 	"github.com/goatnote-inc/pawl/stats"
 )
 
-// What a file of a tuning space may hold; the recorded ones have up to 17,956 rows.
+// Limits of a tuning-space file. The recorded ones have up to 17,956 rows.
 const (
 	maxConfigurations = 1_000_000
 	maxTimes          = 1_000
 	maxUnpacked       = 1 << 30 // bytes
 )
 
-// draws are the recorded times of one configuration over their median. A round draws
-// its samples from them.
+// draws holds the recorded times of one configuration, divided by their median. A round draws its
+// samples from them.
 type draws []float64
 
 func (d draws) moves() bool { return true }
@@ -38,9 +38,8 @@ func (d draws) samples(rng *rand.Rand, _ int, center float64) []float64 {
 	return list
 }
 
-// ReadSpaces reads the raw times of every configuration of every recorded tuning
-// space in the folder of data, at most so many of each: as noise of samples, whatever
-// the kernel.
+// ReadSpaces reads the raw times of every configuration of every recorded tuning space in the data folder,
+// up to most of each space. They serve as noise of samples for any kernel.
 func ReadSpaces(ctx context.Context, data string, most int) ([]Noise, error) {
 	files, err := filepath.Glob(filepath.Join(data, "tuning-spaces", "*.csv.gz"))
 	if err != nil {
@@ -103,7 +102,7 @@ func parseSpace(r io.Reader, most int) ([]Noise, error) {
 			line, _ := rows.FieldPos(column)
 			return nil, fmt.Errorf("line %d: %w", line, err)
 		}
-		if len(d) >= 2 { // failed configurations have none
+		if len(d) >= 2 { // failed configurations have no times
 			list = append(list, d)
 		}
 	}

@@ -25,19 +25,19 @@ import (
 //go:embed source
 var sources embed.FS
 
-// ErrNoCompiler is the error of Build on a machine without a C compiler.
+// ErrNoCompiler is the error that Build returns on a machine without a C compiler.
 var ErrNoCompiler = errors.New("no C compiler: looked for cc, gcc and clang; install one, for example with apt-get install gcc")
 
-// defines selects the part of the launcher that a kind needs.
+// defines selects the part of the launcher for each kind.
 var defines = map[string]string{CUDA: "-DLAUNCH_CUDA", OpenCL: "-DLAUNCH_OPENCL", Host: "-DLAUNCH_HOST"}
 
-// compileLimit is how long the compiler may take; it takes a second.
+// compileLimit is how long the compiler may take; it usually takes a second.
 const compileLimit = 2 * time.Minute
 
-// Build compiles the launcher of a kind, for kernels that take the given lists of
-// arguments, and returns its path. It is kept in a folder of cacheDir under the digest
+// Build compiles the launcher of a kind for kernels with the given lists of arguments,
+// and returns its path. It caches the launcher in a folder of cacheDir, under the digest
 // of everything that goes into it, so that only the first call compiles. The arguments
-// matter to host kernels alone, and of them only the types.
+// matter only for host kernels, and only their types.
 func Build(ctx context.Context, kind string, arguments [][]tensor.Argument, cacheDir string) (string, error) {
 	path, err := build(ctx, kind, arguments, cacheDir)
 	if err != nil {
@@ -80,14 +80,14 @@ func build(ctx context.Context, kind string, arguments [][]tensor.Argument, cach
 	if err := compile(ctx, compiler, define, work); err != nil {
 		return "", err
 	}
-	if err := os.Chmod(filepath.Join(work, "launcher"), 0o755); err != nil { // whatever the umask
+	if err := os.Chmod(filepath.Join(work, "launcher"), 0o755); err != nil { // independent of the umask
 		return "", err
 	}
-	// Two builds at once make the same file, and the later one takes the place of the other.
+	// Two concurrent builds make the same file, and the later one replaces the other.
 	return path, os.Rename(filepath.Join(work, "launcher"), path)
 }
 
-// ours reports whether a file is there that no other user could have written.
+// ours reports whether the file exists and no other user could have written it.
 func ours(path string) bool {
 	info, err := os.Lstat(path)
 	if err != nil || !info.Mode().IsRegular() || info.Mode().Perm()&0o022 != 0 {
@@ -97,7 +97,7 @@ func ours(path string) bool {
 	return ok && (stat.Uid == 0 || int(stat.Uid) == os.Geteuid())
 }
 
-// sourceFiles are all that is compiled, by name.
+// sourceFiles returns all files to compile, by name.
 func sourceFiles(kind string, arguments [][]tensor.Argument) (map[string][]byte, error) {
 	files := map[string][]byte{"pawl.h": sdk.Header}
 	entries, err := sources.ReadDir("source")
@@ -118,7 +118,7 @@ func sourceFiles(kind string, arguments [][]tensor.Argument) (map[string][]byte,
 	return files, err
 }
 
-// cString spells text as a string of C, a line of it a line.
+// cString writes text as a C string literal, line by line.
 func cString(text []byte) string {
 	var b strings.Builder
 	for line := range strings.Lines(string(text)) {
@@ -127,7 +127,7 @@ func cString(text []byte) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// digest names a launcher by what it is made of.
+// digest returns the name of a launcher: a hash of everything it is made of.
 func digest(files map[string][]byte, more ...string) string {
 	h := sha256.New()
 	for _, name := range slices.Sorted(maps.Keys(files)) {
@@ -139,7 +139,7 @@ func digest(files map[string][]byte, more ...string) string {
 	return hex.EncodeToString(h.Sum(nil))[:32]
 }
 
-// compiler finds the C compiler of this machine and its version.
+// compiler returns the C compiler of this machine and its version.
 func compiler(ctx context.Context) (path, version string, err error) {
 	for _, name := range []string{"cc", "gcc", "clang"} {
 		if path, err = exec.LookPath(name); err == nil {

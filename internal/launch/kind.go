@@ -9,14 +9,14 @@ import (
 	"github.com/goatnote-inc/pawl/internal/suite"
 )
 
-// The kinds of launch, as prepare names them.
+// Kinds of launch, as the prepare request names them.
 const (
 	CUDA   = "cuda"   // through the driver API
 	OpenCL = "opencl" // a program the driver compiles, or SPIR-V
 	Host   = "host"   // a shared object with a C ABI, in a restricted process
 )
 
-// Kind tells how a file is launched, by its extension.
+// Kind returns how to launch a file, by its extension.
 func Kind(file string) (string, error) {
 	switch ext := filepath.Ext(file); ext {
 	case ".cubin", ".ptx", ".fatbin":
@@ -30,7 +30,7 @@ func Kind(file string) (string, error) {
 	}
 }
 
-// Spec is what prepare is told of a config's launch. Dir is the folder of the suite.
+// Spec returns the launch of a config for the prepare request. Dir is the folder of the suite.
 func Spec(dir string, l suite.Launch) (harness.Launch, error) {
 	kind, err := Kind(l.File)
 	if err != nil {
@@ -46,7 +46,7 @@ func Spec(dir string, l suite.Launch) (harness.Launch, error) {
 	return harness.Launch{Kind: kind, File: file, Kernel: l.Kernel, Grid: l.Grid, Block: l.Block, Shared: l.Shared, Options: l.Options}, nil
 }
 
-// Command is the command line by which a launcher that Build made is started as a
+// Command returns the command line that starts a launcher made by Build as a
 // harness.
 func Command(path string) string {
 	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"

@@ -10,7 +10,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/tensor"
 )
 
-// cTypes are the values that a C function can be given. The smaller floats have no
+// cTypes maps the types that a C function can take by value. Smaller floats have no
 // calling convention that all compilers share.
 var cTypes = map[tensor.DType]struct{ c, field string }{
 	tensor.F64: {"double", "f64"}, tensor.F32: {"float", "f32"},
@@ -18,7 +18,7 @@ var cTypes = map[tensor.DType]struct{ c, field string }{
 	tensor.U8: {"uint8_t", "u8"}, tensor.Bool: {"_Bool", "u8"},
 }
 
-// signature spells the types of a kernel: p for a pointer, else the type of a value.
+// signature spells the argument types of a kernel: p for a pointer, else the type of a value.
 func signature(arguments []tensor.Argument) (string, error) {
 	types := make([]string, len(arguments))
 	for i, a := range arguments {
@@ -34,8 +34,8 @@ func signature(arguments []tensor.Argument) (string, error) {
 	return strings.Join(types, ","), nil
 }
 
-// stubs writes stubs.h: for each signature one function that calls a kernel as C would,
-// since C has no way to call a function whose type is known only when it runs.
+// stubs generates stubs.h: for each signature one function that calls a kernel as C would.
+// C cannot call a function whose type is known only at run time.
 func stubs(signatures [][]tensor.Argument) ([]byte, error) {
 	distinct := map[string]bool{}
 	for _, arguments := range signatures {
@@ -55,7 +55,7 @@ func stubs(signatures [][]tensor.Argument) ([]byte, error) {
 	return functions.Bytes(), nil
 }
 
-// call spells the parameters of a signature and what is passed for each.
+// call returns the parameter types of a signature and the value passed for each.
 func call(signature string) (types, values string) {
 	if signature == "" {
 		return "void", ""

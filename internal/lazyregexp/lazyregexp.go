@@ -1,5 +1,5 @@
-// Package lazyregexp compiles patterns when they are first used. A command uses few of
-// pawl's two hundred, and compiling all of them took longer than most commands do.
+// Package lazyregexp compiles patterns on first use. A command uses few of pawl's two
+// hundred patterns, and compiling all of them took longer than most commands run.
 package lazyregexp
 
 import (
@@ -8,11 +8,11 @@ import (
 	"sync"
 )
 
-// Regexp is a pattern that is compiled when it is first asked.
+// Regexp is a pattern that is compiled on first use.
 type Regexp struct{ get func() *regexp.Regexp }
 
-// New is for package variables, as regexp.MustCompile is: a pattern that cannot be compiled
-// panics, when it is used. A test asks Broken before.
+// New returns a pattern for a package variable, like regexp.MustCompile. An invalid pattern
+// panics on first use. A test calls Broken to find it earlier.
 func New(text string) *Regexp {
 	r := &Regexp{sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })}
 	mu.Lock()
@@ -23,10 +23,10 @@ func New(text string) *Regexp {
 
 var (
 	mu    sync.Mutex
-	texts []string // of all there are
+	texts []string // of all patterns of the program
 )
 
-// Broken is what is wrong with the patterns of this program.
+// Broken returns an error for the patterns of this program that do not compile.
 func Broken() error {
 	mu.Lock()
 	defer mu.Unlock()
@@ -38,60 +38,60 @@ func Broken() error {
 	return errors.Join(all...)
 }
 
-// The methods are those of package regexp that pawl uses.
+// The methods are the ones of package regexp that pawl uses.
 
-// MatchString is regexp's.
+// MatchString is regexp.Regexp.MatchString.
 func (r *Regexp) MatchString(s string) bool { return r.get().MatchString(s) }
 
-// Match is regexp's.
+// Match is regexp.Regexp.Match.
 func (r *Regexp) Match(b []byte) bool { return r.get().Match(b) }
 
-// FindString is regexp's.
+// FindString is regexp.Regexp.FindString.
 func (r *Regexp) FindString(s string) string { return r.get().FindString(s) }
 
-// FindStringIndex is regexp's.
+// FindStringIndex is regexp.Regexp.FindStringIndex.
 func (r *Regexp) FindStringIndex(s string) []int { return r.get().FindStringIndex(s) }
 
-// FindStringSubmatch is regexp's.
+// FindStringSubmatch is regexp.Regexp.FindStringSubmatch.
 func (r *Regexp) FindStringSubmatch(s string) []string { return r.get().FindStringSubmatch(s) }
 
-// FindStringSubmatchIndex is regexp's.
+// FindStringSubmatchIndex is regexp.Regexp.FindStringSubmatchIndex.
 func (r *Regexp) FindStringSubmatchIndex(s string) []int { return r.get().FindStringSubmatchIndex(s) }
 
-// FindAllString is regexp's.
+// FindAllString is regexp.Regexp.FindAllString.
 func (r *Regexp) FindAllString(s string, n int) []string { return r.get().FindAllString(s, n) }
 
-// FindAllStringSubmatch is regexp's.
+// FindAllStringSubmatch is regexp.Regexp.FindAllStringSubmatch.
 func (r *Regexp) FindAllStringSubmatch(s string, n int) [][]string {
 	return r.get().FindAllStringSubmatch(s, n)
 }
 
-// FindAllStringSubmatchIndex is regexp's.
+// FindAllStringSubmatchIndex is regexp.Regexp.FindAllStringSubmatchIndex.
 func (r *Regexp) FindAllStringSubmatchIndex(s string, n int) [][]int {
 	return r.get().FindAllStringSubmatchIndex(s, n)
 }
 
-// FindSubmatch is regexp's.
+// FindSubmatch is regexp.Regexp.FindSubmatch.
 func (r *Regexp) FindSubmatch(b []byte) [][]byte { return r.get().FindSubmatch(b) }
 
-// FindAllSubmatch is regexp's.
+// FindAllSubmatch is regexp.Regexp.FindAllSubmatch.
 func (r *Regexp) FindAllSubmatch(b []byte, n int) [][][]byte { return r.get().FindAllSubmatch(b, n) }
 
-// ReplaceAllString is regexp's.
+// ReplaceAllString is regexp.Regexp.ReplaceAllString.
 func (r *Regexp) ReplaceAllString(s, with string) string { return r.get().ReplaceAllString(s, with) }
 
-// ReplaceAllStringFunc is regexp's.
+// ReplaceAllStringFunc is regexp.Regexp.ReplaceAllStringFunc.
 func (r *Regexp) ReplaceAllStringFunc(s string, with func(string) string) string {
 	return r.get().ReplaceAllStringFunc(s, with)
 }
 
-// String is the pattern.
+// String returns the source text of the pattern.
 func (r *Regexp) String() string { return r.get().String() }
 
-// SubexpNames is regexp's.
+// SubexpNames is regexp.Regexp.SubexpNames.
 func (r *Regexp) SubexpNames() []string { return r.get().SubexpNames() }
 
-// ExpandString is regexp's.
+// ExpandString is regexp.Regexp.ExpandString.
 func (r *Regexp) ExpandString(dst []byte, template, src string, match []int) []byte {
 	return r.get().ExpandString(dst, template, src, match)
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/goatnote-inc/pawl/ratchet"
 )
 
-// blobs reads many objects through one process of git. The last few are kept:
-// neighbouring versions are asked for twice.
+// blobs reads many objects through one git process. It keeps the last few, because
+// neighboring versions are read twice.
 type blobs struct {
 	cmd  *exec.Cmd
 	in   io.WriteCloser
@@ -40,10 +40,10 @@ func (r repository) blobs(ctx context.Context) (*blobs, error) {
 func (b *blobs) close() {
 	_ = b.in.Close()
 	_, _ = io.Copy(io.Discard, b.out)
-	_ = b.cmd.Wait() // what it had to say, it said
+	_ = b.cmd.Wait() // its exit status adds nothing
 }
 
-// get gives the content of a blob.
+// get returns the content of a blob.
 func (b *blobs) get(name string) ([]byte, error) {
 	for _, k := range b.kept {
 		if k.name == name {
@@ -78,7 +78,7 @@ func (b *blobs) ask(name string) ([]byte, error) {
 	if size > ratchet.MaxLedger+ratchet.MaxLine {
 		return nil, fmt.Errorf("%d bytes, which no ledger has", size)
 	}
-	data := make([]byte, size+1) // and a newline
+	data := make([]byte, size+1) // plus a newline
 	if _, err := io.ReadFull(b.out, data); err != nil {
 		return nil, err
 	}

@@ -13,23 +13,23 @@ import (
 	"github.com/goatnote-inc/pawl/ratchet"
 )
 
-// branchFile is the name of a ledger on a branch of its own.
+// branchFile is the name of a ledger on a dedicated branch.
 const branchFile = "baselines.jsonl"
 
-// branch is a ledger on a branch: one of its own, so that a protected main line needs no
-// commits of a robot, or the main line itself. A version is a commit; a new one is made
-// from the objects up, and no working tree takes part. The branch moves by
-// compare-and-swap: git's own in this repository, and on a remote a push that is not forced.
+// branch is a ledger on a git branch: a dedicated one, so that a protected main line needs no
+// automated commits, or the main line itself. A version is a commit. New commits are built from git
+// objects, without a working tree. The branch moves by compare-and-swap: update-ref in this
+// repository, and a push without force on a remote.
 type branch struct {
 	repository
 	ref    string
-	file   string // where the ledger lies on it
+	file   string // path of the ledger on the branch
 	remote string
-	// fetched is where this clone has what it last fetched of the remote's branch, if that
-	// is all that may be asked; empty for asking the remote.
+	// fetched is the ref that this clone last fetched of the remote's branch, if only that may be
+	// read; empty to ask the remote.
 	fetched string
-	// seen is the last tip of the remote's branch that was met here. No other command
-	// of git's moves it, so that a branch that was rewritten is noticed.
+	// seen is the ref of the last tip of the remote's branch that was read here. No other git
+	// command moves it, so a rewritten branch is noticed.
 	seen string
 	by   Identity
 }
@@ -60,8 +60,7 @@ func openBranch(ctx context.Context, w Where) (*branch, error) {
 	return b, nil
 }
 
-// place finds where the ledger lies on the branch: a file is named by its place in the
-// working tree.
+// place sets the path of the ledger on the branch. A file has the same path as in the working tree.
 func (b *branch) place(ctx context.Context, file string) error {
 	b.file = branchFile
 	if file != "" {
@@ -79,8 +78,8 @@ func (b *branch) place(ctx context.Context, file string) error {
 	return nil
 }
 
-// toTop goes to where git's paths begin: the top of the working tree, or the
-// repository itself where it is bare. Below it, git would look for the ledger in a folder.
+// toTop changes dir to the root of git's paths: the top of the working tree, or the repository
+// itself if it is bare. Below it, git would look for the ledger in a subfolder.
 func (b *branch) toTop(ctx context.Context) error {
 	top, err := b.line(ctx, "rev-parse", "--show-toplevel")
 	if err != nil {
@@ -113,8 +112,8 @@ func (b *branch) load(ctx context.Context) (version, error) {
 	return v, nil
 }
 
-// neverHad makes sure that a branch without a ledger is a new one: a ledger that was
-// deleted must not be begun anew as if there had been none.
+// neverHad returns an error if the branch once had a ledger: a deleted ledger
+// must not be restarted as a new one.
 func (b *branch) neverHad(ctx context.Context, tip string) error {
 	commit, err := b.line(ctx, "log", "-1", "--full-history", "--format=%H", tip, "--", b.file)
 	if err == nil && commit != "" {
@@ -123,7 +122,7 @@ func (b *branch) neverHad(ctx context.Context, tip string) error {
 	return err
 }
 
-// tip is the commit that the branch is at; empty where there is no branch yet.
+// tip returns the commit of the branch; empty if there is no branch yet.
 func (b *branch) tip(ctx context.Context) (string, error) {
 	if b.fetched != "" {
 		return b.resolve(ctx, b.fetched)
@@ -134,7 +133,7 @@ func (b *branch) tip(ctx context.Context) (string, error) {
 	return b.resolve(ctx, b.ref)
 }
 
-// resolve gives the commit of a ref of this repository; empty where there is none.
+// resolve returns the commit of a ref in this repository; empty if there is none.
 func (b *branch) resolve(ctx context.Context, ref string) (string, error) {
 	commit, err := b.line(ctx, "rev-parse", "--verify", "--quiet", ref+"^{commit}")
 	if exitCode(err) == 1 {
@@ -143,7 +142,7 @@ func (b *branch) resolve(ctx context.Context, ref string) (string, error) {
 	return commit, err
 }
 
-// blob is the ledger of a commit; empty where it has none.
+// blob returns the name of the ledger's blob in a commit; empty if it has none.
 func (b *branch) blob(ctx context.Context, commit string) (string, error) {
 	entry, err := b.line(ctx, "ls-tree", "--full-tree", commit, "--", b.file)
 	if err != nil || entry == "" {
@@ -171,7 +170,7 @@ func (b *branch) extend(ctx context.Context, old version, lines []byte, entries 
 	return b.swap(ctx, b.ref, commit, old.tip)
 }
 
-// swap moves a ref of this repository from one commit to another.
+// swap moves a ref of this repository from old to next.
 func (b *branch) swap(ctx context.Context, ref, next, old string) error {
 	_, err := b.line(ctx, "update-ref", "-m", "pawl: extend the ledger", ref, next, orNone(old, next))
 	if err == nil {
@@ -183,18 +182,18 @@ func (b *branch) swap(ctx context.Context, ref, next, old string) error {
 	return fmt.Errorf("%w (%w)", errRefused, err)
 }
 
-// orNone spells "there must be no commit yet" as git does: with zeros, as many as a
-// commit of the repository has digits.
+// orNone returns git's spelling of "there must be no commit yet" for an empty commit: zeros, as
+// many as a hash of this repository has digits.
 func orNone(commit, like string) string {
 	return cmp.Or(commit, strings.Repeat("0", len(like)))
 }
 
-// contended tells from what git says that another process held a ref's lock.
+// contended reports whether git failed because another process held a ref's lock.
 func contended(err error) bool {
 	return strings.Contains(err.Error(), "cannot lock ref") || strings.Contains(err.Error(), "failed to update ref")
 }
 
-// commit makes a commit on top of a version in which only the ledger is another.
+// commit creates a commit on top of a version that changes only the ledger.
 func (b *branch) commit(ctx context.Context, old version, text []byte, entries []ratchet.Entry) (string, error) {
 	tree, err := b.tree(ctx, old.tip, text)
 	if err != nil {
@@ -212,7 +211,7 @@ func (b *branch) commit(ctx context.Context, old version, text []byte, entries [
 	return string(bytes.TrimSpace(out)), err
 }
 
-// tree makes the tree of a commit with another ledger, in an index of its own.
+// tree creates the tree of tip with a new ledger, using a separate index.
 func (b *branch) tree(ctx context.Context, tip string, text []byte) (string, error) {
 	blob, err := b.run(ctx, text, nil, "hash-object", "-w", "--stdin")
 	if err != nil {
@@ -237,7 +236,7 @@ func (b *branch) tree(ctx context.Context, tip string, text []byte) (string, err
 	return string(bytes.TrimSpace(tree)), err
 }
 
-// message says in a commit what happened; a robot's commit starts no build.
+// message returns the commit message for entries. It keeps automated commits from starting CI builds.
 func message(entries []ratchet.Entry) string {
 	const most = 50
 	var text strings.Builder

@@ -16,8 +16,7 @@ import (
 	"github.com/goatnote-inc/pawl/ratchet"
 )
 
-// file is a ledger in the tree. Writers take turns by a lock on the file itself, so
-// that nothing else is left lying in the tree.
+// file is a ledger in the tree. Writers lock the file itself, so that no other file is left in the tree.
 type file struct {
 	dir  string
 	name string // below dir
@@ -33,8 +32,8 @@ func openFile(w Where) (*file, error) {
 
 func (f *file) path() string { return filepath.Join(f.dir, f.name) }
 
-// open opens the file below its folder, and follows no link out of it: on a
-// branch of a stranger it may lead anywhere.
+// open opens the file below its folder. It follows no link out of the folder: on an untrusted
+// branch a link may lead anywhere.
 func (f *file) open(flag int) (*os.File, error) {
 	root, err := os.OpenRoot(f.dir)
 	if err != nil {
@@ -46,7 +45,7 @@ func (f *file) open(flag int) (*os.File, error) {
 			return nil, err
 		}
 	}
-	opened, err := root.OpenFile(f.name, flag|syscall.O_NONBLOCK, 0o644) // a pipe must not hang
+	opened, err := root.OpenFile(f.name, flag|syscall.O_NONBLOCK, 0o644) // do not block on a named pipe
 	if err != nil {
 		return nil, err
 	}
@@ -81,9 +80,9 @@ func readAll(r io.Reader) ([]byte, error) {
 	return data, err
 }
 
-// settle parts a ledger from what a writer left that was killed: a last line
-// without its end. Where the end is there and only the newline is not, the line is kept; and
-// what stands behind a whole line was not left by a writer, and is kept to be found.
+// settle separates a ledger from an incomplete last line that a killed writer left. A complete line
+// that only lacks its newline is kept. Text after a complete line does not come from a writer; it
+// is kept too, so that it is reported.
 func settle(data []byte) (text, torn []byte) {
 	begin := bytes.LastIndexByte(data, '\n') + 1
 	if begin == len(data) || ratchet.Whole(data[begin:]) {
@@ -107,10 +106,10 @@ func (f *file) extend(ctx context.Context, old version, lines []byte, _ []ratche
 	return nil
 }
 
-// writeAt is a seam for tests: a write that takes its time can be killed on its way.
+// writeAt is replaced by tests, to kill a writer during a slow write.
 var writeAt = (*os.File).WriteAt
 
-// write adds lines to the locked file, if it is still what it was.
+// write adds lines to the locked file, if it is unchanged.
 func (f *file) write(locked *os.File, old version, lines []byte) error {
 	data, err := readAll(locked)
 	if err != nil {
@@ -126,13 +125,13 @@ func (f *file) write(locked *os.File, old version, lines []byte) error {
 		}
 	}
 	if _, err := writeAt(locked, lines, size); err != nil {
-		return errors.Join(err, locked.Truncate(size)) // a full disk: take back what went through
+		return errors.Join(err, locked.Truncate(size)) // disk full: undo the partial write
 	}
 	if err := locked.Sync(); err != nil {
 		return fmt.Errorf("whether the lines are on disk is not known: %w", err)
 	}
 	if !f.same(locked) {
-		return errConflict // a checkout replaced the file: the lines went to the one that is gone
+		return errConflict // a checkout replaced the file: the lines went to the old one
 	}
 	if len(old.text) > 0 {
 		return nil
@@ -140,7 +139,7 @@ func (f *file) write(locked *os.File, old version, lines []byte) error {
 	return syncDir(filepath.Dir(f.path()))
 }
 
-// same tells whether the name still leads to the opened file.
+// same reports whether the name still refers to the opened file.
 func (f *file) same(opened *os.File) bool {
 	mine, err := opened.Stat()
 	if err != nil {
@@ -150,8 +149,7 @@ func (f *file) same(opened *os.File) bool {
 	return err == nil && os.SameFile(mine, named)
 }
 
-// lockPoll is how often a waiting writer looks whether the file is free. Waiting in
-// the kernel could not be cancelled.
+// lockPoll is how often a waiting writer tries the lock. A blocking lock could not be canceled.
 const lockPoll = 2 * time.Millisecond
 
 func lock(ctx context.Context, f *os.File) error {

@@ -16,8 +16,8 @@ import (
 // repository runs git in a folder.
 type repository struct{ dir string }
 
-// safe keeps a repository's own settings from running programs, from cleaning up
-// while we work, and from leaving a ledger in the page cache only.
+// safe prevents a repository's own settings from running programs, from collecting garbage during
+// our work, and from leaving a ledger only in the page cache.
 var safe = []string{
 	"--no-replace-objects", "--literal-pathspecs", "--no-pager",
 	"-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "protocol.ext.allow=never",
@@ -30,19 +30,19 @@ func (r repository) command(ctx context.Context, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "git", slices.Concat(safe, args)...)
 	cmd.Dir = r.dir
 	cmd.Env = append(shell.Environ(), "GIT_TERMINAL_PROMPT=0", "LC_ALL=C")
-	cmd.WaitDelay = shell.Grace // what git started may hold the pipes
+	cmd.WaitDelay = shell.Grace // child processes of git may hold the pipes open
 	return cmd
 }
 
-// gitError is what git said when it failed.
+// gitError is a failed git command with its output.
 type gitError struct {
 	command, text string
-	code          int // of its exit; -1 where it did not come to that
+	code          int // exit code; -1 if git did not exit by itself
 }
 
 func (e *gitError) Error() string { return fmt.Sprintf("git %s: %s", e.command, e.text) }
 
-// exitCode is that of git, if the error is one of git's.
+// exitCode returns git's exit code, if err is a gitError.
 func exitCode(err error) int {
 	if e, ok := errors.AsType[*gitError](err); ok {
 		return e.code
@@ -50,7 +50,7 @@ func exitCode(err error) int {
 	return -1
 }
 
-// run gives what a git command prints, byte by byte.
+// run returns the exact output of a git command.
 func (r repository) run(ctx context.Context, stdin []byte, env []string, args ...string) ([]byte, error) {
 	cmd := r.command(ctx, args...)
 	cmd.Env = append(cmd.Env, env...)
@@ -73,13 +73,13 @@ func (r repository) run(ctx context.Context, stdin []byte, env []string, args ..
 	return out.Bytes(), nil
 }
 
-// line gives the one line that a git command prints.
+// line returns the single line that a git command prints.
 func (r repository) line(ctx context.Context, args ...string) (string, error) {
 	out, err := r.run(ctx, nil, nil, args...)
 	return strings.TrimSuffix(string(out), "\n"), err
 }
 
-// bounded keeps what is printed, and fails who prints too much.
+// bounded is a buffer that fails writes beyond its limit.
 type bounded struct {
 	bytes.Buffer
 	most int

@@ -12,7 +12,7 @@ import (
 	"github.com/goatnote-inc/pawl/ratchet"
 )
 
-// history compares the versions of a ledger in the tree, the last with the file.
+// history compares the versions of a ledger in the tree, and the last one with the file.
 func (f *file) history(ctx context.Context, v version, r *Report) error {
 	repo := repository{f.dir}
 	if _, err := repo.line(ctx, "rev-parse", "--git-dir"); err != nil {
@@ -31,7 +31,7 @@ func (f *file) history(ctx context.Context, v version, r *Report) error {
 		r.note("git does not know %s: commit it, so that its history can be checked (does .gitignore leave it out?)", f.path())
 	}
 	last, err := repo.run(ctx, nil, nil, "cat-file", "blob", "HEAD:./"+name)
-	if err != nil { // HEAD has none
+	if err != nil { // HEAD has no ledger
 		return ctx.Err()
 	}
 	before, _ := settle(last)
@@ -48,12 +48,12 @@ func (b *branch) history(ctx context.Context, v version, r *Report) error {
 	return b.walk(ctx, v.tip, b.file, r)
 }
 
-// change is what one commit made of a file: the blobs of two versions, of which the
-// first is empty where the file was new and the second where it was taken away.
+// change is a commit's change of a file: the blobs before and after. old is empty if the file is
+// new, next if it is deleted.
 type change struct{ commit, old, next string }
 
-// walk compares every version of a file with the one before, along all parents: a
-// merge can drop what one side had.
+// walk compares every version of a file with the one before, along all parents:
+// a merge can drop lines of one side.
 func (r repository) walk(ctx context.Context, rev, name string, report *Report) error {
 	if shallow, err := r.line(ctx, "rev-parse", "--is-shallow-repository"); err != nil {
 		return err
@@ -92,7 +92,7 @@ func (r repository) walk(ctx context.Context, rev, name string, report *Report) 
 	return nil
 }
 
-// compare says where a version does not begin with the one before.
+// compare adds a problem if after does not start with before.
 func (r *Report) compare(commit string, before, after []byte) {
 	if bytes.HasPrefix(after, before) {
 		return
@@ -110,7 +110,7 @@ func (r *Report) compare(commit string, before, after []byte) {
 	}
 }
 
-// about says what a line recorded, as far as it can be read.
+// about describes the entry of a line, as far as it is readable.
 func about(line []byte) string {
 	entries, _ := ratchet.Inspect(line)
 	if len(entries) == 0 || entries[0].Case == "" {
@@ -119,8 +119,8 @@ func about(line []byte) string {
 	return fmt.Sprintf("the entry \"%s %s\"", entries[0].Kind, entries[0].Case)
 }
 
-// changes lists what commits made of a file, the oldest first. Merges are compared
-// with each of their parents; --parents keeps those that took one side as it was.
+// changes lists the commits that changed a file, oldest first. Merges are compared with each
+// parent; --parents includes those that took one side unchanged.
 func (r repository) changes(ctx context.Context, rev, name string) ([]change, error) {
 	out, err := r.run(ctx, nil, nil, "log", "--full-history", "--parents", "--topo-order", "--diff-merges=separate", "--root", "--raw", "--no-abbrev",
 		"--no-renames", "--no-ext-diff", "--no-textconv", "--no-show-signature", "--no-color", "--format=commit %H", rev, "--", name)
@@ -149,7 +149,7 @@ func (r repository) changes(ctx context.Context, rev, name string) ([]change, er
 	return list, nil
 }
 
-// blobName is empty where git writes zeros.
+// blobName returns "" for git's all-zero name.
 func blobName(s string) string {
 	if strings.Trim(s, "0") == "" {
 		return ""

@@ -1,7 +1,7 @@
-// Package ledger keeps baselines: the append-only record of package ratchet, in a
-// file of the tree or on a branch of its own. It knows files and git, and how not to
-// lose a line to a crash or to another writer. It must not know what an entry means
-// beyond what package ratchet says, nor when a baseline may move.
+// Package ledger stores baselines: the append-only record of package ratchet, in a file of the tree
+// or on a dedicated branch. It contains the handling of files and git, and loses no line to a crash
+// or a concurrent writer. It must not know what an entry means beyond what package ratchet says,
+// nor when a baseline may move.
 package ledger
 
 import (
@@ -15,77 +15,76 @@ import (
 	"github.com/goatnote-inc/pawl/ratchet"
 )
 
-// Where the ledger of a repository lies, if nobody says otherwise. The file stands
-// beside the suite, where people see it in a change and .gitignore does not reach.
+// Default places of a repository's ledger. The file is beside the suite, where reviewers see it in
+// a change and .gitignore does not apply.
 const (
 	DefaultFile   = "pawl.baselines.jsonl"
 	DefaultBranch = "pawl/baselines"
 )
 
-// Where says where a ledger lies: in a file below Dir, or, with Branch, in the git
-// repository that Dir belongs to; with both, in that file of that branch.
+// Where is the location of a ledger: a file below Dir, or, with Branch, a branch of the git
+// repository that contains Dir. With both, it is that file on that branch.
 type Where struct {
 	Dir  string
-	File string // relative to Dir; empty means DefaultFile, or a file of the branch's own
+	File string // relative to Dir; empty for DefaultFile, or for the branch's own file
 
-	Branch string // such as DefaultBranch; no working tree is touched
-	Remote string // a configured remote such as origin, whose branch is the truth; empty means this repository's own
-	// Fetched reads the branch as this clone has it and asks nobody, so that a job without
-	// credentials can: such a ledger cannot be extended.
+	Branch string // such as DefaultBranch; the working tree is not touched
+	Remote string // configured remote, such as origin, whose branch is authoritative; empty for this repository
+	// Fetched reads the branch as last fetched into this clone, without network access, for jobs
+	// without credentials. Such a ledger cannot be extended.
 	Fetched bool
 
-	Committer Identity // of commits on the branch
-	// Wait draws how long to wait before another try, at most so long. It comes from
-	// outside because it is chance, and two writers must not draw alike; nil
-	// means not to wait.
+	Committer Identity // committer of commits on the branch
+	// Wait returns a random wait before another try, up to the given limit. It is injected because
+	// two writers must not draw the same time. Nil means not to wait.
 	Wait func(most time.Duration) time.Duration
 }
 
-// Identity is who a commit is by.
+// Identity names the author of a commit.
 type Identity struct{ Name, Email string }
 
-// Ledger is an opened ledger. It holds nothing: every call reads what is there.
+// Ledger is an opened ledger. It caches nothing: every call reads the current state.
 type Ledger struct {
 	backend backend
 	wait    func(time.Duration) time.Duration
 }
 
-// State is what a ledger says now.
+// State is the current content of a ledger.
 type State struct {
-	Entries   []ratchet.Entry // the oldest first
+	Entries   []ratchet.Entry // oldest first
 	Baselines ratchet.Baselines
 }
 
-// ErrChanged says that a ledger is not as pawl wrote it.
+// ErrChanged means that a ledger is not as pawl wrote it.
 var ErrChanged = errors.New("the ledger was changed by other hands, or is damaged: see pawl baseline verify")
 
-// backend is a place for a ledger that can be extended if nobody was faster.
+// backend stores a ledger and extends it unless another writer was faster.
 type backend interface {
-	// load gives the ledger as it is now.
+	// load returns the current ledger.
 	load(ctx context.Context) (version, error)
-	// extend adds lines to a version, or fails with errConflict or errRefused when the
-	// ledger is not that version any more. When it returns nil the lines are there for good.
+	// extend adds lines to a version. It fails with errConflict or errRefused if the ledger is no
+	// longer that version. When it returns nil, the lines are durable.
 	extend(ctx context.Context, old version, lines []byte, entries []ratchet.Entry) error
-	// history compares the versions that git knows, the last with the one loaded.
+	// history compares the versions in git, and the last one with the one loaded.
 	history(ctx context.Context, v version, r *Report) error
 }
 
-// version is the content of a ledger, and what a backend needs to know it again.
+// version is the content of a ledger, and what a backend needs to recognize it.
 type version struct {
 	text []byte // whole lines; the last may lack its newline
-	torn []byte // the beginning of a line whose writer was killed
+	torn []byte // start of a line whose writer was killed
 	tip  string // commit of a branch
 }
 
 var (
-	// errConflict says that somebody else was faster.
+	// errConflict means that another writer was faster.
 	errConflict = errors.New("the ledger was extended by somebody else meanwhile")
-	// errRefused says that the ledger could not be extended, most likely because somebody
-	// else was faster; if nobody was, there is another reason, and no use in trying again.
+	// errRefused means that the ledger could not be extended, most likely because another writer
+	// was faster. If none was, there is another reason, and retrying does not help.
 	errRefused = errors.New("the ledger was not extended")
 )
 
-// Open prepares a ledger. There need not be one yet.
+// Open prepares a ledger. The ledger need not exist yet.
 func Open(ctx context.Context, w Where) (*Ledger, error) {
 	l := &Ledger{wait: w.Wait}
 	if l.wait == nil {
@@ -100,7 +99,7 @@ func Open(ctx context.Context, w Where) (*Ledger, error) {
 	return l, err
 }
 
-// Read gives the ledger as it is now.
+// Read returns the current state of the ledger.
 func (l *Ledger) Read(ctx context.Context) (State, error) {
 	v, err := l.backend.load(ctx)
 	if err != nil {
@@ -122,16 +121,15 @@ func read(v version) (State, error) {
 }
 
 const (
-	// tries bounds how often an append starts over; somebody gets through each time.
+	// tries is the max number of attempts of an append; one writer succeeds each time.
 	tries = 64
-	// longestWait bounds the wait between two tries.
+	// longestWait is the max wait between two attempts.
 	longestWait = 250 * time.Millisecond
 )
 
-// Append asks what is to be added to the ledger as it is, and adds it: all of it,
-// or, where the machine fails in between, the first lines of it. When somebody else was
-// faster it asks again, with what the other wrote in the state. When it returns without an
-// error, the entries are on disk, and on the remote where there is one.
+// Append calls next with the current state and adds the entries that it returns: all of them, or only the
+// first lines if the machine fails in between. If another writer was faster, it calls next again with the new
+// state. When it returns without an error, the entries are on disk, and on the remote if there is one.
 func (l *Ledger) Append(ctx context.Context, next func(State) ([]ratchet.Entry, error)) ([]ratchet.Entry, error) {
 	var last attempt
 	for try := range tries {
@@ -141,7 +139,7 @@ func (l *Ledger) Append(ctx context.Context, next func(State) ([]ratchet.Entry, 
 		}
 		switch {
 		case last.err == nil:
-		case bytes.HasPrefix(v.text, last.text): // it arrived, and only the answer did not
+		case bytes.HasPrefix(v.text, last.text): // the extension arrived, and only the answer was lost
 			return last.sealed, nil
 		case errors.Is(last.err, errRefused) && bytes.Equal(v.text, last.before):
 			return nil, last.err
@@ -160,8 +158,7 @@ func (l *Ledger) Append(ctx context.Context, next func(State) ([]ratchet.Entry, 
 	return nil, fmt.Errorf("%w: given up after %d tries; try again when there are fewer writers", last.err, tries)
 }
 
-// attempt is a try to extend a ledger: what it was, what it was to become, and what
-// came of it.
+// attempt is one try to extend a ledger: the text before, the intended text, and the result.
 type attempt struct {
 	before, text []byte
 	sealed       []ratchet.Entry
@@ -180,7 +177,7 @@ func (l *Ledger) try(ctx context.Context, v version, next func(State) ([]ratchet
 	return a
 }
 
-// compose gives the lines by which a version is to be extended.
+// compose returns the lines that extend a version.
 func compose(v version, next func(State) ([]ratchet.Entry, error)) (lines []byte, sealed []ratchet.Entry, err error) {
 	state, err := read(v)
 	if err != nil {
@@ -197,7 +194,7 @@ func compose(v version, next func(State) ([]ratchet.Entry, error)) (lines []byte
 	if lines, sealed, err = head.Seal(entries); err != nil {
 		return nil, nil, err
 	}
-	folded, err := ratchet.Fold(state.Entries) // anew: next may have tried things on the one it was given
+	folded, err := ratchet.Fold(state.Entries) // fold again: next may have modified its copy
 	for _, e := range sealed {
 		err = errors.Join(err, folded.Apply(e))
 	}

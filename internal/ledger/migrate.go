@@ -16,20 +16,20 @@ import (
 	"github.com/goatnote-inc/pawl/ratchet"
 )
 
-// Migration says what a baseline.json does not.
+// Migration holds what a baseline.json does not contain.
 type Migration struct {
-	Benchmark string          // its configs are cases of this benchmark
-	Testbed   measure.Testbed // where its numbers were measured
+	Benchmark string          // the file's configs are cases of this benchmark
+	Testbed   measure.Testbed // where the file's numbers were measured
 	Timer     measure.Timer
 	Now       time.Time
 	Actor     string
-	// Resolve gives the whole hash of a commit as the file spells it. What it does not
-	// know is left out, and the reason of the entry says so.
+	// Resolve returns the full hash of a commit as spelled in the file. An unknown commit is left
+	// out, and the reason of the entry says so.
 	Resolve func(commit string) (string, error)
 }
 
-// bestEver is the file that performance_ratchet.py keeps: the best time ever seen of
-// each config, with the commit that had it.
+// bestEver is the file that performance_ratchet.py keeps: the best time ever
+// seen of each config, with its commit.
 type bestEver struct {
 	Configs map[string]struct {
 		Median    float64 `json:"median_ms"`
@@ -44,9 +44,9 @@ const (
 	maxMigratedCase = 10_000
 )
 
-// Migrate reads a baseline.json into entries for an empty ledger, by config. One number
-// is one session, and fewer than five sessions decide nothing: what was the luckiest run
-// is a pointer to a commit worth measuring, not a limit to hold anyone to.
+// Migrate converts a baseline.json into entries for an empty ledger, by config. One number is one
+// session, and fewer than five sessions decide nothing. The luckiest run only points to a commit
+// worth measuring; it is no limit for later changes.
 func Migrate(r io.Reader, m Migration) ([]ratchet.Entry, error) {
 	data, err := io.ReadAll(io.LimitReader(r, maxMigrated+1))
 	if err != nil {

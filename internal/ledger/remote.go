@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// remoteTip asks the remote where its branch is, and fetches it.
+// remoteTip returns the tip of the remote's branch and fetches it.
 func (b *branch) remoteTip(ctx context.Context) (string, error) {
 	seen, err := b.resolve(ctx, b.seen)
 	if err != nil {
 		return "", err
 	}
 	out, err := b.line(ctx, "ls-remote", "--exit-code", b.remote, b.ref)
-	if exitCode(err) == 2 { // git's word for: no such branch
+	if exitCode(err) == 2 { // git's exit code for: no such branch
 		if seen != "" {
 			return "", fmt.Errorf("%w: branch %s is gone from %s; bring it back with `git push %s %s:%s`, or, if that was meant, run `git update-ref -d %s`",
 				ErrChanged, b.ref, b.remote, b.remote, seen, b.ref, b.seen)
@@ -27,8 +27,8 @@ func (b *branch) remoteTip(ctx context.Context) (string, error) {
 	if tip == seen {
 		return tip, nil
 	}
-	// The name, not the commit, is asked for: not every server gives out commits. The
-	// branch may have grown since; the commit is part of it then.
+	// Fetch the name, not the commit: not every server allows fetching commits. The branch may have
+	// grown since; it then still contains the commit.
 	if _, err := b.line(ctx, "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--refmap=", b.remote, b.ref); err != nil {
 		return "", fmt.Errorf("fetch the ledger from %s: %w", b.remote, err)
 	}
@@ -41,19 +41,19 @@ func (b *branch) remoteTip(ctx context.Context) (string, error) {
 			return "", err
 		}
 	}
-	// Another process of this repository may have been faster: then it knows better.
+	// If another process of this repository was faster, its value is newer.
 	_, _ = b.line(ctx, "update-ref", b.seen, tip, orNone(seen, tip))
 	return tip, nil
 }
 
-// push offers a commit to the remote. It is not forced, so that the remote takes it
-// only on top of what it has. Why it failed, git says in words for people, and an answer
-// can be lost where the commit was not: what the branch holds then decides.
+// push pushes a commit without force, so that the remote accepts it only on top of its own tip. git
+// explains failures only in prose, and an answer can be lost although the commit arrived. The
+// content of the branch then decides.
 func (b *branch) push(ctx context.Context, old, commit string) error {
 	_, err := b.line(ctx, "push", "--quiet", "--no-verify", "--recurse-submodules=no", b.remote, commit+":"+b.ref)
 	switch {
 	case err == nil:
-		_, _ = b.line(ctx, "update-ref", b.seen, commit, orNone(old, commit)) // the next load does it otherwise
+		_, _ = b.line(ctx, "update-ref", b.seen, commit, orNone(old, commit)) // if this fails, the next load does it
 		return nil
 	case ctx.Err() != nil:
 		return fmt.Errorf("push it to %s: %w; whether it arrived is not known: read it again", b.remote, ctx.Err())

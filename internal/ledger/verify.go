@@ -8,17 +8,17 @@ import (
 	"github.com/goatnote-inc/pawl/ratchet"
 )
 
-// Report is what a check of a ledger found.
+// Report is the result of checking a ledger.
 type Report struct {
 	Entries  int       `json:"entries"`
-	Versions int       `json:"versions"` // changes of the ledger in git that were looked at
+	Versions int       `json:"versions"` // changes of the ledger in git that were checked
 	Problems []Problem `json:"problems"`
 	Notes    []string  `json:"notes,omitempty"` // what could not be checked, and why
 }
 
-// Problem is a place where a ledger is not what pawl wrote.
+// Problem is a place where a ledger differs from what pawl wrote.
 type Problem struct {
-	Commit string `json:"commit,omitempty"` // that changed it; empty means: as it lies here now
+	Commit string `json:"commit,omitempty"` // commit that changed it; empty for the current ledger
 	Line   int    `json:"line,omitempty"`
 	What   string `json:"what"`
 }
@@ -34,7 +34,7 @@ func (p Problem) String() string {
 	return text
 }
 
-// OK tells whether nothing speaks against the ledger.
+// OK reports whether the ledger has no problems.
 func (r Report) OK() bool { return len(r.Problems) == 0 }
 
 func (r *Report) problem(commit string, line int, format string, args ...any) {
@@ -45,10 +45,9 @@ func (r *Report) note(format string, args ...any) {
 	r.Notes = append(r.Notes, fmt.Sprintf(format, args...))
 }
 
-// Verify checks the ledger as it is now: that every line has its hash and follows the
-// one before, and that no entry contradicts those before it. Whoever edits a line can compute
-// all hashes anew; so it also checks that every version that git knows is the
-// beginning of the next.
+// Verify checks the current ledger: every line has its hash and follows the one before, and no
+// entry contradicts earlier ones. An editor of a line could recompute all hashes, so Verify also
+// checks that every version in git is the start of the next.
 func (l *Ledger) Verify(ctx context.Context) (Report, error) {
 	r := Report{Problems: []Problem{}}
 	v, err := l.backend.load(ctx)

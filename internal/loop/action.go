@@ -2,37 +2,37 @@ package loop
 
 import "slices"
 
-// Action is what a driver has to do next. Its outcome goes to Apply.
+// Action is the next step that a driver must take. Its outcome goes to Apply.
 type Action interface{ action() }
 
 type (
 	// Build makes all sides runnable.
 	Build struct{}
-	// Preflight asks what can be known of the candidate without running it.
+	// Preflight checks the candidate without running it.
 	Preflight struct{}
 	// Check compares the candidate's results with an oracle's.
 	Check struct{}
-	// Measure goes on until there are so many rounds a side of these cases; without
-	// names, of all.
+	// Measure measures until there are this many rounds per side of the named cases, or of
+	// all cases if none are named.
 	Measure struct {
 		Rounds int
 		Cases  []string
-		Final  bool // no look comes after this one
+		Final  bool // no further look follows
 	}
-	// Confirm measures fresh rounds of cases that gained: those that showed the gain
+	// Confirm measures fresh rounds of cases that gained. The rounds that showed the gain
 	// are the luckiest of many, and are never recorded.
 	Confirm struct {
 		Rounds int
 		Cases  []string
 	}
-	// Keep writes to the ledger what was measured of the baseline, and lets it move
-	// in the cases named.
+	// Keep writes the baseline's measurements to the ledger, and moves the baseline in the
+	// named cases.
 	Keep struct{ Move []string }
-	// Profile looks for the reason in cases that changed, those first that lost most.
+	// Profile looks for the cause in cases that changed, largest loss first.
 	Profile struct{ Cases []string }
-	// Report writes what people read.
+	// Report writes the report.
 	Report struct{}
-	// Tell brings it to the pull request.
+	// Tell posts the report to the pull request.
 	Tell struct{}
 )
 
@@ -46,7 +46,7 @@ func (Profile) action()   {}
 func (Report) action()    {}
 func (Tell) action()      {}
 
-// Next is what to do in a state; nil when the run is over.
+// Next returns the action for a state; nil if the run is over.
 func Next(s State) Action {
 	looks := s.Plan.Policy.Looks
 	switch s.Step {
@@ -73,7 +73,7 @@ func Next(s State) Action {
 	return nil
 }
 
-// confirmRounds is as many as it took to see the gain.
+// confirmRounds returns as many rounds as it took to see the gain.
 func (s State) confirmRounds() int {
 	most := 0
 	for _, c := range s.Gain.Cases {

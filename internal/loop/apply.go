@@ -8,34 +8,34 @@ import (
 	"github.com/goatnote-inc/pawl/ratchet"
 )
 
-// Outcome is what came of an action.
+// Outcome is the result of an action.
 type Outcome interface{ outcome() }
 
 type (
-	// Built tells that all sides are runnable, and whether they are all the same.
+	// Built means that all sides are runnable. It says whether they are all identical.
 	Built struct {
 		Identical []ratchet.Evidence
 		Stage     Stage
 	}
-	// Examined tells what can be known without running anything.
+	// Examined is the result of Preflight.
 	Examined struct{ Stage Stage }
-	// Checked tells whether results are right.
+	// Checked is the result of Check: whether results are correct.
 	Checked struct{ Stage Stage }
-	// Looked is the evidence after a number of rounds. Over says that no more can be
-	// had: the budget is spent, or the device slows itself down.
+	// Looked is the evidence after a number of rounds. Over means that there can be no
+	// more: the budget is spent, or the device slows itself down.
 	Looked struct {
 		Change []ratchet.Evidence // candidate against the merge base
-		Drift  []ratchet.Evidence // merge base against the baseline's commit, where that was measured
+		Drift  []ratchet.Evidence // merge base against the baseline's commit, if that was measured
 		Gain   []ratchet.Evidence // candidate against the baseline's commit, or against stored sessions
 		Over   bool
 	}
 	// Confirmed is the evidence of fresh rounds.
 	Confirmed struct{ Gain []ratchet.Evidence }
-	// Finished tells that an action with no answer is done.
+	// Finished means that an action without a result is done.
 	Finished struct{}
-	// Failed tells that an action could not be carried out.
+	// Failed means that an action could not be carried out.
 	Failed struct {
-		Side string // the side at fault; empty where pawl or the machine is
+		Side string // the side at fault; empty if it is pawl or the machine
 		Why  string
 	}
 )
@@ -48,8 +48,8 @@ func (Confirmed) outcome() {}
 func (Finished) outcome()  {}
 func (Failed) outcome()    {}
 
-// Apply makes the next state of an outcome. An outcome that does not fit the
-// step is a mistake of the driver.
+// Apply returns the next state after an outcome. An outcome that does not fit the step is
+// a bug of the driver.
 func Apply(s State, o Outcome) (State, error) {
 	if f, ok := o.(Failed); ok && s.Step != Done {
 		return s.fail(f), nil
@@ -86,7 +86,7 @@ func Apply(s State, o Outcome) (State, error) {
 	return s, fmt.Errorf("the step is %s: an outcome of kind %T does not belong there", s.Step, o)
 }
 
-// built goes on to measure, unless there is nothing to be measured.
+// built continues to measuring, unless all sides are identical.
 func (s State) built(b Built) State {
 	s.Stages = append(s.Stages, b.Stage)
 	if s.Plan.Unchecked != "" {
@@ -100,8 +100,8 @@ func (s State) built(b Built) State {
 	return s.to(Reporting)
 }
 
-// passed goes on, unless the stage is a stop: what is wrong, or cannot run, is not
-// worth a second of the device.
+// passed continues, unless the stage is a stop: a candidate that is wrong or cannot run
+// is not worth any device time.
 func (s State) passed(stage Stage, next Step) State {
 	s.Stages = append(s.Stages, stage)
 	if stage.Answer == Stop {
@@ -114,8 +114,8 @@ func (s State) passed(stage Stage, next Step) State {
 	return s.to(next)
 }
 
-// look judges what the rounds so far say: either some cases need more, or this is
-// the verdict.
+// look judges the rounds so far: either some cases need more rounds, or this is the
+// verdict.
 func (s State) look(l Looked) State {
 	p := s.Plan.Policy
 	final := l.Over || s.Look == len(p.Looks)-1
@@ -141,7 +141,7 @@ func judged(p ratchet.Policy, list []ratchet.Evidence) *ratchet.Result {
 	return &r
 }
 
-// to goes to a step, or past it where there is nothing to do.
+// to moves to a step, or past it if there is nothing to do.
 func (s State) to(step Step) State {
 	for s.Step = step; !s.needed(s.Step); {
 		s.Step = after(s.Step)
@@ -173,9 +173,9 @@ func after(step Step) Step {
 	return order[min(slices.Index(order, step)+1, len(order)-1)]
 }
 
-// fail ends a run early, with what is known. A base that does not build or run is
-// no fault of the change: there is no answer. A ledger or a report that cannot be
-// written takes nothing from the verdict, and is told.
+// fail ends a run early and keeps what is known. A base that does not build or run is not
+// the fault of the change: the run has no answer. A ledger or a report that cannot be
+// written does not change the verdict, but is reported.
 func (s State) fail(f Failed) State {
 	s.Stopped = &Failure{Step: s.Step, Side: f.Side, Why: f.Why}
 	if s.Step == Reporting || s.Step == Telling {
@@ -186,9 +186,10 @@ func (s State) fail(f Failed) State {
 	return s
 }
 
-// Drifted is the comparison that fails a run although its change alone does not: many small losses since the
-// baseline. On main that is the candidate against the baseline, if the baseline was measured beside it. Elsewhere the base
-// is to blame, which fails a change only where the policy is strict. It is nil where nothing of that happened.
+// Drifted returns the comparison that fails a run although its change alone does not: many small losses
+// since the baseline. On main that is the candidate against the baseline, if both were measured together.
+// Elsewhere the base is to blame, which fails a change only if the policy is strict. It returns nil if there
+// is no such drift.
 func (s State) Drifted() *ratchet.Result {
 	if s.Plan.Policy.Strict && s.Drift != nil && s.Drift.Verdict == ratchet.Regression {
 		return s.Drift
@@ -196,7 +197,7 @@ func (s State) Drifted() *ratchet.Result {
 	if !s.Plan.Main || s.Gain == nil || s.Gain.Verdict != ratchet.Regression {
 		return nil
 	}
-	together := s.Gain.Suite != nil && s.Gain.Suite.Verdict == ratchet.Regression // which has no other cases
+	together := s.Gain.Suite != nil && s.Gain.Suite.Verdict == ratchet.Regression // the suite covers only such cases
 	for _, c := range s.Gain.Cases {
 		together = together || c.Fails() && c.Facts != nil && c.Facts.Pairing == ratchet.Together
 	}
@@ -206,7 +207,7 @@ func (s State) Drifted() *ratchet.Result {
 	return s.Gain
 }
 
-// Verdict is the answer of the whole run.
+// Verdict returns the verdict of the whole run.
 func (s State) Verdict() ratchet.Verdict {
 	switch {
 	case s.Stopped != nil && s.Result == nil && s.Stopped.Side == measure.Candidate:

@@ -8,11 +8,11 @@ import (
 	"github.com/goatnote-inc/pawl/ratchet"
 )
 
-// gained are the cases in which the candidate beats the baseline by enough to move
+// gained returns the cases in which the candidate beats the baseline by enough to move
 // it.
 func (s State) gained() []string { return moving(s.Gain) }
 
-// confirmed are those that do so again in fresh rounds.
+// confirmed returns the cases that do so again in fresh rounds.
 func (s State) confirmed() []string { return moving(s.Confirmed) }
 
 func moving(r *ratchet.Result) []string {
@@ -28,8 +28,8 @@ func moving(r *ratchet.Result) []string {
 	return names
 }
 
-// changed are the cases worth a profile: slower, or faster by enough. The greatest
-// loss comes first, then the greatest gain, and no more than the plan has time for.
+// changed returns the cases worth a profile: slower, or faster by enough. Largest loss
+// first, then largest gain, at most as many as the plan allows.
 func (s State) changed() []string {
 	if s.Result == nil {
 		return nil
@@ -44,7 +44,7 @@ func (s State) changed() []string {
 	var names []string
 	for _, c := range list {
 		key := c.CaseKey
-		key.Metric = "" // a metric is derived from the time: one profile tells of both
+		key.Metric = "" // a metric is derived from the time: one profile explains both
 		if name := key.Name(); !slices.Contains(names, name) && len(names) < s.Plan.Profile {
 			names = append(names, name)
 		}
@@ -52,7 +52,7 @@ func (s State) changed() []string {
 	return names
 }
 
-// rank puts what fails the change before what is only watched, and losses before gains.
+// rank puts cases that fail the change before watched ones, and losses before gains.
 func rank(c ratchet.Judgement) int {
 	switch {
 	case c.Fails():
@@ -64,5 +64,5 @@ func rank(c ratchet.Judgement) int {
 	}
 }
 
-// size is how large a change is, alike in both directions.
+// size returns how large a change is, symmetric for losses and gains.
 func size(c ratchet.Judgement) float64 { return math.Abs(math.Log(1 + c.Facts.Change)) }

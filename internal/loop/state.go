@@ -2,52 +2,52 @@ package loop
 
 import "github.com/goatnote-inc/pawl/ratchet"
 
-// Plan is what is known before a run begins, and does not change.
+// Plan is what is known before a run starts. It does not change.
 type Plan struct {
 	Policy ratchet.Policy `json:"policy"`
-	// Main says that the candidate is a commit of the main line, built without other
-	// changes: only then may a baseline move.
+	// Main means that the candidate is a commit of the main branch, built without other
+	// changes. Only then may a baseline move.
 	Main bool `json:"main"`
-	// Ledger says that baselines are kept at all.
+	// Ledger means that baselines are kept at all.
 	Ledger bool `json:"ledger"`
 
-	// Steps that a driver may not have, or a user not want.
+	// Steps that a driver may lack, or that a user may not want.
 	Preflight bool `json:"preflight"`
 	Check     bool `json:"check"`
-	// Unchecked says why results are not looked at that could be.
+	// Unchecked says why results are not checked although they could be.
 	Unchecked string `json:"unchecked,omitempty"`
-	// Profile is how many of the cases that changed are profiled; 0 for none.
+	// Profile is the max number of changed cases to profile; 0 means none.
 	Profile int  `json:"profile"`
 	Tell    bool `json:"tell"`
 }
 
-// State is a run on its way.
+// State is the state of a run.
 type State struct {
 	Plan Plan `json:"plan"`
 	Step Step `json:"step"`
 
-	Look      int      `json:"look"`                // the look that comes next, from 0
-	Undecided []string `json:"undecided,omitempty"` // cases that need more rounds; none known before the first look
+	Look      int      `json:"look"`                // the next look, from 0
+	Undecided []string `json:"undecided,omitempty"` // cases that need more rounds; empty before the first look
 
 	Result    *ratchet.Result `json:"result,omitempty"`    // candidate against the merge base
 	Drift     *ratchet.Result `json:"drift,omitempty"`     // merge base against the baseline
 	Gain      *ratchet.Result `json:"gain,omitempty"`      // candidate against the baseline
 	Confirmed *ratchet.Result `json:"confirmed,omitempty"` // the same, with fresh rounds
 
-	Stages  []Stage  `json:"stages,omitempty"`  // what came before measuring
+	Stages  []Stage  `json:"stages,omitempty"`  // results of the steps before measuring
 	Checked bool     `json:"checked,omitempty"` // results were compared with an oracle
-	Stopped *Failure `json:"stopped,omitempty"` // why the run ended before its end
+	Stopped *Failure `json:"stopped,omitempty"` // why the run ended early
 }
 
-// Failure is why a run could not go on.
+// Failure is why a run could not continue.
 type Failure struct {
 	Step Step   `json:"step"`
 	Side string `json:"side,omitempty"` // the side that failed, if one did
 	Why  string `json:"why"`
 }
 
-// Stage is what a step before measuring came to: a line when it is green, and the rest
-// when it is not.
+// Stage is the result of a step before measuring: one line if it passes, with details if
+// it does not.
 type Stage struct {
 	Step   Step     `json:"step"`
 	Answer Answer   `json:"answer"`
@@ -55,10 +55,10 @@ type Stage struct {
 	Detail []string `json:"detail,omitempty"`
 }
 
-// Answer of a stage.
+// Answer is the result of a stage.
 type Answer string
 
-// The answers.
+// Results of a stage.
 const (
 	Pass    Answer = "pass"
 	Warn    Answer = "warn"
@@ -66,10 +66,10 @@ const (
 	Skipped Answer = "skipped" // there was nothing to do
 )
 
-// Step is where a run stands.
+// Step is the current step of a run.
 type Step string
 
-// The steps, in their order.
+// Steps of a run, in order.
 const (
 	Building   Step = "build"
 	Examining  Step = "preflight"
@@ -83,5 +83,5 @@ const (
 	Done       Step = "done"
 )
 
-// Start is the state of a run that has not begun.
+// Start returns the state of a run that has not started.
 func Start(p Plan) State { return State{Plan: p, Step: Building} }

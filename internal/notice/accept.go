@@ -10,26 +10,26 @@ import (
 	"github.com/goatnote-inc/pawl/internal/report"
 )
 
-// Acceptance is somebody's word for one head of a pull request. It ends with the next
-// push, and with the merge: no other commit has that head.
+// Acceptance is a user's decision to accept one head of a pull request. It ends with the
+// next push and with the merge, because no other commit has that head.
 type Acceptance struct {
 	By     string
 	At     time.Time
 	Reason string
-	URL    string // of the comment that says it
+	URL    string // of the accepting comment
 }
 
-// acceptShape is the line of a comment that accepts: the start of the head's SHA, and a
-// reason.
+// acceptShape matches the comment line that accepts a head: the start of the head's SHA,
+// and a reason.
 var acceptShape = lazyregexp.New(`^/pawl accept ([0-9a-f]{7,64}) +(\S.*)$`)
 
-// AcceptLine is what somebody pastes to accept a head.
+// AcceptLine returns the line to paste to accept a head.
 func AcceptLine(sha string) string { return "/pawl accept " + short(sha) + " REASON" }
 
 func short(sha string) string { return sha[:min(len(sha), 7)] }
 
-// ParseAccept reads a comment. The line has to stand alone, so that quoting one accepts
-// nothing.
+// ParseAccept parses a comment. The command must be on its own line, so that a quoted one
+// accepts nothing.
 func ParseAccept(body string) (sha, reason string, ok bool) {
 	for text := range strings.Lines(body) {
 		m := acceptShape.FindStringSubmatch(strings.TrimRight(text, " \t\r\n"))
@@ -43,8 +43,8 @@ func ParseAccept(body string) (sha, reason string, ok bool) {
 	return "", "", false
 }
 
-// FindAcceptance is the last comment that accepts a head, by somebody who may. A comment
-// that was edited counts for nothing: others than its author can do that.
+// FindAcceptance returns the last comment by an allowed user that accepts a head. It
+// ignores edited comments, because users other than the author can edit them.
 func FindAcceptance(comments []forge.Comment, head string, may func(user string) bool) *Acceptance {
 	for _, c := range slices.Backward(comments) {
 		sha, reason, ok := ParseAccept(c.Body)
@@ -56,7 +56,7 @@ func FindAcceptance(comments []forge.Comment, head string, may func(user string)
 	return nil
 }
 
-// MayAccept tells whether a permission is at least the one that gate.accept asks for.
+// MayAccept reports whether a permission is at least the one that gate.accept requires.
 func MayAccept(has forge.Permission, least string) bool {
 	order := []forge.Permission{forge.Write, forge.Maintain, forge.Admin}
 	want := slices.Index(order, forge.Permission(least))

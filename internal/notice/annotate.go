@@ -10,14 +10,16 @@ import (
 	"github.com/goatnote-inc/pawl/internal/report"
 )
 
-// diagnostic is how a build's error begins, as pawl shows it: "kernels/sum.cu:12:3: text".
+// diagnostic matches the start of a build error as pawl shows it: "kernels/sum.cu:12:3:
+// text".
 var diagnostic = lazyregexp.New(`^((?:\.\./)*[A-Za-z0-9_][A-Za-z0-9_./+-]*\.[A-Za-z0-9]+):([0-9]{1,6})(?::[0-9]+)?: (.+)$`)
 
-// annotationsShown is how many remarks a check carries: a forge takes fifty at once.
+// annotationsShown is the max number of annotations of a check. A forge accepts fifty at
+// once.
 const annotationsShown = 20
 
-// annotations are remarks on the lines that a compiler names when the candidate does not
-// build. A slower kernel has no line to blame: profiles name kernels, not places.
+// annotations returns remarks on the lines that a compiler names if the candidate does not
+// build. A slower kernel has no annotation, because profiles name kernels, not lines.
 func (in Input) annotations() []forge.Annotation {
 	var list []forge.Annotation
 	for _, s := range in.Stages {

@@ -10,27 +10,27 @@ import (
 	"github.com/goatnote-inc/pawl/ratchet"
 )
 
-// outcome is what became of a verdict.
+// outcome is the conclusion drawn from a verdict.
 type outcome struct {
 	word       string   // the verdict, or suite.FailOnError
-	fails      []string // what of it fails by fail-on, the worst first
+	fails      []string // verdicts that fail by fail-on, worst first
 	conclusion forge.Conclusion
 	because    reason
 }
 
-// reason is why a conclusion is as it is.
+// reason explains a conclusion.
 type reason int
 
 const (
-	passed    reason = iota // nothing speaks against the change
-	failed                  // fail-on names it, and nothing excuses it
-	claimed                 // a fork's: whatever it says, it promises nothing
-	accepted                // somebody who may has accepted it
-	advised                 // it would have failed
-	undecided               // no pass, and fail-on does not name it
+	passed    reason = iota // no objections
+	failed                  // in fail-on, and not excused
+	claimed                 // from a fork, so it is not trusted whatever it says
+	accepted                // accepted by a user with permission
+	advised                 // would have failed, but the gate only advises
+	undecided               // no pass, but not in fail-on
 )
 
-// decide is the one place where a verdict becomes a conclusion.
+// decide is the only place where a verdict becomes a conclusion.
 func decide(in Input) outcome {
 	o := outcome{word: in.word()}
 	words := in.words(o.word)
@@ -59,12 +59,12 @@ func decide(in Input) outcome {
 	}
 }
 
-// acceptable tells whether a person's word can outweigh what fails: a wrong result stays
-// wrong, whoever likes it.
+// acceptable reports whether a user may accept what fails. A wrong result cannot be
+// accepted.
 func acceptable(fails []string) bool { return !slices.Contains(fails, string(ratchet.Broken)) }
 
-// word is the verdict on the whole. Without samples only claims count that promise
-// nothing, or that there was nothing to measure.
+// word returns the overall verdict. Without samples it trusts a claim only if it is not a
+// pass, or says that there was nothing to measure.
 func (in Input) word() string {
 	switch {
 	case in.ToolFailed != "":
@@ -78,8 +78,8 @@ func (in Input) word() string {
 	}
 }
 
-// words are everything that speaks against the change, the worst first: a missing case
-// is not hidden by a regression that nobody wants to fail on.
+// words returns all objections to the change, worst first, so that a regression outside
+// fail-on does not hide a missing case.
 func (in Input) words(whole string) []string {
 	if whole == suite.FailOnError {
 		return []string{whole}
@@ -97,13 +97,13 @@ func (in Input) words(whole string) []string {
 		}
 		delete(found, string(v))
 	}
-	if ratchet.Verdict(whole).Severity() != ratchet.Yes && found[whole] { // a verdict that nobody knows is no pass
+	if ratchet.Verdict(whole).Severity() != ratchet.Yes && found[whole] { // an unknown verdict is not a pass
 		list = append(list, string(ratchet.Inconclusive))
 	}
 	return list
 }
 
-// silent tells whether nobody misses a report.
+// silent reports whether no report is needed.
 func (o outcome) silent(in Input) bool {
 	if o.conclusion != forge.Success && o.word != string(ratchet.Maintained) && o.word != string(ratchet.Identical) {
 		return false
@@ -114,7 +114,7 @@ func (o outcome) silent(in Input) bool {
 	})
 }
 
-// title is the one line that a list of checks shows.
+// title returns the line shown in a list of checks.
 func (o outcome) title(in Input, what string) string {
 	switch o.because {
 	case claimed:
@@ -128,7 +128,7 @@ func (o outcome) title(in Input, what string) string {
 	return what
 }
 
-// label is the first word of a report.
+// label returns the first word of a report.
 func (o outcome) label() string {
 	switch o.because {
 	case passed:
@@ -146,5 +146,5 @@ func (o outcome) label() string {
 	}
 }
 
-// failing says in words what fails the check.
+// failing lists what fails the check.
 func (o outcome) failing() string { return strings.Join(o.fails, ", ") }

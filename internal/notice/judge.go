@@ -9,17 +9,17 @@ import (
 	"github.com/goatnote-inc/pawl/ratchet"
 )
 
-// Judgement is what a record means by the word of the base's suite.
+// Judgement is a record judged by the base's suite.
 type Judgement struct {
 	Result      *ratchet.Result
-	Drift       *ratchet.Result             // the base against the baseline; nil where that was not measured
-	Quarantined map[string]suite.Quarantine // by the name of the case
-	Released    map[string]suite.Quarantine // of which the last day is over
+	Drift       *ratchet.Result             // the base compared with the baseline; nil if not measured
+	Quarantined map[string]suite.Quarantine // by case name
+	Released    map[string]suite.Quarantine // expired quarantines, by case name
 }
 
-// Judge decides again from the samples of a record. Which cases are gated, which are
-// quarantined and which have to be there is what the base's suite says, not the record.
-// Accepted is whether a person gave their word for what needs one.
+// Judge judges the samples of a record again. The base's suite decides which of its cases
+// are gated, quarantined and required, not the record. Accepted reports whether a user
+// accepted what needs a human decision.
 func Judge(run *measure.Run, base *suite.Suite, p ratchet.Policy, accepted bool, now time.Time) Judgement {
 	j := Judgement{Quarantined: map[string]suite.Quarantine{}, Released: map[string]suite.Quarantine{}}
 	gated := gates(base)
@@ -56,11 +56,11 @@ func gather(run *measure.Run, base, candidate string) []ratchet.Evidence {
 	return ratchet.Gather(same, same, base, candidate)
 }
 
-// baselineSide is the side of a record that is the baseline's commit.
+// baselineSide is the side of a record that measured the baseline's commit.
 const baselineSide = "baseline"
 
-// drift compares the base with the baseline. Where the policy is strict, it fails the
-// change that is measured upon it.
+// drift compares the base with the baseline. Under a strict policy, drift fails the change
+// measured on top of it.
 func (j *Judgement) drift(run *measure.Run, p ratchet.Policy) {
 	list := slices.DeleteFunc(gather(run, baselineSide, measure.Base), func(e ratchet.Evidence) bool {
 		return !e.HasBase || !e.HasCandidate || e.Case.Metric != ""
@@ -80,7 +80,7 @@ func (j *Judgement) drift(run *measure.Run, p ratchet.Policy) {
 	}
 }
 
-// gates tells of every case of a suite, and of its metrics, whether it may fail a change.
+// gates returns, for every case of a suite and its metrics, whether it may fail a change.
 func gates(s *suite.Suite) map[string]bool {
 	m := map[string]bool{}
 	for _, c := range s.Cases() {
@@ -97,7 +97,7 @@ func gates(s *suite.Suite) map[string]bool {
 	return m
 }
 
-// excuse lets a quarantined case fail nobody.
+// excuse keeps a quarantined case from failing the change.
 func (j *Judgement) excuse(e *ratchet.Evidence, s *suite.Suite, now time.Time) {
 	key := e.Case
 	key.Metric = "" // a metric is computed from the time

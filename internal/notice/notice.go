@@ -1,7 +1,7 @@
-// Package notice knows what a pull request is told: the report, the check and its
-// conclusion, who may overrule it and how. It is pure: it reads nothing and posts nothing.
-// Everything of a record is a stranger's text and is made harmless on its way through.
-// It must not know how anything was measured, nor any forge's API.
+// Package notice composes the feedback on a pull request: the report, the check and its
+// conclusion, and how it can be overruled and by which users. It is pure: it reads nothing
+// and posts nothing. All text of a record is untrusted and is sanitized. The package must
+// not know how anything was measured, nor any forge's API.
 package notice
 
 import (
@@ -17,55 +17,55 @@ import (
 	"github.com/goatnote-inc/pawl/ratchet"
 )
 
-// Input is what a notice is made of. All but SHA, Gate and Now may be left out.
+// Input is the source of a notice. All fields but SHA, Gate and Now are optional.
 type Input struct {
-	SHA   string // the head of the pull request, as the forge tells it
-	Suite string // its name, where the repository has several
+	SHA   string // head of the pull request, as reported by the forge
+	Suite string // suite name if the repository has several
 	Key   string // of the section; empty for Key(Suite, the device's name)
 
-	Run     *measure.Run    // the record; nil where nothing was measured
-	Result  *ratchet.Result // judged again from the samples, see Judge; nil where there are none
-	Drift   *ratchet.Result // the base against the baseline, where that was measured
-	Stages  []report.Stage  // what came before measuring
-	Whys    []report.Why    // what profiles say of cases
-	Claimed ratchet.Verdict // what the machine that measured said itself
+	Run     *measure.Run    // the record; nil if nothing was measured
+	Result  *ratchet.Result // judged again from the samples, see Judge; nil without samples
+	Drift   *ratchet.Result // the base compared with the baseline, if measured
+	Stages  []report.Stage  // the steps before measuring
+	Whys    []report.Why    // what profiles show about cases
+	Claimed ratchet.Verdict // the verdict reported by the machine that measured
 
 	Fork        bool       // the head is in another repository
-	Gate        suite.Gate // the base's
+	Gate        suite.Gate // gate settings of the base
 	Quarantined map[string]suite.Quarantine
-	Released    map[string]suite.Quarantine // of which the last day is over
+	Released    map[string]suite.Quarantine // expired quarantines
 	Accepted    *Acceptance                 // of this head
-	// ToolFailed says why pawl or its machine has no answer. It is a stranger's text too.
+	// ToolFailed says why pawl or its machine has no answer. It is untrusted text.
 	ToolFailed string
 
 	Folder  string // of the suite in the repository, with slashes; for annotations
 	File    string // of the suite in the repository; empty for pawl.yaml
 	Links   Links
-	Account *account.Account // of this run, as its machine tells it
-	Cost    *account.Summary // of earlier runs too; nil where nobody added them up
+	Account *account.Account // of this run, as reported by its machine
+	Cost    *account.Summary // includes earlier runs; nil if not summed up
 	Now     time.Time
 }
 
-// Links lead to more. What is no web address is left out.
+// Links point to details. Entries that are not web addresses are left out.
 type Links struct {
-	Run      string // of the workflow
-	Artifact string // everything that was measured
-	Report   string // report.html, where it is served
+	Run      string // the workflow run
+	Artifact string // all measured data
+	Report   string // report.html, if it is served
 	Help     string // how to read a report
 }
 
-// Notice is what a pull request is told.
+// Notice is the feedback on a pull request.
 type Notice struct {
 	Section forge.Section
 	Check   forge.Check
-	Summary string // for the run's own page: Markdown
+	Summary string // Markdown for the run's own page
 }
 
-// Limit is how long a section may be, in bytes: a comment has room for 65,536 characters,
-// and other suites and testbeds want to be told of too, each in its own section.
+// Limit is the max length of a section in bytes. A comment holds 65,536 characters, and
+// other suites and testbeds have their own sections in it.
 const Limit = 60_000
 
-// New says what there is to say.
+// New composes a notice.
 func New(in Input) Notice {
 	o := decide(in)
 	d := report.NewDocument(report.Input{
@@ -73,7 +73,7 @@ func New(in Input) Notice {
 		Commit: fmt.Sprintf("%.12s", in.SHA),
 	})
 	if in.Run == nil {
-		d.Facts = nil // nothing was measured, in no way
+		d.Facts = nil // nothing was measured
 	}
 	body := report.Comment(d, in.head(o, d), in.foot(o), Limit)
 	key := in.Key
@@ -90,7 +90,8 @@ func New(in Input) Notice {
 	}
 }
 
-// record is the record as a reader sees it: with one price, that of the whole run.
+// record returns the record as shown to readers, without its own price if the account has
+// that of the whole run.
 func (in Input) record() *measure.Run {
 	if in.Run == nil || in.Account == nil {
 		return in.Run
@@ -107,8 +108,8 @@ func (in Input) device() string {
 	return in.Run.Device.Name
 }
 
-// CheckName is what the check is called: "pawl", or "pawl / SUITE" where there are several.
-// It is what a branch protection asks for.
+// CheckName returns the name of the check: "pawl", or "pawl / SUITE" if there are several.
+// Branch protection rules refer to it.
 func CheckName(suite string) string {
 	if suite == "" {
 		return "pawl"
@@ -116,7 +117,7 @@ func CheckName(suite string) string {
 	return "pawl / " + report.Plain(suite)
 }
 
-// Key makes the key of a section from the names of a suite and a device.
+// Key returns the key of a section, made from the names of a suite and a device.
 func Key(names ...string) string {
 	var parts []string
 	for _, name := range names {
@@ -144,7 +145,7 @@ func Key(names ...string) string {
 
 const keyLength = 60
 
-// Started is the check of a run that has begun.
+// Started returns the check of a run that has started.
 func Started(suite, sha, url string, now time.Time) forge.Check {
 	return forge.Check{
 		Name: CheckName(suite), SHA: sha, Status: forge.InProgress, URL: url, Started: now, Title: "measuring",
@@ -152,7 +153,7 @@ func Started(suite, sha, url string, now time.Time) forge.Check {
 	}
 }
 
-// Untouched is the check of a change that touches no kernel: green, without a report.
+// Untouched returns the check of a change that affects no kernel: green, without a report.
 func Untouched(suite, sha string) forge.Check {
 	return forge.Check{
 		Name: CheckName(suite), SHA: sha, Status: forge.Completed, Conclusion: forge.Success, Title: "no kernel touched",

@@ -14,7 +14,7 @@ import (
 	"github.com/goatnote-inc/pawl/ratchet"
 )
 
-// head says the most important first: what came of it, the worst case, on what.
+// head puts the most important facts first: the result, the worst case, the device.
 func (in Input) head(o outcome, d *report.Document) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "### pawl: %s: %s\n\n", o.label(), report.MarkdownText(in.what(o, d)))
@@ -36,7 +36,7 @@ func (in Input) head(o outcome, d *report.Document) string {
 	return b.String()
 }
 
-// what says the answer in a few words.
+// what states the result in a few words.
 func (in Input) what(o outcome, d *report.Document) string {
 	switch {
 	case o.word == suite.FailOnError:
@@ -52,7 +52,7 @@ func (in Input) what(o outcome, d *report.Document) string {
 	}
 }
 
-// about is one line: what, on what, which commits, how long, for how much.
+// about returns one line: subject, device, commits, duration and cost.
 func (in Input) about(d *report.Document) string {
 	var parts []string
 	if in.Run != nil {
@@ -84,7 +84,7 @@ func (in Input) base() string {
 	return ""
 }
 
-// price is how long this run took, and what that costs.
+// price returns the duration and cost of this run.
 func (in Input) price() string {
 	seconds, dollars := 0.0, 0.0
 	switch {
@@ -103,11 +103,10 @@ func (in Input) price() string {
 	return text
 }
 
-// dollarsText is money that no forge takes for the begin of a formula.
+// dollarsText formats money so that no forge reads it as the start of a formula.
 func dollarsText(v float64) string { return report.MarkdownText(report.Dollars(v)) }
 
-// standing says what the conclusion means for whoever wants to merge, and what they can
-// do about it.
+// standing explains what the conclusion means for merging, and what to do about it.
 func (in Input) standing(o outcome) string {
 	var b strings.Builder
 	say := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n\n", args...) }
@@ -128,7 +127,7 @@ func (in Input) standing(o outcome) string {
 	return b.String()
 }
 
-// overrule says how to merge what fails.
+// overrule explains how to merge a failing change.
 func (in Input) overrule(o outcome) string {
 	switch {
 	case o.because != failed:
@@ -141,7 +140,7 @@ func (in Input) overrule(o outcome) string {
 	}
 }
 
-// foot is what else there is to know, the least urgent last.
+// foot returns further information, least urgent last.
 func (in Input) foot(o outcome) string {
 	var b strings.Builder
 	say := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n\n", args...) }
@@ -170,10 +169,11 @@ func (in Input) foot(o outcome) string {
 	return b.String()
 }
 
-// quarantinesShown bounds what a foot says of them.
+// quarantinesShown limits the quarantines listed in a foot.
 const quarantinesShown = 10
 
-// quarantines names the cases that fail nobody, and those that do again.
+// quarantines lists the cases that cannot fail the change, and those whose quarantine
+// expired.
 func (in Input) quarantines() string {
 	var b strings.Builder
 	list := func(title string, cases map[string]suite.Quarantine, end string) {
@@ -197,10 +197,10 @@ func (in Input) quarantines() string {
 	return b.String()
 }
 
-// TrialPeriod is how long a gate advises before it proposes to enforce.
+// TrialPeriod is how long a gate advises before it proposes enforcement.
 const TrialPeriod = 14 * 24 * time.Hour
 
-// propose says how to enforce, once people have seen enough.
+// propose explains how to enforce the gate, after the trial period.
 func (in Input) propose() string {
 	g := in.Gate
 	if g.Mode != suite.Advise || g.Since.IsZero() || in.Now.Sub(g.Since) < TrialPeriod {
@@ -212,7 +212,7 @@ func (in Input) propose() string {
 		days, report.MarkdownCode(report.Plain(file)))
 }
 
-// cost is what the runs of the repository come to.
+// cost summarizes the costs of the repository's runs.
 func (in Input) cost() string {
 	c := in.Cost
 	if c == nil || c.Runs == 0 {

@@ -11,7 +11,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/tensor"
 )
 
-// Plan says what a campaign tries, and how far it may go.
+// Plan describes what a campaign tries, and its limits.
 type Plan struct {
 	Benchmark     string
 	Arguments     func(suite.Params) ([]tensor.Argument, error)
@@ -19,14 +19,14 @@ type Plan struct {
 	Points        []Point
 	Tolerance     suite.Tolerance
 	Deterministic string        // "bitwise", "bounded" or "no": see suite.Check
-	Seed          uint64        // of poison; those of the points come with them
-	Dir           string        // for input files; absolute
-	Corpus        *Corpus       // where failures are kept; nil keeps none
-	Shrink        Budget        // for each failure that is made small
-	MostShrunk    int           // failures of different kinds that are made small
-	Time          time.Duration // after which no further point is begun; 0 is no limit
-	Memory        int64         // bytes that the tensors of a point may take
-	Version       string        // of pawl
+	Seed          uint64        // seed of the poison; each point has its own seed
+	Dir           string        // absolute folder for input files
+	Corpus        *Corpus       // stores failures; nil stores none
+	Shrink        Budget        // limit for shrinking one failure
+	MostShrunk    int           // max failures, of different kinds, to shrink
+	Time          time.Duration // no further point is started after it; 0 means no limit
+	Memory        int64         // max bytes for the tensors of a point
+	Version       string        // version of pawl
 	Now           func() time.Time
 }
 
@@ -35,11 +35,11 @@ const (
 	defaultMostShrunk = 3
 )
 
-// Run tries all points: the corpus first, then the plan's in their order. While the
-// subject works on a point, the reference computes the next one; a reference always
-// reads the inputs of a point before the subject sees them. Emit is called from one
-// goroutine. The report is there even with an error, which says why the campaign
-// ended early: it was interrupted, or nothing more can be tested.
+// Run tries all points: first those of the corpus, then those of the plan in their
+// order. While the subject works on a point, the reference computes the next one. The
+// reference always reads the inputs of a point before the subject sees them. Run calls
+// emit from one goroutine. It returns a report even with an error. The error says why the
+// campaign ended early: it was interrupted, or nothing more can be tested.
 func Run(ctx context.Context, p Plan, s Subject, r Reference, emit func(Event)) (*Report, error) {
 	if p.Memory == 0 {
 		p.Memory = defaultMemory
@@ -68,14 +68,14 @@ type campaign struct {
 	report    *Report
 
 	total         int
-	kinds         map[string]bool            // of failures that were made small
-	warned        map[string]bool            // so that each warning is given once
-	wants         map[string][]tensor.Tensor // by config: thinned results of earlier points
+	kinds         map[string]bool            // kinds of failures that were shrunk
+	warned        map[string]bool            // makes each warning appear once
+	wants         map[string][]tensor.Tensor // by config: sampled results of earlier points
 	ran, ranTwice float64                    // elements
 	poisons       int
 }
 
-// oneAtATime keeps the point ahead and the shrinking from asking a process at once.
+// oneAtATime serializes requests to a reference, from preparing the next point and from shrinking.
 type oneAtATime struct {
 	Reference
 	sync.Mutex
@@ -87,14 +87,14 @@ func (o *oneAtATime) Compute(ctx context.Context, t Task, naive bool) (Right, er
 	return o.Reference.Compute(ctx, t, naive)
 }
 
-// ready is a point whose inputs and right result are there.
+// ready is a point with its inputs and correct result.
 type ready struct {
 	point    Point
 	replayed bool
 	task     Task
 	right    Right
 	skip     string // why it cannot be tried
-	err      error  // why nothing more can be
+	err      error  // why nothing more can be tried
 }
 
 func (c *campaign) run(ctx context.Context, began time.Time) error {
@@ -139,7 +139,7 @@ func (c *campaign) run(ctx context.Context, began time.Time) error {
 	return context.Cause(ctx)
 }
 
-// queue is all there is to try, the corpus first, no point twice.
+// queue returns all points to try, those of the corpus first, without duplicates.
 func (c *campaign) queue() []ready {
 	var list []ready
 	seen := map[string]bool{}
@@ -170,7 +170,7 @@ func (c *campaign) warn(text string) {
 	}
 }
 
-// prepare makes the inputs of a point and asks the reference.
+// prepare creates the inputs of a point and asks the reference for the result.
 func (c *campaign) prepare(ctx context.Context, q *ready) {
 	arguments, err := c.Arguments(q.point.Params)
 	if err != nil {
@@ -202,8 +202,8 @@ func (q ready) discard() {
 	}
 }
 
-// memory is about what the tensors of a point take: inputs, outputs of two runs, and
-// right and naive results.
+// memory estimates the bytes of a point's tensors: inputs, outputs of two runs, and
+// correct and naive results.
 func memory(arguments []tensor.Argument) float64 {
 	sum := 0.0
 	for _, a := range arguments {
@@ -219,7 +219,7 @@ func memory(arguments []tensor.Argument) float64 {
 	return sum
 }
 
-// elements of an argument, as a float: a shape from a corpus may overflow.
+// elements returns the elements of an argument as a float: a shape from a corpus may overflow.
 func elements(a tensor.Argument) float64 {
 	n := 1.0
 	for i, size := range a.Shape {
@@ -232,8 +232,8 @@ func elements(a tensor.Argument) float64 {
 	return n
 }
 
-// Cost is how much work a config is, for ordering points: the elements of all its
-// tensors or, without any, the product of its sizes.
+// Cost returns a function that estimates the work of a config, for ordering points: the
+// elements of all its tensors or, without any, the product of its sizes.
 func Cost(arguments func(suite.Params) ([]tensor.Argument, error)) func(suite.Params) float64 {
 	return func(p suite.Params) float64 {
 		list, err := arguments(p)

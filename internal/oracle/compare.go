@@ -9,15 +9,15 @@ import (
 	"github.com/goatnote-inc/pawl/internal/tensor"
 )
 
-// Comparison is what came of holding an output against the right result.
+// Comparison is the result of comparing an output with the correct result.
 type Comparison struct {
 	Output    string       `json:"output"`
 	OK        bool         `json:"ok"`
-	Failed    RuleName     `json:"failed,omitempty"` // the first rule that does not hold, the gravest first
-	Rules     []RuleResult `json:"rules"`            // all that were applied
+	Failed    RuleName     `json:"failed,omitempty"` // the most serious rule that does not hold
+	Rules     []RuleResult `json:"rules"`            // all rules that were applied
 	Elements  int          `json:"elements"`
-	Wrong     int          `json:"wrong"`               // elements that a rule about elements rejects
-	Unwritten int          `json:"unwritten,omitempty"` // of them, those that still hold what stood there before
+	Wrong     int          `json:"wrong"`               // number of elements that an element rule rejects
+	Unwritten int          `json:"unwritten,omitempty"` // how many of them still hold the poison
 	Worst     Element      `json:"worst"`
 	MaxAbs    float64      `json:"max_abs"` // over elements where both are finite
 	MaxRel    float64      `json:"max_rel"`
@@ -26,21 +26,21 @@ type Comparison struct {
 	Slack     Slack        `json:"-"`
 }
 
-// Slack is how far from right the rules let an element of an output be, in the root mean square over
-// many: Abs, and Rel times that of the elements.
+// Slack is the error that the rules allow per element of an output, as a root mean square over
+// many elements: Abs, plus Rel times the root mean square of the elements.
 type Slack struct{ Abs, Rel float64 }
 
-// Widest returns the larger of each.
+// Widest returns the larger value of each field.
 func (s Slack) Widest(t Slack) Slack { return Slack{max(s.Abs, t.Abs), max(s.Rel, t.Rel)} }
 
-// slack is what one comparison allowed.
+// slack returns the error that one comparison allowed.
 func (w *walk) slack(r Rules, flash float64) Slack {
 	switch {
 	case r.Close != nil:
 		return Slack{Abs: w.atol, Rel: w.rtol + math.Sqrt(1-r.Close.Matched)}
 	case r.Flash != nil:
 		return Slack{Abs: flash}
-	case r.Cosine != nil: // |x-y|^2 <= limit * (|x|^2+|y|^2), and one block may have all of it
+	case r.Cosine != nil: // |x-y|^2 <= limit * (|x|^2+|y|^2), and all of it may be in one block
 		return Slack{Rel: math.Sqrt(2 * *r.Cosine * harness.SumBlocks)}
 	default:
 		return Slack{Abs: math.Inf(1)}
@@ -50,19 +50,19 @@ func (w *walk) slack(r Rules, flash float64) Slack {
 // RuleName names a rule in results.
 type RuleName string
 
-// The rules, in the order in which they are reported.
+// Rules, in the order in which they are reported.
 const (
-	RuleShape     RuleName = "shape"     // the output is missing, or is of another type or shape
-	RuleGaps      RuleName = "gaps"      // nothing is written between elements that are apart
+	RuleShape     RuleName = "shape"     // the output exists, with the right type and shape
+	RuleGaps      RuleName = "gaps"      // nothing is written in the gaps between elements
 	RuleUnwritten RuleName = "unwritten" // every element is written
 	RuleNaN       RuleName = "nan"       // NaN where the reference has it, and nowhere else
 	RuleInfinity  RuleName = "infinity"  // the same, with the sign
-	RuleClose     RuleName = "close"     // atol and rtol; its number is the share of elements that fit
-	RuleFlash     RuleName = "flash"     // the largest error against that of the naive computation
+	RuleClose     RuleName = "close"     // atol and rtol; its value is the fraction of elements within them
+	RuleFlash     RuleName = "flash"     // the largest error compared with that of the naive computation
 	RuleCosine    RuleName = "cosine"    // the difference in direction
 )
 
-// RuleResult is a rule with its number and its limit.
+// RuleResult is a rule with its value and its limit.
 type RuleResult struct {
 	Rule  RuleName `json:"rule"`
 	OK    bool     `json:"ok"`
@@ -70,27 +70,27 @@ type RuleResult struct {
 	Limit float64  `json:"limit"`
 }
 
-// Element is one place of an output. The numbers are text in JSON, which has no NaN.
+// Element is one element of an output. Numbers are text in JSON, which has no NaN.
 type Element struct {
 	Position int    `json:"position"` // in row-major order
 	Index    []int  `json:"index"`
 	Want     Number `json:"want"`
 	Got      Number `json:"got"`
 	Error    Number `json:"error"`
-	Allowed  Number `json:"allowed"` // by the rule about elements, 0 without one
+	Allowed  Number `json:"allowed"` // max error by the element rule; 0 without one
 }
 
-// Sides are what is compared: two tensors of equal shape, or three.
+// Sides holds the two or three tensors to compare, all of the same shape.
 type Sides struct {
 	Want  tensor.Tensor  // F64 or F32
 	Got   tensor.Tensor  // in the output's type
-	Naive *tensor.Tensor // the same computation done plainly in the output's type
-	// Poison is the seed of what stood in the whole storage of the output before; nil
-	// if that is not known, or if it is read as well.
+	Naive *tensor.Tensor // the same computation, done naively in the output's type
+	// Poison is the seed of the output's previous content, over its whole storage. It is
+	// nil if that is unknown, or if the kernel also reads the output.
 	Poison *uint64
 }
 
-// Compare holds an output to the rules.
+// Compare applies the rules to an output.
 func Compare(s Sides, r Rules) Comparison {
 	c := Comparison{Output: s.Got.Name, Elements: s.Got.Len()}
 	if c.Problem = s.problem(r); c.Problem != "" {
@@ -144,7 +144,7 @@ func (c *Comparison) add(rule RuleName, value, limit float64) {
 	c.Rules = append(c.Rules, RuleResult{rule, value <= limit, value, limit})
 }
 
-// problem tells why the sides cannot be compared.
+// problem returns why the sides cannot be compared, or "".
 func (s Sides) problem(r Rules) string {
 	for _, t := range []*tensor.Tensor{&s.Got, &s.Want, s.Naive} {
 		if t == nil {
@@ -163,8 +163,8 @@ func (s Sides) problem(r Rules) string {
 	return ""
 }
 
-// step is the distance between neighbours of a type at a magnitude. It is the slack
-// of the flash rule: twice the half step that is lost by adding and subtracting 0.3.
+// step returns the distance between adjacent values of a type at a magnitude. It is the
+// slack of the flash rule: twice the half step lost by adding and subtracting 0.3.
 func step(d tensor.DType, x float64) float64 {
 	if !d.IsFloat() {
 		return 0
@@ -173,7 +173,7 @@ func step(d tensor.DType, x float64) float64 {
 	return d.Epsilon() * math.Ldexp(1, e-1)
 }
 
-// Sentence says in one line what is wrong, or how close it is.
+// Sentence describes in one line what is wrong, or how close the output is.
 func (c Comparison) Sentence() string {
 	var rule RuleResult
 	for _, r := range c.Rules {

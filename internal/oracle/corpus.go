@@ -19,35 +19,35 @@ import (
 	"github.com/goatnote-inc/pawl/internal/suite"
 )
 
-// Corpus is a folder of failures that were found, one file each, so that branches
-// merge without conflict: .pawl/corpus/BENCHMARK/DIGEST.json. Its contents come with
-// a repository and may be anything.
+// Corpus is a folder of known failures, one file each, so that branches merge without
+// conflict: .pawl/corpus/BENCHMARK/DIGEST.json. Its contents come from a repository and
+// are untrusted.
 type Corpus struct{ Dir string }
 
-// Failure is a point that failed once.
+// Failure is a point that has failed before.
 type Failure struct {
 	Point
 	Benchmark string    `json:"benchmark"`
-	Rule      RuleName  `json:"rule,omitempty"` // empty when it did not come to comparing
+	Rule      RuleName  `json:"rule,omitempty"` // empty if no comparison took place
 	Message   string    `json:"message"`
 	Found     time.Time `json:"found"`
-	Pawl      string    `json:"pawl"` // the version that found it
+	Pawl      string    `json:"pawl"` // the version of pawl that found it
 }
 
 const (
-	mostFailures   = 256 // of a benchmark
+	mostFailures   = 256 // per benchmark
 	mostFileBytes  = 64 << 10
 	mostFolderRead = 4096
 )
 
-// name is the file of a failure: the same point has the same name wherever it is found.
+// name returns the file name of a failure: the same point always has the same name.
 func (f Failure) name() string {
 	sum := sha256.Sum256([]byte(f.Benchmark + "\x00" + f.key()))
 	return hex.EncodeToString(sum[:8]) + ".json"
 }
 
-// Add keeps a failure, and gives the path of its file. One that is there already is
-// left as it is.
+// Add stores a failure and returns the path of its file. An existing file is left
+// unchanged.
 func (c Corpus) Add(f Failure) (string, error) {
 	path := filepath.Join(c.Dir, f.Benchmark, f.name())
 	if err := c.add(f); err != nil {
@@ -86,8 +86,8 @@ func (c Corpus) add(f Failure) error {
 	return folder.Rename(fresh, f.name())
 }
 
-// Load reads the failures of a benchmark, the oldest first. What cannot be read is
-// told and left out: a broken file must not keep the others from being tried.
+// Load reads the failures of a benchmark, oldest first. Files that cannot be read are
+// left out and returned as errors: a broken file must not block the others.
 func (c Corpus) Load(benchmark string) ([]Failure, []error) {
 	folder, err := c.open(benchmark, false)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -122,8 +122,8 @@ func (c Corpus) Load(benchmark string) ([]Failure, []error) {
 	return list, problems
 }
 
-// open opens the folder of a benchmark so that nothing in it, no link and no name,
-// leads out of the corpus.
+// open opens the folder of a benchmark so that no link or name in it leads out of the
+// corpus.
 func (c Corpus) open(benchmark string, create bool) (*os.Root, error) {
 	if benchmark == "" || benchmark == "." || !filepath.IsLocal(benchmark) || strings.ContainsAny(benchmark, `/\`) {
 		return nil, fmt.Errorf("%q is no name of a folder", benchmark)
@@ -174,7 +174,7 @@ func read(folder *os.Root, name string) (Failure, error) {
 	return parseFailure(text)
 }
 
-// parseFailure reads one file. Fields that a later version has are skipped.
+// parseFailure parses one file. It ignores fields of later versions.
 func parseFailure(text []byte) (Failure, error) {
 	var f Failure
 	if len(text) > mostFileBytes {
@@ -195,7 +195,7 @@ func parseFailure(text []byte) (Failure, error) {
 	return f, nil
 }
 
-// clean makes text from outside safe to print, and short.
+// clean makes untrusted text safe to print, and short.
 func clean(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if r == '\n' || r == '\t' {
@@ -212,8 +212,8 @@ func clean(s string) string {
 	return s
 }
 
-// sameNames tells whether a config has the parameters of another, in any order: a
-// failure of a benchmark that has since changed its parameters cannot be tried.
+// sameNames reports whether two configs have the same parameters, in any order. If a
+// benchmark has changed its parameters since a failure, the failure cannot be tried.
 func sameNames(a, b suite.Params) bool {
 	return len(a) == len(b) && !slices.ContainsFunc(a, func(p suite.Param) bool {
 		v, ok := b.Get(p.Name)

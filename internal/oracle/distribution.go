@@ -7,30 +7,30 @@ import (
 	"github.com/goatnote-inc/pawl/internal/tensor"
 )
 
-// The kinds of contents, the simplest first: a failure is shown with the first kind
-// that still fails.
+// Kinds of contents, simplest first. A failure is shown with the first kind that still
+// fails.
 const (
 	Zeros        = "zeros"
 	Constant     = "constant"       // one value in each input
-	OnesAndZeros = "ones_and_zeros" // sums of which are exact in every type
-	EqualRows    = "equal_rows"     // one row, again and again: ties everywhere
+	OnesAndZeros = "ones_and_zeros" // their sums are exact in every type
+	EqualRows    = "equal_rows"     // one row, repeated: ties everywhere
 	Uniform      = "uniform"        // from -1 to 1, or between the limits of the argument
 	Normal       = "normal"         // mean 0, standard deviation 1
 	Large        = "large"          // magnitudes from 2^-10 to 2^4
-	Denormal     = "denormal"       // below and just above the smallest normal number
-	Infinities   = "infinities"     // normal, but for four infinities in each input
+	Denormal     = "denormal"       // below and just above the smallest normal value
+	Infinities   = "infinities"     // normal, with four infinities in each input
 )
 
-// Distributions lists the kinds of contents, the simplest first.
+// Distributions lists the kinds of contents, simplest first.
 func Distributions() []string {
 	return []string{Zeros, Constant, OnesAndZeros, EqualRows, Uniform, Normal, Large, Denormal, Infinities}
 }
 
-// quantile turns a number between 0 and 1 into a value: of a distribution it is the
-// value below which that share lies.
+// quantile maps a number u between 0 and 1 to the value of a distribution below which
+// the fraction u of it lies.
 type quantile func(u float64) float64
 
-// quantileOf is the distribution of single elements of an argument.
+// quantileOf returns the distribution of single elements of an argument.
 func quantileOf(a tensor.Argument, kind string) quantile {
 	switch limited := a.Fill.Low < a.Fill.High; {
 	case limited && a.DType.IsFloat():
@@ -69,13 +69,13 @@ func coin(a, b float64) quantile {
 }
 
 // large spreads magnitudes evenly over powers of two. A dot product of some thousand
-// terms still fits FP16, an FP32 accumulator still gives it to all the digits that
-// FP16 has, and one in FP16 does not.
+// terms still fits FP16. An FP32 accumulator computes it to the full precision of FP16,
+// and an FP16 accumulator does not.
 func large(d tensor.DType) quantile {
 	low, high := -10.0, 4.0
 	switch d {
 	case tensor.E4M3:
-		low, high = -6, 2 // 448 is soon reached
+		low, high = -6, 2 // the maximum of 448 is soon reached
 	case tensor.E5M2:
 		low = -8
 	default:
@@ -85,8 +85,8 @@ func large(d tensor.DType) quantile {
 	}
 }
 
-// denormal has three quarters below the smallest normal number, the rest up to four
-// times it: what is flushed to zero at the edge differs there by all it has.
+// denormal draws three quarters below the smallest normal value, the rest up to four
+// times it. A kernel that flushes to zero is off there by the whole value.
 func denormal(d tensor.DType) quantile {
 	least := d.LeastNormal()
 	return func(u float64) float64 {
@@ -107,7 +107,7 @@ func signed(u float64, magnitude func(float64) float64) float64 {
 	return magnitude(2*u - 1)
 }
 
-// between keeps to the limits of an argument, whatever the kind would like.
+// between stays within the limits of an argument, for any kind.
 func between(kind string, low, high float64) quantile {
 	clip := func(x float64) float64 { return min(max(x, low), high) }
 	switch kind {
@@ -115,13 +115,13 @@ func between(kind string, low, high float64) quantile {
 		return func(float64) float64 { return clip(0) }
 	case OnesAndZeros:
 		return coin(clip(0), clip(1))
-	case Large: // the ends, often
+	case Large: // often the limits themselves
 		return func(u float64) float64 { return clip(low + (2*u-0.5)*(high-low)) }
 	}
 	return func(u float64) float64 { return low + u*(high-low) }
 }
 
-// whole draws integers from low up to, and without, high.
+// whole draws integers from low to high, exclusive.
 func whole(kind string, low, high float64) quantile {
 	low, high = math.Ceil(low), math.Ceil(high)
 	clip := func(x float64) float64 { return min(max(x, low), high-1) }
@@ -138,8 +138,8 @@ func whole(kind string, low, high float64) quantile {
 	return func(u float64) float64 { return clip(math.Floor(low + u*(high-low))) }
 }
 
-// normal interpolates in a table of quantiles: no logarithm and no rejection, so that
-// an element costs the same always. The tails end at 4.4 standard deviations.
+// normal interpolates in a table of quantiles. It needs no logarithm and no rejection,
+// so that every element costs the same. The tails end at 4.4 standard deviations.
 func normal(u float64) float64 {
 	table := normals()
 	at := u * steps

@@ -1,9 +1,8 @@
-// Package oracle knows what a right result is: the rules by which an output is
-// compared with what another process computed, the inputs that bring mistakes to
-// light, the configs worth trying, how a failure is made small, and how it is
-// remembered.
+// Package oracle decides whether results are correct: it has the rules for comparing an
+// output with the result of another process, the inputs chosen to expose bugs, the
+// configs worth trying, and the code that shrinks and stores failures.
 //
-// It must not know how a kernel is built, timed or reported. Kernels and references
-// are reached through two small interfaces, Subject and Reference; all randomness
-// comes from seeds, so that every answer can be had again.
+// It must not know how a kernel is built, timed or reported. It reaches kernels and
+// references through two small interfaces, Subject and Reference. All randomness comes
+// from seeds, so that every result can be reproduced.
 package oracle

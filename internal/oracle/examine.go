@@ -9,8 +9,8 @@ import (
 	"github.com/goatnote-inc/pawl/internal/tensor"
 )
 
-// Examine compares what a run left with what the reference says of the same inputs. An
-// error is the reference's, and no word about the run.
+// Examine compares the outputs of a run with the reference's result for the same inputs.
+// An error comes from the reference and says nothing about the run.
 func Examine(ctx context.Context, r Reference, t Task, got []tensor.Tensor, tolerance suite.Tolerance) ([]Comparison, error) {
 	right, err := rightOf(ctx, r, t, tolerance, suite.ConfigName(t.Params))
 	if err != nil {
@@ -19,10 +19,10 @@ func Examine(ctx context.Context, r Reference, t Task, got []tensor.Tensor, tole
 	return compareOutputs(t, got, right, tolerance, nil), nil
 }
 
-// rightOf asks the reference, and refuses an answer to something else: a kernel must
-// not be called wrong for it. About says in messages what was asked.
+// rightOf asks the reference and rejects a reply that does not fit the request, so that
+// the kernel is not blamed for it. The argument about names the request in messages.
 func rightOf(ctx context.Context, r Reference, t Task, tolerance suite.Tolerance, about string) (Right, error) {
-	// Without a tolerance of its own, the type and whether there is a naive result decide.
+	// Without an explicit tolerance, the type and the presence of a naive result decide.
 	naive := tolerance.Flash != nil || tolerance == (suite.Tolerance{})
 	right, err := r.Compute(ctx, t, naive)
 	if err != nil {
@@ -42,8 +42,8 @@ func rightOf(ctx context.Context, r Reference, t Task, tolerance suite.Tolerance
 	return right, nil
 }
 
-// compareOutputs holds all outputs of a run to the rules. Poison is what stood in them
-// before; nil if that is not known.
+// compareOutputs applies the rules to all outputs of a run. Poison is the seed of their
+// previous content; nil if it is unknown.
 func compareOutputs(task Task, got []tensor.Tensor, right Right, tolerance suite.Tolerance, poison *uint64) []Comparison {
 	var list []Comparison
 	for _, a := range outputs(task.Arguments) {
@@ -60,7 +60,7 @@ func compareOutputs(task Task, got []tensor.Tensor, right Right, tolerance suite
 			list = append(list, Comparison{Output: a.Name, Failed: RuleShape, Problem: fmt.Sprintf("it is of type %s, the suite says %s", t.DType, a.DType), Rules: []RuleResult{{Rule: RuleShape}}})
 			continue
 		}
-		sides.Got.DType = a.DType // TF32 travels as F32
+		sides.Got.DType = a.DType // TF32 is stored as F32
 		list = append(list, Compare(sides, RulesFor(tolerance, a.DType, sides.Naive != nil)))
 	}
 	return list

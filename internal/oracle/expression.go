@@ -38,7 +38,7 @@ func (e ExpressionReference) Compute(ctx context.Context, t Task, _ bool) (Right
 type operand struct {
 	name   string
 	tensor tensor.Tensor
-	values []float64 // of the present chunk
+	values []float64 // values of the current chunk
 }
 
 func evaluate(ctx context.Context, x *expr.Expr, a tensor.Argument, t Task) (tensor.Tensor, error) {
@@ -92,8 +92,8 @@ func element(v any) (float64, error) {
 	}
 }
 
-// bind finds what each variable stands for: an input, a number over a whole input
-// ("sum(a)"), or a parameter, which is there already.
+// bind resolves each variable: to an input, to a number over a whole input ("sum(a)"),
+// or to a parameter, which is already in variables.
 func bind(x *expr.Expr, variables map[string]any, want tensor.Tensor, inputs []tensor.Tensor) ([]operand, error) {
 	var list []operand
 	for _, v := range x.Variables() {
@@ -122,8 +122,8 @@ func bind(x *expr.Expr, variables map[string]any, want tensor.Tensor, inputs []t
 	return list, nil
 }
 
-// reduce computes a number over a whole input, the sum with Neumaier's correction: it
-// is to be right, not fast.
+// reduce computes a number over a whole input. It sums with Neumaier's correction,
+// because accuracy matters here and speed does not.
 func reduce(function string, t tensor.Tensor) float64 {
 	var buf [chunk]float64
 	sum, lost, low, high := 0.0, 0.0, math.Inf(1), math.Inf(-1)
@@ -142,7 +142,7 @@ func reduce(function string, t tensor.Tensor) float64 {
 			low, high = math.Min(low, x), math.Max(high, x)
 		}
 	}
-	if math.IsNaN(lost) { // infinities: the plain sum is what it is
+	if math.IsNaN(lost) { // infinities: keep the plain sum
 		lost = 0
 	}
 	switch function {

@@ -11,7 +11,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/tensor"
 )
 
-// Inputs makes the tensors of all arguments that a kernel reads, from a kind of
+// Inputs creates the tensors of all arguments that a kernel reads, from a kind of
 // contents and a seed. The same three always give the same bytes.
 func Inputs(arguments []tensor.Argument, kind string, seed uint64) ([]tensor.Tensor, error) {
 	var list []tensor.Tensor
@@ -28,9 +28,9 @@ func Inputs(arguments []tensor.Argument, kind string, seed uint64) ([]tensor.Ten
 	return list, nil
 }
 
-// Fill makes one tensor. Each argument has a stream of its own, so that the contents
-// of one do not depend on the others. Gaps between strided elements hold NaN, which
-// shows in the result of a kernel that reads them.
+// Fill creates one tensor. Each argument has its own random stream, so that its contents
+// do not depend on other arguments. Gaps between strided elements hold NaN, which
+// shows up in the result of a kernel that reads them.
 func Fill(a tensor.Argument, kind string, seed uint64) (tensor.Tensor, error) {
 	if !slices.Contains(Distributions(), kind) {
 		return tensor.Tensor{}, fmt.Errorf("there are no contents %q, only %v", kind, Distributions())
@@ -63,7 +63,7 @@ func Fill(a tensor.Argument, kind string, seed uint64) (tensor.Tensor, error) {
 	return t, nil
 }
 
-// stream is the randomness of one argument.
+// stream returns the random stream of one argument.
 func stream(seed uint64, name string) *rand.ChaCha8 {
 	return rand.NewChaCha8(sha256.Sum256(fmt.Appendf(nil, "pawl inputs %d %s", seed, name)))
 }
@@ -74,7 +74,7 @@ type generator struct {
 	stream   *rand.ChaCha8
 }
 
-// values draws n values, rounded to the type only when they are written.
+// values draws n values. They are rounded to the type only when they are written.
 func (g generator) values(n int) []float64 {
 	list := make([]float64, n)
 	g.draw(list)
@@ -87,9 +87,9 @@ func (g generator) draw(list []float64) {
 	}
 }
 
-// fill draws the elements of a whole storage. Of types with at most 65536 values it
-// draws from a table of as many, four for every 64 random bits: inputs of gigabytes
-// must not cost more than the kernel.
+// fill draws the elements of a whole storage. For types with at most 65536 values it
+// draws from a table of that size, four elements per 64 random bits: creating gigabytes
+// of inputs must not cost more than the kernel.
 func (g generator) fill(data []byte) {
 	size := g.dtype.Size()
 	if size > 2 || len(data) < steps {
@@ -139,7 +139,7 @@ func (g generator) draw16(table, data []byte) {
 	}
 }
 
-// repeat writes values over and over until the tensor is full.
+// repeat writes the values repeatedly until the tensor is full.
 func repeat(t tensor.Tensor, values []float64) {
 	if t.Plain() {
 		size := len(values) * t.DType.Size()
@@ -154,8 +154,8 @@ func repeat(t tensor.Tensor, values []float64) {
 	}
 }
 
-// scatter puts infinities of both signs at a few places: few, because one is enough to
-// make a whole row of results NaN. A type without infinity gets its largest value.
+// scatter writes infinities of both signs at a few positions: one is enough to make a
+// whole row of results NaN. A type without infinity gets its largest value.
 func scatter(t tensor.Tensor, stream *rand.ChaCha8) {
 	infinity := math.Inf(1)
 	if t.DType == tensor.E4M3 {

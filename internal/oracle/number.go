@@ -6,16 +6,15 @@ import (
 	"strings"
 )
 
-// Number is a float64 that JSON carries as text, because JSON has no NaN and no
-// infinity.
+// Number is a float64 that is text in JSON, because JSON has no NaN and no infinity.
 type Number float64
 
-// MarshalText writes six digits, or NaN, Inf, -Inf: it is for people.
+// MarshalText writes six digits, or NaN, Inf, -Inf, for human readers.
 func (n Number) MarshalText() ([]byte, error) {
 	return []byte(n.String()), nil
 }
 
-// UnmarshalText reads what MarshalText writes.
+// UnmarshalText parses the output of MarshalText.
 func (n *Number) UnmarshalText(b []byte) error {
 	x, err := strconv.ParseFloat(string(b), 64)
 	if err != nil {

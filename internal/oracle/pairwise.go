@@ -6,8 +6,8 @@ import (
 	"github.com/goatnote-inc/pawl/internal/suite"
 )
 
-// mostCovered bounds the configs that a covering array is looked for in: the search
-// is quadratic.
+// mostCovered bounds the number of configs that Pairwise reduces: the search is
+// quadratic.
 const mostCovered = 4096
 
 // pair is two values that occur together in a config.
@@ -16,10 +16,10 @@ type pair struct {
 	a, b any
 }
 
-// Pairwise chooses configs so that every two values that occur together in one of
-// the list also occur together in one that was chosen: most mistakes need only two
-// parameters to show. Each time it takes the config with most new pairs, the first of
-// equals, so the choice is always the same. Too long a list is returned whole.
+// Pairwise selects configs so that every pair of values that occurs in the list also
+// occurs in a selected config: most bugs depend on at most two parameters. Each step takes
+// the config with the most new pairs, the first among equals, so the selection is
+// deterministic. A list that is too long is returned as it is.
 func Pairwise(list []suite.Params) []suite.Params {
 	if len(list) > mostCovered {
 		return list
@@ -33,7 +33,7 @@ func Pairwise(list []suite.Params) []suite.Params {
 		}
 	}
 	var chosen []suite.Params
-	// gains only ever shrink: a config need be counted again only if it could win.
+	// Gains never grow: a config is counted again only if it could win.
 	gain := make([]int, len(list))
 	for n := range gain {
 		gain[n] = len(pairs[n])
@@ -67,8 +67,8 @@ func count(pairs []pair, open map[pair]bool) int {
 	return n
 }
 
-// pairsOf lists the pairs of a config. One with a single parameter pairs it with
-// itself, and one without any is still worth trying once.
+// pairsOf lists the pairs of a config. A single parameter is paired with itself. A config
+// without parameters is still worth trying once.
 func pairsOf(p suite.Params) []pair {
 	var list []pair
 	for i := range p {

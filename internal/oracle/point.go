@@ -13,8 +13,8 @@ import (
 	"github.com/goatnote-inc/pawl/internal/suite"
 )
 
-// Point is one thing to try: a config, a kind of contents, and the seed of them. It
-// is all that is needed to have the same again.
+// Point is one test: a config, a kind of contents, and their seed. It is all that is
+// needed to reproduce the test.
 type Point struct {
 	Params suite.Params `json:"params"`
 	Inputs string       `json:"inputs"`
@@ -25,7 +25,7 @@ func (p Point) String() string {
 	return fmt.Sprintf("%s %s seed %d", suite.ConfigName(p.Params), p.Inputs, p.Seed)
 }
 
-// key tells points apart that may have the same name.
+// key distinguishes points that may have the same name.
 func (p Point) key() string {
 	return fmt.Sprintf("%s\x00%s\x00%d", paramsKey(p.Params), p.Inputs, p.Seed)
 }
@@ -38,18 +38,18 @@ func paramsKey(params suite.Params) string {
 	return b.String()
 }
 
-// Space is where to look: configs, and how they are moved and multiplied.
+// Space describes the points to try: configs, and how to vary and multiply them.
 type Space struct {
 	Configs  []suite.Config
-	Pairwise bool           // enough configs that every pair of values occurs, instead of all
-	Jitter   map[string]int // a value moves by at most so much
-	Edges    map[string]int // tile sizes, whose neighbourhood is tried too
+	Pairwise bool           // try only enough configs to cover every pair of values
+	Jitter   map[string]int // max change of a value, by parameter
+	Edges    map[string]int // tile sizes, by parameter; sizes around them are tried too
 	Inputs   []string
-	Seeds    int // of each config and kind of contents
-	Most     int // points; 0 is as many as there are
+	Seeds    int // seeds per config and kind of contents
+	Most     int // max points; 0 means all
 }
 
-// SpaceOf is what a suite says of a benchmark.
+// SpaceOf returns the space that a suite declares for a benchmark.
 func SpaceOf(c *suite.Check) Space {
 	return Space{
 		Configs: c.Fuzz.Configs, Pairwise: c.Fuzz.Cover == "pairwise",
@@ -57,13 +57,13 @@ func SpaceOf(c *suite.Check) Space {
 	}
 }
 
-// mostPoints bounds a campaign, whatever a suite multiplies to.
+// mostPoints bounds the points of a campaign, regardless of the suite.
 const mostPoints = 100_000
 
-// Points lists what to try, without duplicates, from a secret seed. Cost tells how
-// much work a config is; the small ones come first, because a mistake that shows
-// there is found soonest and shrunk soonest. If there are more points than allowed,
-// every config is tried once before any is tried twice.
+// Points returns the points to try, without duplicates, drawn from a secret seed. The cost
+// function estimates the work of a config. Cheap configs come first, because a bug that
+// they show is found and shrunk soonest. If there are more points than allowed, every
+// config is tried once before any is tried twice.
 func (s Space) Points(seed uint64, cost func(suite.Params) float64) []Point {
 	most := mostPoints
 	if s.Most > 0 {
@@ -83,7 +83,7 @@ func (s Space) Points(seed uint64, cost func(suite.Params) float64) []Point {
 	edges := s.edges(declared)
 	seeds := max(s.Seeds, 1)
 	if len(s.Jitter) > 0 {
-		seeds = max(seeds, 2) // the first takes the values as they are written
+		seeds = max(seeds, 2) // the first seed uses the values as written
 	}
 	var list []Point
 	seen := map[string]int{}
@@ -94,12 +94,12 @@ func (s Space) Points(seed uint64, cost func(suite.Params) float64) []Point {
 			list = append(list, Point{Params: p, Inputs: inputs, Seed: seed})
 		}
 	}
-	// A round tries every config once; each config begins with another kind of contents.
+	// A round tries every config once. Each config starts with a different kind of contents.
 	for round := range seeds * len(s.Inputs) {
 		for i, p := range slices.Concat(declared, edges) {
 			nth := round / len(s.Inputs)
 			if i >= len(declared) && nth > 0 {
-				continue // tile edges are exact: one seed
+				continue // tile edges do not vary: one seed
 			}
 			if nth > 0 {
 				p = s.jittered(p, g)
@@ -111,8 +111,8 @@ func (s Space) Points(seed uint64, cost func(suite.Params) float64) []Point {
 	return list
 }
 
-// jittered moves the values that may move, each by at most its amount and never below
-// 1. Something always moves, where anything can.
+// jittered changes the values that may vary, each by at most its amount and never below
+// 1. It changes at least one value if it can.
 func (s Space) jittered(p suite.Params, g *rand.Rand) suite.Params {
 	out := slices.Clone(p)
 	for range 8 {
@@ -134,9 +134,9 @@ func (s Space) jittered(p suite.Params, g *rand.Rand) suite.Params {
 	return out
 }
 
-// edges are the configs around the edges of tiles: 1, t-1, t, t+1, 2t-1 and 2t+1 of
-// every parameter with a tile, in every pair; the other parameters take the values
-// of the first declared config with the least sizes.
+// edges returns the configs around the edges of tiles: 1, t-1, t, t+1, 2t-1 and 2t+1 of
+// every parameter with a tile, in every pair. The other parameters have the values of
+// the first declared config with the smallest sizes.
 func (s Space) edges(declared []suite.Params) []suite.Params {
 	if len(declared) == 0 || len(s.Edges) == 0 {
 		return nil
@@ -167,7 +167,7 @@ func (s Space) edges(declared []suite.Params) []suite.Params {
 	return Pairwise(configs)
 }
 
-// volume is the product of the numbers of a config: a measure of its size where no
+// volume returns the product of the numbers of a config, an estimate of its size if no
 // better one is known.
 func volume(p suite.Params) float64 {
 	v := 1.0
@@ -179,7 +179,7 @@ func volume(p suite.Params) float64 {
 	return v
 }
 
-// derive makes the n-th further seed from one.
+// derive returns the n-th seed derived from seed.
 func derive(seed uint64, what string, n int) uint64 {
 	sum := sha256.Sum256(fmt.Appendf(nil, "pawl %s %d %d", what, seed, n))
 	return binary.LittleEndian.Uint64(sum[:])

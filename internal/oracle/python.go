@@ -13,8 +13,8 @@ import (
 //go:embed isolated.py
 var isolated []byte
 
-// WritePython writes the modules that come first on the search path of an oracle in Python: pawl's
-// own pawl_oracle, and the sitecustomize that isolates the interpreter.
+// WritePython writes the modules that come first on the search path of a Python oracle: pawl's own
+// pawl_oracle, and the sitecustomize that isolates the interpreter.
 func WritePython(dir string) error {
 	return errors.Join(
 		os.WriteFile(filepath.Join(dir, "pawl_oracle.py"), sdk.Oracle, 0o644),
@@ -22,19 +22,19 @@ func WritePython(dir string) error {
 	)
 }
 
-// PythonVariables are the variables that PythonEnv sets.
+// PythonVariables lists the variables that PythonEnv sets.
 var PythonVariables = []string{
 	"PYTHONPATH", "PYTHONSAFEPATH", "PYTHONNOUSERSITE", "PYTHONDONTWRITEBYTECODE",
 	"PAWL_ORACLE_PATH", "PAWL_ORACLE_TREE", "PAWL_ORACLE_AWAY",
 }
 
-// unset are the variables by which an environment makes Python run or load something else.
+// unset lists variables that make Python run or load something else.
 var unset = []string{"PYTHONSTARTUP", "PYTHONINSPECT", "PYTHONBREAKPOINT", "PYTHONUSERBASE", "PYTHONPYCACHEPREFIX", "PYTHONCASEOK", "PYTHONOPTIMIZE"}
 
-// PythonEnv returns the variables that isolate an oracle in Python: dir, as WritePython filled it,
-// comes first on its search path. After Python's own modules and installed packages come path, the
-// script's folder and tree, in this order. Nothing is loaded from away, except what is installed in
-// the environment of the interpreter.
+// PythonEnv returns the variables that isolate a Python oracle. The folder dir, filled by
+// WritePython, comes first on its search path. After Python's own modules and installed packages come
+// path, the script's folder and tree, in this order. Nothing is loaded from away, except packages
+// installed in the environment of the interpreter.
 func PythonEnv(dir string, path, tree, away []string) []string {
 	list := func(folders []string) string { return strings.Join(folders, string(filepath.ListSeparator)) }
 	env := []string{
@@ -42,7 +42,7 @@ func PythonEnv(dir string, path, tree, away []string) []string {
 		"PAWL_ORACLE_PATH=" + list(path), "PAWL_ORACLE_TREE=" + list(tree), "PAWL_ORACLE_AWAY=" + list(away),
 	}
 	for _, name := range unset {
-		env = append(env, name+"=") // Python takes an empty one for none
+		env = append(env, name+"=") // Python treats an empty value as unset
 	}
 	return env
 }

@@ -2,17 +2,17 @@ package oracle
 
 import "time"
 
-// Status is what became of a point.
+// Status is the outcome of a point.
 type Status string
 
-// The answers for a point.
+// Outcomes of a point.
 const (
 	Passed  Status = "passed"
 	Failed  Status = "failed"
 	Skipped Status = "skipped" // it could not be tried
 )
 
-// Result is what became of a point.
+// Result is the result of a point.
 type Result struct {
 	Point
 	Status      Status        `json:"status"`
@@ -21,22 +21,22 @@ type Result struct {
 	Comparisons []Comparison  `json:"comparisons,omitempty"`
 	Repeated    Repeated      `json:"repeated,omitempty"`
 	Replayed    bool          `json:"replayed,omitempty"` // it comes from the corpus
-	Took        time.Duration `json:"took_ns"`            // by the kernel's process
+	Took        time.Duration `json:"took_ns"`            // time of the kernel's process
 }
 
-// Repeated tells how alike two runs on the same inputs were.
+// Repeated is how similar two runs on the same inputs were.
 type Repeated string
 
-// How alike two runs were.
+// Degrees of similarity between two runs.
 const (
 	Bitwise Repeated = "bitwise" // equal to the last bit
 	Bounded Repeated = "bounded" // both within the tolerance
 )
 
-// RuleDeterministic is the rule that two runs on the same inputs are alike.
+// RuleDeterministic is the rule that two runs on the same inputs give the same result.
 const RuleDeterministic RuleName = "deterministic"
 
-// rule is the rule that a failed result broke.
+// rule returns the rule that a failed result broke.
 func (r Result) rule() RuleName {
 	for _, c := range r.Comparisons {
 		if !c.OK {
@@ -46,7 +46,7 @@ func (r Result) rule() RuleName {
 	return ""
 }
 
-// kind tells failures apart that are likely to be different mistakes.
+// kind distinguishes failures that are likely to be different bugs.
 func (r Result) kind() string {
 	for _, c := range r.Comparisons {
 		if !c.OK {
@@ -56,35 +56,35 @@ func (r Result) kind() string {
 	return r.Fault
 }
 
-// Found is a failure with the smallest point that still shows it.
+// Found is a failure with the smallest point that still fails.
 type Found struct {
-	First       Result `json:"first"`    // as it was found
-	Smallest    Result `json:"smallest"` // as it should be looked at
+	First       Result `json:"first"`    // the original failure
+	Smallest    Result `json:"smallest"` // the failure to examine
 	Evaluations int    `json:"evaluations"`
-	Stopped     bool   `json:"stopped,omitempty"` // the budget ended the search for a smaller one
-	Again       bool   `json:"again"`             // the smallest failed again when it was run once more
-	File        string `json:"file,omitempty"`    // in the corpus
+	Stopped     bool   `json:"stopped,omitempty"` // the budget ended the search for a smaller point
+	Again       bool   `json:"again"`             // the smallest point failed again when rerun
+	File        string `json:"file,omitempty"`    // its file in the corpus
 }
 
-// Report is what came of a campaign.
+// Report is the result of a campaign.
 type Report struct {
 	Benchmark string   `json:"benchmark"`
-	Seed      uint64   `json:"seed,string"` // of everything that was drawn; secret until now
+	Seed      uint64   `json:"seed,string"` // seed of all random choices; secret until now
 	Passed    int      `json:"passed"`
 	Failed    int      `json:"failed"`
 	Skipped   int      `json:"skipped"`
-	Untried   int      `json:"untried"` // points that the time did not suffice for
+	Untried   int      `json:"untried"` // points not tried for lack of time
 	Results   []Result `json:"results"`
 	Found     []Found  `json:"found,omitempty"`
 	Warnings  []string `json:"warnings,omitempty"`
-	// Repeated says how alike two runs on the same inputs were over all points that
-	// were run twice: the weaker of them. Empty if none was.
+	// Repeated is how similar two runs on the same inputs were: the weakest result over
+	// all points that were run twice. Empty if there were none.
 	Repeated Repeated      `json:"repeated,omitempty"`
 	Twice    int           `json:"twice"` // points that were run twice
 	Took     time.Duration `json:"took_ns"`
 }
 
-// Tested tells whether anything was tried at all.
+// Tested reports whether any point was tried.
 func (r *Report) Tested() bool { return r.Passed+r.Failed > 0 }
 
 func (r *Report) add(x Result) {
@@ -105,11 +105,11 @@ func (r *Report) add(x Result) {
 	r.Results = append(r.Results, x)
 }
 
-// Event is news of a campaign. Exactly one of the pointers is set, or Warning is.
+// Event reports progress of a campaign. Exactly one of the pointers is set, or Warning is.
 type Event struct {
 	Done, Total int
 	Result      *Result
-	Shrinking   *Point // a failure is being made small
+	Shrinking   *Point // a failure is being shrunk
 	Found       *Found
 	Warning     string
 }

@@ -7,24 +7,24 @@ import (
 	"github.com/goatnote-inc/pawl/internal/tensor"
 )
 
-// Rules say how far an output may be from the right result. All that are there must
-// hold. Whatever they are, infinities must match by place and sign and NaN by place.
+// Rules say how far an output may be from the correct result. All rules that are set must
+// hold. In any case, infinities must match by position and sign, and NaN by position.
 type Rules struct {
-	Close  *Close   // of every element
-	Flash  *float64 // the largest error is at most so many times that of the naive computation, plus a step of the type
-	Cosine *float64 // 1 - 2xy/(xx+yy) over all elements is at most this
+	Close  *Close   // limit for every element
+	Flash  *float64 // max ratio of the largest error to that of the naive computation, plus a step of the type
+	Cosine *float64 // max of 1 - 2xy/(xx+yy) over all elements
 	// Relative raises the limit of Cosine to four times the difference of the naive
-	// computation, where that is there: twice its error.
+	// computation, if there is one: twice its error.
 	Relative bool
 }
 
-// Close holds an element to |got-want| <= Atol + Rtol*|want|.
+// Close requires |got-want| <= Atol + Rtol*|want| of an element.
 type Close struct {
 	Atol, Rtol float64
-	Matched    float64 // the share of elements that must be so close: 1 is all of them
-	// Scaled multiplies Atol by the root mean square of the right result where that is
-	// above 1. An absolute limit for values of about one says nothing about sums in
-	// the thousands: the rounding of their parts alone is larger.
+	Matched    float64 // fraction of elements that must be that close; 1 means all
+	// Scaled multiplies Atol by the root mean square of the correct result if that is
+	// above 1. An absolute limit for values near one does not fit sums in the thousands:
+	// the rounding of their parts alone is larger.
 	Scaled bool
 }
 
@@ -36,25 +36,25 @@ var closeTo = map[tensor.DType]Close{
 	tensor.TF32: {Atol: 1e-5, Rtol: 1e-3, Matched: 1},
 	tensor.F16:  {Atol: 1e-5, Rtol: 1e-3, Matched: 1},
 	tensor.BF16: {Atol: 1e-5, Rtol: 1.6e-2, Matched: 1},
-	// Not in PyTorch's table, which wants these exact: one step of the type, for 95 of
-	// 100 elements, because a sum that falls between two values may go to either.
+	// Not in PyTorch's table, which requires these to be exact: one step of the type, for
+	// 95 of 100 elements, because a sum that falls between two values may round either way.
 	tensor.E4M3: {Atol: 0x1p-9, Rtol: 0.125, Matched: 0.95},
 	tensor.E5M2: {Atol: 0x1p-16, Rtol: 0.25, Matched: 0.95},
 }
 
-// cosines bound the difference in direction. Rounding an output to its type costs
-// about epsilon squared / 45; the limits are a few times that, and below what the
-// precision of the next smaller type costs.
+// cosines bounds the difference in direction. Rounding an output to its type costs
+// about epsilon squared / 45. The limits are a few times that, and below the cost of
+// the next smaller type's precision.
 var cosines = map[tensor.DType]float64{
 	tensor.F64: 1e-18, tensor.F32: 1e-9, tensor.TF32: 5e-7, tensor.F16: 5e-7, tensor.BF16: 1e-5,
 	tensor.E4M3: 1e-3, tensor.E5M2: 4e-3,
 }
 
-// defaultFlash is flash-attention's factor.
+// defaultFlash is the factor that flash-attention uses.
 const defaultFlash = 2
 
-// RulesFor gives the rules for an output of a type. What the suite writes is all that
-// holds; if it writes nothing, the type decides, and whether there is a naive
+// RulesFor returns the rules for an output of a type. If the suite sets a tolerance, only
+// that applies. Otherwise the rules depend on the type, and on whether there is a naive
 // computation in the same type to compare with.
 func RulesFor(t suite.Tolerance, d tensor.DType, naive bool) Rules {
 	if t == (suite.Tolerance{}) {

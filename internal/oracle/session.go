@@ -14,20 +14,20 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// Process is a harness, a launcher or an oracle that is started when it is needed,
-// and again after it broke.
+// Process is a harness, a launcher or an oracle that is started when needed, and
+// again after it broke.
 type Process struct {
 	Start func(ctx context.Context) (*harness.Session, error)
-	Dir   string // for the files it writes; absolute. A reference has a folder of its own
+	Dir   string // absolute folder for the files it writes. A reference has its own folder
 
 	session *harness.Session
-	end     context.CancelFunc // of the session's context
+	end     context.CancelFunc // cancels the session's context
 	count   int
 }
 
-// open gives the session that is there, or a new one. A session outlives the request
-// that started it, which may be one of a search that ends by its time: its context is
-// cancelled with the request's only while it starts.
+// open returns the current session, or starts one. A session outlives the request that
+// started it, for example one of a search with a time limit. Canceling the request
+// cancels the session's context only while the session starts.
 func (p *Process) open(ctx context.Context) (s *harness.Session, fresh bool, err error) {
 	if p.session != nil {
 		return p.session, false, nil
@@ -46,7 +46,7 @@ func (p *Process) open(ctx context.Context) (s *harness.Session, fresh bool, err
 	return s, true, nil
 }
 
-// drop ends the session at once: the next use begins with a fresh process.
+// drop kills the session. The next use starts a fresh process.
 func (p *Process) drop() {
 	if p.session != nil {
 		p.session.Kill()
@@ -55,7 +55,7 @@ func (p *Process) drop() {
 	}
 }
 
-// Close ends the process in good order.
+// Close ends the process cleanly.
 func (p *Process) Close(ctx context.Context) error {
 	if p.session == nil {
 		return nil
@@ -66,14 +66,14 @@ func (p *Process) Close(ctx context.Context) error {
 	return err
 }
 
-// file names a file that the process is to write.
+// file returns the name of the next file for the process to write.
 func (p *Process) file() string {
 	p.count++
 	return filepath.Join(p.Dir, fmt.Sprintf("out-%p-%d.safetensors", p, p.count))
 }
 
-// load reads a file that the process wrote, and deletes it. Its size is bounded by
-// what the outputs need; a file of somebody who writes more is refused unread.
+// load reads a file that the process wrote, and deletes it. Its size is bounded by what
+// the outputs need; a larger file is rejected unread.
 func (p *Process) load(path string, arguments []tensor.Argument, bytesEach func(tensor.Argument) int) ([]tensor.Tensor, error) {
 	defer os.Remove(path)
 	limit := int64(1 << 20) // header
@@ -87,19 +87,19 @@ func (p *Process) load(path string, arguments []tensor.Argument, bytesEach func(
 	return tensor.Load(path, limit)
 }
 
-// HarnessSubject is a kernel that a harness or pawl's launcher runs.
+// HarnessSubject is a kernel run by a harness or by pawl's launcher.
 type HarnessSubject struct {
 	Process
 	Implementation string
-	// Launch says what the launcher is to start; nil for a harness.
+	// Launch returns what the launcher must start; nil for a harness.
 	Launch func(suite.Params) (*harness.Launch, error)
-	// Complete adds to the parameters of a config those of how it is computed; nil adds none.
+	// Complete adds parameters that control how a config is computed; nil adds none.
 	Complete func(suite.Params) suite.Params
 
-	prepared string // the config that the session is ready for
+	prepared string // the config that the session has prepared
 }
 
-// Run prepares the config, if it is another than the last, and asks for a check.
+// Run prepares the config, if it differs from the last, and asks for a check.
 func (h *HarnessSubject) Run(ctx context.Context, t Task) ([]tensor.Tensor, error) {
 	in, err := t.Contents.File()
 	if err != nil {
@@ -149,8 +149,8 @@ func (h *HarnessSubject) prepare(ctx context.Context, session *harness.Session, 
 	return err
 }
 
-// blame tells who is at fault. A broken process is dropped, and so is one whose
-// kernel wrote where it must not: nobody knows what else it hit.
+// blame decides whether the kernel is at fault. It drops a broken process, and also one
+// whose kernel wrote out of bounds, because it may have damaged anything.
 func (h *HarnessSubject) blame(ctx context.Context, err error) error {
 	e, ok := errors.AsType[*harness.Error](err)
 	switch {
@@ -174,11 +174,11 @@ func (h *HarnessSubject) blame(ctx context.Context, err error) error {
 	return &FaultError{Kind: kind, Message: clean(e.Error())}
 }
 
-// CommandReference is an oracle process: a program that computes right results. Its inputs are
-// copied to its own folder, so that it needs no access to where the kernel's outputs are.
+// CommandReference is an oracle process: a program that computes correct results. Its inputs are
+// copied to its own folder, so that it needs no access to the kernel's outputs.
 type CommandReference struct{ Process }
 
-// Compute asks the oracle.
+// Compute asks the oracle for the correct result.
 func (c *CommandReference) Compute(ctx context.Context, t Task, naive bool) (Right, error) {
 	own := t.Contents.in(c.Dir)
 	defer own.Remove()
@@ -224,7 +224,7 @@ func (c *CommandReference) explain(ctx context.Context, t Task, err error) error
 	return fmt.Errorf("the oracle has no answer for %s: %w", suite.ConfigName(t.Params), err)
 }
 
-// sort tells right results from naive ones, which are named NAME.naive.
+// sort separates correct results from naive ones, which are named NAME.naive.
 func sort(list []tensor.Tensor, naive bool) Right {
 	var r Right
 	for _, t := range list {
@@ -240,14 +240,14 @@ func sort(list []tensor.Tensor, naive bool) Right {
 	return r
 }
 
-// ImplementationReference takes the result of another implementation for right. Its inputs are
+// ImplementationReference treats the result of another implementation as correct. Its inputs are
 // copied to Dir, the folder that Subject writes to.
 type ImplementationReference struct {
 	Subject Subject
 	Dir     string
 }
 
-// Compute runs the implementation. Its failing says nothing about the kernel.
+// Compute runs the implementation. A failure of it says nothing about the kernel.
 func (i ImplementationReference) Compute(ctx context.Context, t Task, _ bool) (Right, error) {
 	t.Contents = t.Contents.in(i.Dir)
 	defer t.Contents.Remove()

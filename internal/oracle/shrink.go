@@ -15,21 +15,22 @@ type Budget struct {
 	Time        time.Duration
 }
 
-// DefaultBudget finds most failures at their smallest, and ends within a minute.
+// DefaultBudget is enough to shrink most failures fully, and ends within a minute.
 var DefaultBudget = Budget{Evaluations: 120, Time: 45 * time.Second}
 
-// Shrunk is the smallest failing point that was found.
+// Shrunk holds the smallest failing point found.
 type Shrunk struct {
 	Point       Point
 	Evaluations int
 	Stopped     bool // the budget ended the search
 }
 
-// Shrink looks for the smallest point that still fails: first all sizes at once, then
-// each towards 1 by halving and by single steps, again until nothing gives; then the
-// simplest kind of contents, then a small seed. Fails must be false for what cannot
-// be run at all: a kernel that refuses a shape is not wrong about it. Now is a clock.
-// With enough budget the answer depends on fails alone.
+// Shrink searches for the smallest point that still fails. It shrinks all sizes together,
+// then each toward 1 by halving and by single steps, and repeats that until nothing
+// changes. Then it tries the simplest kind of contents, then a small seed. The function
+// fails must return false for a point that cannot be run: a kernel that refuses a shape is
+// not wrong about it. The function now is a clock. With enough budget the result depends
+// only on fails.
 func Shrink(ctx context.Context, p Point, budget Budget, now func() time.Time, fails func(context.Context, Point) bool) Shrunk {
 	s := &shrinker{
 		best: p, budget: budget.Evaluations, seen: map[string]bool{p.key(): false},
@@ -39,7 +40,7 @@ func Shrink(ctx context.Context, p Point, budget Budget, now func() time.Time, f
 	defer cancel()
 	s.sizes(ctx)
 	s.contents(ctx)
-	s.sizes(ctx) // simpler contents may fail where the others did not
+	s.sizes(ctx) // simpler contents may fail at sizes where the others passed
 	for seed := range uint64(4) {
 		q := s.best
 		q.Seed = seed
@@ -61,7 +62,7 @@ type shrinker struct {
 	fails       func(context.Context, Point) bool
 }
 
-// try evaluates a point, once, and keeps it if it fails.
+// try evaluates a point, at most once, and keeps it if it fails.
 func (s *shrinker) try(ctx context.Context, p Point) bool {
 	if _, known := s.seen[p.key()]; known || s.stopped {
 		return false
@@ -74,7 +75,7 @@ func (s *shrinker) try(ctx context.Context, p Point) bool {
 	s.seen[p.key()] = true
 	failed := s.fails(ctx, p)
 	if ctx.Err() != nil {
-		s.stopped = true // an evaluation that was cut short says nothing
+		s.stopped = true // an interrupted evaluation proves nothing
 		return false
 	}
 	if failed {
@@ -83,7 +84,7 @@ func (s *shrinker) try(ctx context.Context, p Point) bool {
 	return failed
 }
 
-// contents tries the kinds that are simpler than the present one.
+// contents tries the kinds that are simpler than the current one.
 func (s *shrinker) contents(ctx context.Context) {
 	for _, kind := range Distributions() {
 		if kind == s.best.Inputs {
@@ -97,7 +98,7 @@ func (s *shrinker) contents(ctx context.Context) {
 	}
 }
 
-// sizes makes the whole numbers of the config small.
+// sizes shrinks the whole numbers of the config.
 func (s *shrinker) sizes(ctx context.Context) {
 	least := s.best
 	least.Params = slices.Clone(least.Params)
@@ -120,9 +121,9 @@ func (s *shrinker) sizes(ctx context.Context) {
 	}
 }
 
-// size makes one parameter small: 1 if that fails, else the edge between what passes
-// and what fails, by halving the distance; then single steps down from there, because
-// failing need not be a question of larger or smaller.
+// size shrinks one parameter: to 1 if that fails, else to the edge between passing and
+// failing, by bisection. Then it tries single steps down from there, because failing
+// need not be monotonic in the size.
 func (s *shrinker) size(ctx context.Context, i int) {
 	high, ok := size(s.best.Params[i])
 	if !ok || high <= 1 || s.at(ctx, i, 1) {
@@ -153,7 +154,7 @@ func (s *shrinker) at(ctx context.Context, i int, value float64) bool {
 	return s.try(ctx, q)
 }
 
-// size is the value of a parameter that counts something.
+// size returns the value of a parameter that is a count.
 func size(p suite.Param) (float64, bool) {
 	x, ok := p.Value.(float64)
 	return x, ok && x == math.Trunc(x) && x >= 1

@@ -14,41 +14,41 @@ import (
 
 // Subject is a kernel under test.
 type Subject interface {
-	// Run runs it once and gives every out and inout argument. An error is a *FaultError,
-	// for which the kernel is to blame, or wraps ErrUnsupported, or means that nothing
-	// more can be tested. After any of them the next Run begins afresh.
+	// Run runs the kernel once and returns every out and inout argument. An error is a
+	// *FaultError, which blames the kernel, or wraps ErrUnsupported, or means that nothing
+	// more can be tested. After any of them the next Run starts afresh.
 	Run(ctx context.Context, t Task) ([]tensor.Tensor, error)
 }
 
-// Reference knows the right result.
+// Reference computes the correct result.
 type Reference interface {
-	// Compute gives the right result of every out and inout argument and, if naive is
-	// asked for and it has them, what a plain computation in the argument's own type
-	// gives. An error wraps ErrUnsupported, or means that nothing more can be tested.
+	// Compute returns the correct result of every out and inout argument. If naive is set
+	// and it can, it also returns the result of a naive computation in the argument's own
+	// type. An error wraps ErrUnsupported, or means that nothing more can be tested.
 	Compute(ctx context.Context, t Task, naive bool) (Right, error)
 }
 
-// Task is what a subject or a reference is to work on.
+// Task is the work for a subject or a reference.
 type Task struct {
 	Benchmark string
 	Params    suite.Params
 	Arguments []tensor.Argument
 	Contents  *Contents
-	Poison    uint64 // seed of what stands in the outputs before; of no use to a reference
+	Poison    uint64 // seed of the outputs' previous content; unused by a reference
 }
 
-// Right is the right result.
+// Right is the correct result.
 type Right struct {
 	Want  []tensor.Tensor
-	Naive []tensor.Tensor // named as those of Want; may be fewer, or none
+	Naive []tensor.Tensor // named like those of Want; may be fewer, or none
 }
 
-// ErrUnsupported is a config that a subject or a reference does not do. It is no
-// failure.
+// ErrUnsupported means that a subject or a reference does not support a config. It is not
+// a failure.
 var ErrUnsupported = errors.New("not supported")
 
-// FaultError is what a kernel is to blame for, short of a wrong result: it crashed, hung,
-// or wrote where it must not.
+// FaultError is a fault of the kernel other than a wrong result: it crashed, hung, or
+// wrote out of bounds.
 type FaultError struct {
 	Kind    string // "crashed", "hung", "integrity", ...
 	Message string
@@ -56,7 +56,7 @@ type FaultError struct {
 
 func (f *FaultError) Error() string { return f.Message }
 
-// Contents are the inputs of a point, in memory and, once somebody asks, in a file.
+// Contents holds the inputs of a point, in memory and, once requested, in a file.
 type Contents struct {
 	Tensors []tensor.Tensor
 
@@ -66,13 +66,13 @@ type Contents struct {
 	err  error
 }
 
-// NewContents takes inputs; their file will be in dir.
+// NewContents returns the contents of tensors, whose file will be in dir.
 func NewContents(tensors []tensor.Tensor, dir string) *Contents {
 	return &Contents{Tensors: tensors, dir: dir}
 }
 
-// File gives the path of a safetensors file with the inputs. Subject and reference,
-// which may ask at the same time, share one.
+// File returns the path of a safetensors file with the inputs. Subject and reference
+// share it and may ask for it concurrently.
 func (c *Contents) File() (string, error) {
 	c.once.Do(func() {
 		f, err := os.CreateTemp(c.dir, "in-*.safetensors")
@@ -81,7 +81,7 @@ func (c *Contents) File() (string, error) {
 			return
 		}
 		c.path = f.Name()
-		// The folder is private. In a sandbox the reader may be another user.
+		// The folder is private, but in a sandbox the reader may be another user.
 		if err := errors.Join(f.Chmod(0o644), tensor.Format(f, c.Tensors), f.Close()); err != nil {
 			c.err = fmt.Errorf("write inputs to %s: %w", c.path, err)
 		}
@@ -89,10 +89,10 @@ func (c *Contents) File() (string, error) {
 	return c.path, c.err
 }
 
-// in returns the same inputs with a file of their own in another folder.
+// in returns the same inputs with their own file in another folder.
 func (c *Contents) in(dir string) *Contents { return NewContents(c.Tensors, dir) }
 
-// Remove deletes the file, if there is one.
+// Remove deletes the file if it exists.
 func (c *Contents) Remove() {
 	c.once.Do(func() { c.err = errors.New("the inputs are gone") })
 	if c.path != "" {
@@ -100,8 +100,8 @@ func (c *Contents) Remove() {
 	}
 }
 
-// Folder makes a folder for the files of a campaign, in memory where the machine has
-// such a place: tensors are written, read once, and deleted.
+// Folder creates a folder for the files of a campaign, in memory if the machine supports
+// it: tensors are written, read once, and deleted.
 func Folder() (string, error) {
 	parent := ""
 	if info, err := os.Stat("/dev/shm"); err == nil && info.IsDir() {

@@ -10,7 +10,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/tensor"
 )
 
-// try runs the subject on a point, reports it, and makes a failure small. An error
+// try runs the subject on a point, reports the result, and shrinks a failure. An error
 // ends the campaign.
 func (c *campaign) try(ctx context.Context, q ready) error {
 	result, err := c.judge(ctx, q, c.repeats(q.task.Arguments))
@@ -30,7 +30,7 @@ func (c *campaign) try(ctx context.Context, q ready) error {
 	return c.shrink(ctx, result)
 }
 
-// judge runs the subject, once or twice, and compares.
+// judge runs the subject once or twice and compares the outputs.
 func (c *campaign) judge(ctx context.Context, q ready, twice bool) (Result, error) {
 	result := Result{Point: q.point, Replayed: q.replayed, Status: Skipped, Reason: clean(q.skip)}
 	if q.err != nil || q.skip != "" {
@@ -53,7 +53,7 @@ func (c *campaign) judge(ctx context.Context, q ready, twice bool) (Result, erro
 	return result, nil
 }
 
-// runOnce runs the subject. Without outputs the result says why.
+// runOnce runs the subject. If there are no outputs, result says why.
 func (c *campaign) runOnce(ctx context.Context, t *Task, result *Result) ([]tensor.Tensor, error) {
 	c.poisons++
 	t.Poison = derive(c.Seed, "poison", c.poisons)
@@ -71,7 +71,7 @@ func (c *campaign) runOnce(ctx context.Context, t *Task, result *Result) ([]tens
 	return list, err
 }
 
-// fail makes a result failed if one of its comparisons is.
+// fail marks a result as failed if one of its comparisons failed.
 func (c *campaign) fail(result *Result, when string) bool {
 	for _, x := range result.Comparisons {
 		if !x.OK {
@@ -82,8 +82,8 @@ func (c *campaign) fail(result *Result, when string) bool {
 	return false
 }
 
-// repeats decides whether a point is run twice. Small ones always are; of the others
-// as many as cost a quarter of the work, unless every bit is promised.
+// repeats reports whether to run a point twice. If bitwise determinism is promised, every
+// point is. Otherwise all small points are, and others up to a quarter of the total work.
 func (c *campaign) repeats(arguments []tensor.Argument) bool {
 	const small = 1 << 20
 	n := 0.0
@@ -101,7 +101,7 @@ func (c *campaign) repeats(arguments []tensor.Argument) bool {
 	return false
 }
 
-// compareRuns holds two runs on the same inputs against each other.
+// compareRuns compares two runs on the same inputs with each other.
 func (c *campaign) compareRuns(q ready, result *Result, first, second []tensor.Tensor) {
 	result.Repeated = Bitwise
 	var different []Comparison
@@ -134,8 +134,8 @@ func (c *campaign) compareRuns(q ready, result *Result, first, second []tensor.T
 	}
 }
 
-// lookForWeakness warns of a point that a wrong kernel would pass, too. Contents that
-// are meant to give the same everywhere are not looked at.
+// lookForWeakness warns of a point that a wrong kernel would also pass. It skips contents
+// that are meant to give the same result everywhere.
 func (c *campaign) lookForWeakness(q ready) {
 	switch q.point.Inputs {
 	case Normal, Uniform, Large:
@@ -164,7 +164,7 @@ func (c *campaign) lookForWeakness(q ready) {
 	c.wants[key] = kept
 }
 
-// shrink makes a failure small and keeps it.
+// shrink shrinks a failure and stores it.
 func (c *campaign) shrink(ctx context.Context, first Result) error {
 	c.emit(Event{Done: len(c.report.Results), Total: c.total, Shrinking: &first.Point})
 	failed := map[string]Result{first.key(): first}

@@ -7,15 +7,15 @@ import (
 	"github.com/goatnote-inc/pawl/internal/tensor"
 )
 
-// walk goes over all elements once and gathers what the rules ask for.
+// walk visits all elements once and collects what the rules need.
 type walk struct {
 	Sides
 	dtype      tensor.DType
 	atol, rtol float64
 	high       float64 // the largest finite value of the type
-	overflows  float64 // from here a value rounds to infinity
-	saturates  bool    // the type has no infinity: NaN or the largest value stand for it
-	half       float64 // half of epsilon: a relative error up to this is rounding
+	overflows  float64 // values from here on round to infinity
+	saturates  bool    // the type has no infinity: NaN or the largest value replaces it
+	half       float64 // half of epsilon: relative errors up to this are rounding
 	least      float64
 
 	misplacedNaN, misplacedInf, unwritten, far int
@@ -24,11 +24,11 @@ type walk struct {
 	worstAt                                    int
 
 	maxAbs, maxRel, maxULP, naiveMax float64
-	largest                          float64 // of the right result
+	largest                          float64 // largest value of the correct result
 	norm, errors                     float64 // sums of squares over elements where both are finite
 	naiveErrors, naiveNorm           float64
 	finite                           int
-	floor                            float64 // errors below are noise without direction
+	floor                            float64 // smaller errors are noise without direction
 	poison                           []byte
 }
 
@@ -48,7 +48,7 @@ func newWalk(s Sides, r Rules) *walk {
 	return w
 }
 
-const chunk = 4096 // elements, so that three chunks stay in the first cache
+const chunk = 4096 // elements; three chunks fit in the L1 cache
 
 func (w *walk) all() {
 	var want, got, naive [chunk]float64
@@ -72,7 +72,7 @@ func (w *walk) all() {
 
 func (w *walk) element(at int, want, got float64) {
 	diff := math.Abs(got - want)
-	// One comparison lets through what is finite on both sides, nearly everything.
+	// One comparison handles the common case: both sides are finite.
 	if !(diff <= math.MaxFloat64) || math.Abs(want) >= w.overflows {
 		if !w.special(at, want, got) {
 			return
@@ -99,11 +99,11 @@ func (w *walk) element(at int, want, got float64) {
 	w.errors += diff * diff
 }
 
-// allowed is how far an element may be off by the rule about elements.
+// allowed returns the max error of an element by the element rule.
 func (w *walk) allowed(want float64) float64 { return w.atol + w.rtol*math.Abs(want) }
 
-// special judges an element where a side is not finite, or the right result does
-// not fit the type. It tells whether the element is to be compared as a number too.
+// special checks an element if a side is not finite, or if the correct result does not
+// fit the type. It reports whether the element must also be compared as a number.
 func (w *walk) special(at int, want, got float64) bool {
 	tooLarge := math.IsInf(want, 0) || math.Abs(want)+w.allowed(want) >= w.overflows
 	sameSign := math.Signbit(want) == math.Signbit(got)
@@ -147,7 +147,7 @@ func (w *walk) first(place *int, at int) {
 	}
 }
 
-// suspect looks whether a wrong element is one that nobody wrote.
+// suspect checks whether a wrong element was never written.
 func (w *walk) suspect(at int, got float64) {
 	if (math.IsNaN(got) || !w.dtype.IsFloat() || w.dtype.Size() == 1) && w.isPoison(at) {
 		w.unwritten++
@@ -170,7 +170,7 @@ func (w *walk) holdsPoison(place int) bool {
 	return bytes.Equal(w.Got.Data[place*size:(place+1)*size], w.poison[place*size:(place+1)*size])
 }
 
-// gaps counts the places of the storage that no element has and that were written.
+// gaps counts the positions of the storage that belong to no element but were written.
 func (w *walk) gaps() int {
 	n := len(w.Got.Data) / w.dtype.Size()
 	used := make([]bool, n)
@@ -186,8 +186,8 @@ func (w *walk) gaps() int {
 	return written
 }
 
-// worst is the element to show: the first that was never written, the first NaN or
-// infinity out of place, or the one that is furthest outside its tolerance.
+// worst returns the element to show: the first that was never written, the first misplaced
+// NaN or infinity, or the one furthest outside its tolerance.
 func (w *walk) worst(s Sides) Element {
 	at := w.worstAt
 	for _, place := range []int{w.firstInf, w.firstNaN, w.firstUnwritten} {
@@ -204,8 +204,8 @@ func (w *walk) worst(s Sides) Element {
 	return Element{Position: at, Index: s.Got.Index(at), Want: Number(want[0]), Got: Number(got[0]), Error: Number(math.Abs(got[0] - want[0])), Allowed: Number(w.allowed(want[0]))}
 }
 
-// difference is 1 - 2xy/(xx+yy), computed as |x-y|^2/(xx+yy), which does not cancel.
-// Where all that is there is noise around zero, it has no direction and counts as none.
+// difference returns 1 - 2xy/(xx+yy), computed as |x-y|^2/(xx+yy), which does not cancel.
+// It returns 0 if the errors are only noise around zero, which has no direction.
 func (w *walk) difference() float64 {
 	switch {
 	case w.errors <= w.floor*w.floor*float64(w.finite) || w.norm == 0:
@@ -223,7 +223,7 @@ func (w *walk) naiveDifference() float64 {
 	return w.naiveErrors / w.naiveNorm
 }
 
-// rms is the root mean square of the finite elements.
+// rms returns the root mean square of the finite elements.
 func rms(t tensor.Tensor) float64 {
 	var buf [chunk]float64
 	sum, count, n := 0.0, 0, t.Len()

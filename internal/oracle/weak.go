@@ -6,15 +6,15 @@ import (
 	"github.com/goatnote-inc/pawl/internal/tensor"
 )
 
-// sampled bounds the elements that the search for weak tests looks at.
+// sampled bounds the elements that the search for weak tests checks.
 const sampled = 1 << 16
 
-// Weak tells why a right result would not catch a wrong kernel: a constant output
-// passes, or the result of other inputs does. Other is such a result, in the type of
-// the output and of the same shape, or nil. Empty is a test that can fail.
+// Weak returns why a correct result would not catch a wrong kernel: a constant output
+// passes, or the result for other inputs does. Other is such a result, in the type of
+// the output and of the same shape, or nil. It returns "" for a test that can fail.
 func Weak(want tensor.Tensor, d tensor.DType, other *tensor.Tensor, r Rules) string {
-	// The naive computation belongs to a whole result; the other rules can be held
-	// against a sample of it.
+	// The naive computation belongs to a whole result. The other rules also work on a
+	// sample of it.
 	r.Flash = nil
 	if r.Close == nil {
 		c := closeOf(d)
@@ -31,7 +31,7 @@ func Weak(want tensor.Tensor, d tensor.DType, other *tensor.Tensor, r Rules) str
 		}
 	}
 	constant := tensor.Tensor{
-		Name: want.Name, DType: d, Shape: want.Shape, Strides: make([]int, len(want.Shape)), // one element, everywhere
+		Name: want.Name, DType: d, Shape: want.Shape, Strides: make([]int, len(want.Shape)), // one value for all elements
 		Data: make([]byte, d.Size()),
 	}
 	tensor.Encode(d, constant.Data, []float64{mean(want)})
@@ -41,8 +41,8 @@ func Weak(want tensor.Tensor, d tensor.DType, other *tensor.Tensor, r Rules) str
 	return ""
 }
 
-// thin takes every k-th element, at most so many as are sampled. The view needs
-// elements that stand one after the other, as references write them; others stay whole.
+// thin selects every k-th element, at most sampled elements in all. The view needs
+// contiguous elements, as references write them. Other tensors are returned whole.
 func thin(t tensor.Tensor) tensor.Tensor {
 	n := t.Len()
 	if !t.Plain() {

@@ -8,20 +8,20 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// JSONLimits bound a JSON text before anybody makes values of it. A text of two bytes,
-// {}, may become a value of hundreds: so it is values that count, not bytes alone.
+// JSONLimits limits a JSON text before it is decoded. The two bytes {} can become a value
+// of hundreds of bytes, so the limits count values, not only bytes.
 type JSONLimits struct {
 	Bytes   int64
 	Depth   int
 	Lists   int   // objects and arrays
-	Strings int   // and names of members
-	Letters int64 // bytes of all of them together
-	Longest int   // bytes of one token
+	Strings int   // including member names
+	Letters int64 // bytes of all strings together
+	Longest int   // max bytes of one token
 	Numbers int
 }
 
-// CheckJSON reads a text to its end and tells what of it is beyond the limits. Names that
-// appear twice in an object are refused: readers differ in which of them they believe.
+// CheckJSON reads a text to its end and returns an error if it exceeds the limits. It
+// rejects duplicate member names, because readers differ in which one they use.
 func CheckJSON(r io.Reader, l JSONLimits) error {
 	m := &meter{from: r, left: l.Bytes, letters: l.Letters, longest: l.Longest}
 	d := jsontext.NewDecoder(m)
@@ -45,7 +45,7 @@ func (l JSONLimits) count(d *jsontext.Decoder) error {
 		if err != nil {
 			return poisoned("it is no JSON: %.200s", err.Error())
 		}
-		switch token.Kind() { //nolint:exhaustive // the rest is free
+		switch token.Kind() { //nolint:exhaustive // other tokens are not limited
 		case '{', '[':
 			l.Lists--
 		case '"':
@@ -68,17 +68,17 @@ func (l JSONLimits) count(d *jsontext.Decoder) error {
 	}
 }
 
-// meter ends a text where one token, or all of it, is too long: a decoder keeps a token
-// whole, and one without an end would be all of memory.
+// meter stops reading if one token, or the whole text, is too long. A decoder buffers a
+// whole token, so an endless one would use up all memory.
 type meter struct {
 	from    io.Reader
-	left    int64 // bytes
-	letters int64 // bytes in strings that are left
+	left    int64 // bytes left
+	letters int64 // bytes in strings left
 	longest int
 	problem string
 
-	run           int  // bytes since the last token could have ended
-	quoted, slash bool // inside a string; behind a backslash in one
+	run           int  // bytes since a token could have ended
+	quoted, slash bool // inside a string; after a backslash in one
 }
 
 func (m *meter) Read(p []byte) (int, error) {

@@ -12,10 +12,10 @@ import (
 	"unicode/utf8"
 )
 
-// names are the entries of a parcel that were seen so far.
+// names holds the entries of a parcel seen so far.
 type names struct {
 	seen map[string]bool
-	want map[string]string // by the name in lower case: where letters of both sizes are one, so are these
+	want map[string]string // keyed by lower-case name, because some file systems ignore case
 }
 
 func newNames(wanted []Want) *names {
@@ -26,7 +26,7 @@ func newNames(wanted []Want) *names {
 	return n
 }
 
-// add refuses a name that would lead elsewhere, hide something, or be there twice.
+// add rejects a name that leads outside, hides something, or is a duplicate.
 func (n *names) add(name string, mode fs.FileMode) error {
 	short := name[:min(len(name), 80)]
 	if problem := badName(name); problem != "" {
@@ -54,7 +54,7 @@ func (n *names) add(name string, mode fs.FileMode) error {
 	return nil
 }
 
-// badName says what is wrong with a name; empty when nothing is.
+// badName says what is wrong with a name; empty if nothing is.
 func badName(name string) string {
 	path := strings.TrimSuffix(name, "/")
 	switch {
@@ -78,7 +78,7 @@ func badName(name string) string {
 	return ""
 }
 
-// sound refuses entries that only a bomb or another program needs.
+// sound rejects entries that only a zip bomb or another program needs.
 func sound(f *zip.File) error {
 	name := f.Name[:min(len(f.Name), 80)]
 	switch {
@@ -92,7 +92,8 @@ func sound(f *zip.File) error {
 	return nil
 }
 
-// apart refuses entries that share bytes: one small piece unpacked a thousand times.
+// apart rejects entries that share bytes, such as one small piece unpacked a thousand
+// times.
 func apart(files []*zip.File, size int64) error {
 	type span struct {
 		from, to int64
@@ -118,15 +119,15 @@ func apart(files []*zip.File, size int64) error {
 	return nil
 }
 
-// endOfArchive is what may be read to find where the list of an archive begins: its last
-// record can be anywhere in the last 64 KiB, and is looked for twice.
+// endOfArchive is how many bytes may be read to find the start of an archive's directory.
+// Its end record can be anywhere in the last 64 KiB, and is searched for twice.
 const endOfArchive = 192 << 10
 
-// fuse ends reading after a number of bytes. The list of an archive is read whole, by
-// what it says of itself, and each name of it costs ten times its bytes in memory.
+// fuse stops reading after a number of bytes. The size of an archive's directory is
+// untrusted, it is read completely, and each name uses ten times its bytes in memory.
 type fuse struct {
 	from io.ReaderAt
-	left int64 // below zero for no end
+	left int64 // negative means no limit
 }
 
 var errBlown = errors.New("it is longer than any list of results")

@@ -1,8 +1,7 @@
-// Package parcel knows how files come from one machine to another when the sender is not
-// believed: an archive that a job of a stranger's change left, or the folder it was
-// unpacked into. It lets through the files that were asked for, each below its limit, and
-// refuses the parcel whole where any entry is one that no honest sender makes. It must not
-// know what the files say.
+// Package parcel receives files from an untrusted sender: an archive that a job of an
+// untrusted change left, or the folder it was unpacked into. It extracts only the requested
+// files, each within its limit. It rejects the whole parcel if any entry is one that no
+// honest sender makes. It must not know what the files contain.
 package parcel
 
 import (
@@ -16,55 +15,54 @@ import (
 	"strings"
 )
 
-// Want is a file that is asked for: a name at the top of the parcel, and the most bytes
-// it may have.
+// Want is a requested file: a name at the top of the parcel, and its max size in bytes.
 type Want struct {
 	Name string
 	Most int64
 }
 
-// Limits bound what a parcel may cost whoever opens it.
+// Limits limits the cost of opening a parcel.
 type Limits struct {
 	Want      []Want
-	Entries   int   // of all names, also of files nobody asked for
-	Directory int64 // bytes of an archive's list of names
-	Total     int64 // bytes of all files that are let through
+	Entries   int   // of all files, requested or not
+	Directory int64 // bytes of an archive's directory
+	Total     int64 // bytes of all extracted files
 }
 
-// The bounds of names and of how well honest text can be packed. Samples shrink to a
-// tenth; a bomb to a thousandth.
+// Limits of names and of the compression ratio of honest text. Samples compress to a tenth,
+// a zip bomb to a thousandth.
 const (
 	nameMost  = 512
 	depthMost = 16
 	ratioMost = 250
-	ratioFrom = 1 << 20 // bytes up to which a file may be packed as well as it can
+	ratioFrom = 1 << 20 // bytes up to which the ratio is not limited
 )
 
-// Manifest is what was let through.
+// Manifest lists the extracted files.
 type Manifest struct {
 	Files   map[string]int64 // bytes, by name
-	Ignored int              // files that nobody asked for
+	Ignored int              // files that were not requested
 }
 
-// Has tells whether a file is there.
+// Has reports whether a file was extracted.
 func (m Manifest) Has(name string) bool { _, ok := m.Files[name]; return ok }
 
-// ErrPoisoned is wrapped by the error of a parcel that no honest sender makes.
+// ErrPoisoned is wrapped by the error for a parcel that no honest sender makes.
 var ErrPoisoned = errors.New("the parcel is refused")
 
 func poisoned(format string, args ...any) error {
 	return fmt.Errorf("%w: %w", ErrPoisoned, fmt.Errorf(format, args...))
 }
 
-// Unpack takes the wanted files out of an archive. Nothing is written before every
-// entry was looked at.
+// Unpack extracts the requested files from an archive. It checks every entry before it
+// writes anything.
 func Unpack(archive io.ReaderAt, size int64, into *os.Root, l Limits) (Manifest, error) {
 	list := &fuse{from: archive, left: l.Directory + endOfArchive}
 	z, err := zip.NewReader(list, size)
 	if err != nil {
 		return Manifest{}, poisoned("its list of files cannot be read: %w", err)
 	}
-	list.left = -1 // the list is read; what follows is bounded file by file
+	list.left = -1 // the directory is read; from here on each file has its own limit
 	if len(z.File) > l.Entries {
 		return Manifest{}, poisoned("it has %d entries, the limit is %d", len(z.File), l.Entries)
 	}
@@ -99,8 +97,8 @@ func Unpack(archive io.ReaderAt, size int64, into *os.Root, l Limits) (Manifest,
 	return m, nil
 }
 
-// Open takes the wanted files out of a folder that somebody unpacked. Links are not
-// followed, not even inside the folder.
+// Open copies the requested files from an unpacked folder. It does not follow links, not
+// even inside the folder.
 func Open(dir string, into *os.Root, l Limits) (Manifest, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -142,8 +140,7 @@ func (l Limits) want(name string) (Want, bool) {
 	return l.Want[i], true
 }
 
-// take copies one file. Sizes that are written in an archive are claims: what comes out
-// is counted.
+// take copies one file. Sizes in an archive are untrusted, so it counts the actual bytes.
 func (m *Manifest) take(content io.Reader, into *os.Root, want Want, total int64) error {
 	out, err := into.OpenFile(want.Name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -168,8 +165,8 @@ func (m *Manifest) take(content io.Reader, into *os.Root, want Want, total int64
 	return nil
 }
 
-// Text is the beginning of a small file as one line of printable text: what a stranger
-// wrote into it may go to a log.
+// Text returns the start of a small file as one line of printable ASCII, so that untrusted
+// content is safe to log.
 func Text(root *os.Root, name string, most int) string {
 	f, err := root.Open(name)
 	if err != nil {

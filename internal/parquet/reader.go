@@ -7,7 +7,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 )
 
-// Read gives all rows of a file that a Writer wrote; for small ones.
+// Read returns all rows of a file that a Writer wrote. Use it only for small files.
 func Read(r io.ReaderAt, size int64) ([]Row, error) {
 	rows, err := parquet.Read[Row](r, size)
 	if err != nil {

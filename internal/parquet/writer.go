@@ -1,9 +1,8 @@
-// Package parquet knows how points look as columns: the Parquet file that analysts load
-// into whatever they work with. Every row stands alone: what the series is called is
-// repeated in it, and costs next to nothing because columns are packed.
+// Package parquet writes points as a Parquet file for analysis tools. Every row is self-contained: it
+// repeats the properties of its series, which costs next to nothing because columns are compressed.
 //
-// It writes as points come and holds a bounded number of them. It must not know where
-// points are kept, nor who may have them.
+// It writes points as they arrive and holds a bounded number of them. It must not know where points are
+// kept, nor any access rights.
 package parquet
 
 import (
@@ -18,16 +17,16 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// Schema is what the file says of its columns, under the key "schema". Columns are
-// added at the end; one that changes its meaning makes a new schema.
+// Schema identifies the columns in the file's metadata, under the key "schema". New columns are added at
+// the end. A column that changes its meaning requires a new schema.
 const Schema = "pawl.points/v1"
 
-// Row is one point, with what its series is. Numbers are those that are kept, with 24
-// bits. What is not known is null.
+// Row is one point with the properties of its series. Numbers have the stored precision of 24 bits.
+// Unknown values are null.
 type Row struct {
 	Series         int64    `parquet:"series"`
 	Suite          string   `parquet:"suite,dict"`
-	Name           string   `parquet:"name,dict"` // benchmark, config, cache and metric as people write them
+	Name           string   `parquet:"name,dict"` // benchmark, config, cache and metric in readable form
 	Benchmark      string   `parquet:"benchmark,dict"`
 	Config         string   `parquet:"config,dict"`
 	Cache          string   `parquet:"cache,dict"` // hot or cold
@@ -46,23 +45,22 @@ type Row struct {
 	Spread         float32  `parquet:"spread"`
 	Rounds         int32    `parquet:"rounds"`
 	Baseline       *float32 `parquet:"baseline,optional"`
-	Moved          bool     `parquet:"moved"` // the baseline came here
+	Moved          bool     `parquet:"moved"` // the baseline moved to this point
 	Trust          string   `parquet:"trust,dict"`
 	Verdict        *string  `parquet:"verdict,optional,dict"`
 }
 
-// groupRows is how many rows are held, packed, before they are written. Fewer would make
-// the directory at the end of a file with a billion points heavy, more the server.
+// groupRows is the number of rows held, compressed, before they are written. A smaller number would
+// enlarge the footer of a file with a billion points; a larger one would use more memory on the server.
 const groupRows = 1 << 17
 
-// Writer writes one file. Without Close it has no directory, and no reader takes it for
-// whole.
+// Writer writes one file. Without Close the file has no footer, and no reader accepts it.
 type Writer struct {
 	out  *parquet.GenericWriter[Row]
 	rows []Row
 }
 
-// NewWriter begins a file of a project's points.
+// NewWriter starts a file of a project's points.
 func NewWriter(w io.Writer, project string) *Writer {
 	return &Writer{out: parquet.NewGenericWriter[Row](w,
 		parquet.MaxRowsPerRowGroup(groupRows),
@@ -86,7 +84,7 @@ func (w *Writer) Write(s client.Series, points []client.Kept) error {
 	return nil
 }
 
-// Close writes what is held, and the directory.
+// Close writes the rows still held, and the footer.
 func (w *Writer) Close() error {
 	if err := w.out.Close(); err != nil {
 		return fmt.Errorf("ending a Parquet file: %w", err)
@@ -94,7 +92,7 @@ func (w *Writer) Close() error {
 	return nil
 }
 
-// rowOf is what all points of a series have in common.
+// rowOf returns the columns that all points of a series share.
 func rowOf(s client.Series) Row {
 	return Row{
 		Series: s.ID, Suite: s.Suite, Name: s.Name, Benchmark: s.Benchmark, Config: s.Config, Cache: string(cmp.Or(s.Cache, measure.Hot)), Metric: known(s.Metric),
@@ -109,7 +107,7 @@ func (r Row) with(p *client.Kept) Row {
 	return r
 }
 
-// known is null for what is left empty.
+// known returns nil for a zero value, which becomes null.
 func known[T comparable](v T) *T {
 	var none T
 	if v == none {

@@ -1,6 +1,5 @@
-// Package pgtemp starts a PostgreSQL of its own, in a folder that goes with it: for
-// tests, for labs and for a demonstration. It uses the binaries that are installed and
-// downloads nothing. It must not know what is kept in the database.
+// Package pgtemp starts a temporary PostgreSQL in its own folder, for tests, experiments and demos. It
+// uses the installed binaries and downloads nothing. It must not know what is stored in the database.
 package pgtemp
 
 import (
@@ -19,14 +18,14 @@ import (
 	"time"
 )
 
-// ErrNotInstalled says that there is no PostgreSQL to start.
+// ErrNotInstalled means that no PostgreSQL is installed.
 var ErrNotInstalled = errors.New("PostgreSQL is not installed (Debian and Ubuntu: apt-get install postgresql)")
 
-// Options say what kind of server is wanted.
+// Options configures the server.
 type Options struct {
-	Dir      string   // holds everything; made if it is missing
-	Durable  bool     // fsync on, as in earnest; otherwise as fast as it can be
-	Port     int      // 0 for any that is free
+	Dir      string   // holds everything; created if missing
+	Durable  bool     // fsync on, as in production; otherwise as fast as possible
+	Port     int      // 0 means any free port
 	Settings []string // more of them: "shared_buffers=1GB"
 }
 
@@ -38,8 +37,8 @@ type Server struct {
 	as             *syscall.Credential
 }
 
-// Start initialises a cluster in a folder, unless there is one, and starts it. Root
-// may not run PostgreSQL: it runs as another user then, to whom the folder is given.
+// Start starts a server in a folder, creating a cluster there if none exists. PostgreSQL refuses to run
+// as root, so root runs it as another user and gives that user the folder.
 func Start(ctx context.Context, o Options) (*Server, error) {
 	bin, err := binaries()
 	if err != nil {
@@ -68,7 +67,7 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	if s.port != 0 {
 		return s, s.Restart(ctx)
 	}
-	// A free port is free until somebody else takes it.
+	// Another process may take a free port before the server binds it.
 	for try := 0; ; try++ {
 		if s.port, err = freePort(ctx); err != nil {
 			return nil, err
@@ -79,19 +78,19 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	}
 }
 
-// logged tells whether one of these is among the last lines of the log.
+// logged reports whether the end of the log contains one of texts.
 func (s *Server) logged(texts ...string) bool {
 	all, _ := os.ReadFile(s.log)
 	end := string(all[max(0, len(all)-600):])
 	return slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(end, text) })
 }
 
-// exitLimit is how long the processes of a killed server may take to exit: milliseconds
-// usually, seconds on a busy machine.
+// exitLimit is how long the processes of a killed server may take to exit: usually milliseconds, seconds
+// on a busy machine.
 const exitLimit = time.Minute
 
-// Restart starts the server again, after a Kill or a Stop. Children of a killed server
-// may need a moment to notice.
+// Restart starts the server again after a Kill or a Stop. Children of a killed server may need a moment
+// to exit.
 func (s *Server) Restart(ctx context.Context) error {
 	for end := time.Now().Add(exitLimit); ; time.Sleep(100 * time.Millisecond) {
 		err := s.start(ctx)
@@ -110,12 +109,12 @@ func (s *Server) start(ctx context.Context) error {
 	return s.run(ctx, "pg_ctl", "-D", s.data, "-w", "-t", "60", "-l", s.log, "-o", options.String(), "start")
 }
 
-// URL is how a client reaches a database, as the superuser.
+// URL returns the address of a database, for the superuser.
 func (s *Server) URL(database string) string {
 	return fmt.Sprintf("postgres://postgres@127.0.0.1:%d/%s?sslmode=disable", s.port, database)
 }
 
-// Stop ends the server: fast, or as a crash would, without a checkpoint.
+// Stop stops the server: in fast mode, or immediately like a crash, without a checkpoint.
 func (s *Server) Stop(ctx context.Context, immediate bool) error {
 	mode := "fast"
 	if immediate {
@@ -124,7 +123,7 @@ func (s *Server) Stop(ctx context.Context, immediate bool) error {
 	return s.run(ctx, "pg_ctl", "-D", s.data, "-w", "-m", mode, "stop")
 }
 
-// PID is the process to kill.
+// PID returns the id of the server's main process.
 func (s *Server) PID() (int, error) {
 	b, err := os.ReadFile(filepath.Join(s.data, "postmaster.pid"))
 	if err != nil {
@@ -134,7 +133,7 @@ func (s *Server) PID() (int, error) {
 	return strconv.Atoi(strings.TrimSpace(line))
 }
 
-// Kill ends the server with SIGKILL and waits until its children noticed.
+// Kill kills the server with SIGKILL and waits until its main process is gone.
 func (s *Server) Kill() error {
 	pid, err := s.PID()
 	if err != nil {
@@ -143,8 +142,8 @@ func (s *Server) Kill() error {
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 		return fmt.Errorf("killing PostgreSQL %d: %w", pid, err)
 	}
-	// It is gone when nobody is left to inherit its exit; its children see that their
-	// parent is dead, and let go of the memory they share.
+	// The process is gone once its exit was collected. Its children then notice that their parent is dead, and
+	// release the shared memory.
 	for range 500 {
 		if errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
 			break
@@ -162,7 +161,7 @@ func (s *Server) run(ctx context.Context, name string, args ...string) error {
 	if s.as != nil {
 		cmd.SysProcAttr.Credential = s.as
 	}
-	// A file, not a pipe: the server inherits it, and a pipe would never end.
+	// Use a file, not a pipe: the server inherits it, and a pipe would never reach its end.
 	out, err := os.CreateTemp("", "pgtemp")
 	if err != nil {
 		return err
@@ -178,7 +177,7 @@ func (s *Server) run(ctx context.Context, name string, args ...string) error {
 	return nil
 }
 
-// giveAway lets another user own the folder when this is root.
+// giveAway makes another user own the folder if this process runs as root.
 func (s *Server) giveAway(dir string) error {
 	if os.Getuid() != 0 {
 		return nil
@@ -191,7 +190,7 @@ func (s *Server) giveAway(dir string) error {
 		uid, _ := strconv.ParseUint(u.Uid, 10, 32)
 		gid, _ := strconv.ParseUint(u.Gid, 10, 32)
 		s.as = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
-		// The way to the folder must be open to that user, as it is not in a test's own.
+		// That user must be able to traverse the parent folders, which a test's own folder does not allow.
 		for at := dir; len(at) > 1; at = filepath.Dir(at) {
 			if info, err := os.Stat(at); err == nil && info.Mode()&0o001 == 0 {
 				if err := os.Chmod(at, info.Mode()|0o011); err != nil {
@@ -204,7 +203,7 @@ func (s *Server) giveAway(dir string) error {
 	return errors.New("PostgreSQL does not run as root, and there is neither a user postgres nor nobody to run it as")
 }
 
-// binaries finds the folder of initdb and pg_ctl, which distributions keep out of PATH.
+// binaries finds the folder of initdb and pg_ctl, which distributions do not put in PATH.
 func binaries() (string, error) {
 	if path, err := exec.LookPath("initdb"); err == nil {
 		if target, err := filepath.EvalSymlinks(path); err == nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/goatnote-inc/pawl/gpu"
 )
 
-// claimed holds what the suite claims against what the hardware can do.
+// claimed checks the claims of the suite against what the hardware can do.
 func (l *look) claimed(p point) {
 	c := p.claims
 	if c.GFLOPS == 0 && c.GBps == 0 && c.TimeUS == 0 {
@@ -23,7 +23,7 @@ func (l *look) claimed(p point) {
 	if len(p.work) > 0 {
 		work = p.work[0]
 	}
-	for _, w := range p.work { // the claim has to be possible for one of them
+	for _, w := range p.work { // the claim must be possible for at least one of them
 		if !w.Cold {
 			work = w
 		}
@@ -58,8 +58,8 @@ func claimedRate(g Gate, card gpu.Card, w gpu.Work, gflops float64) Gate {
 	return g
 }
 
-// peakOf is the most that a claim can mean: what a case computes in is often not
-// known, and FP32 data may go through the tensor cores as TF32.
+// peakOf returns the highest peak that a claim can refer to. The type that a case computes
+// in is often unknown, and FP32 data may go through the tensor cores as TF32.
 func peakOf(card gpu.Card, d gpu.DType) (gpu.Cell[float64], string) {
 	types := map[gpu.DType][]gpu.DType{"": gpu.DTypes(), gpu.FP32: {gpu.FP32, gpu.TF32}}[d]
 	if types == nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// compiled holds what the compiler made against the hardware and the suite.
+// compiled checks the compiler's output against the hardware and the suite.
 func (l *look) compiled(kernels []measure.Kernel, points []point) {
 	if len(kernels) == 0 {
 		return
@@ -20,7 +20,7 @@ func (l *look) compiled(kernels []measure.Kernel, points []point) {
 		l.remarked(k)
 		owners := ownersOf(k, points)
 		if len(owners) == 0 {
-			owners = []point{{Preflight: l.Suite.Preflight()}} // nobody's: the suite's own gates hold
+			owners = []point{{Preflight: l.Suite.Preflight()}} // no owner: the suite's own gates apply
 		}
 		for _, p := range owners {
 			l.sharedCompiled(k, p)
@@ -32,7 +32,7 @@ func (l *look) compiled(kernels []measure.Kernel, points []point) {
 	l.unmatched(kernels, points)
 }
 
-// forTarget keeps the kernels that would run on the target, the closest of them.
+// forTarget returns the kernels of the closest architecture that runs on the target.
 func (l *look) forTarget(kernels []measure.Kernel) []measure.Kernel {
 	if !l.Target.Known() {
 		return kernels
@@ -70,7 +70,7 @@ func (l *look) forTarget(kernels []measure.Kernel) []measure.Kernel {
 	})
 }
 
-// ownersOf are the configs whose kernel it is, one of each kind of launch.
+// ownersOf returns the configs that use the kernel, one per kind of launch.
 func ownersOf(k measure.Kernel, points []point) []point {
 	var owners []point
 	for _, p := range points {
@@ -96,8 +96,8 @@ func named(glob string, k measure.Kernel) bool {
 	return false
 }
 
-// unmatched tells of a benchmark whose kernel is not in the build: a wrong name, or
-// a template that nobody instantiated.
+// unmatched reports a benchmark whose kernel is not in the build: a wrong name, or a
+// template that was never instantiated.
 func (l *look) unmatched(kernels []measure.Kernel, points []point) {
 	told := map[string]bool{}
 	for _, p := range points {
@@ -137,7 +137,7 @@ func (l *look) sharedCompiled(k measure.Kernel, p point) {
 	l.add(g)
 }
 
-// bounded checks the block against what the kernel is compiled for.
+// bounded checks the block size against the one that the kernel is compiled for.
 func (l *look) bounded(k measure.Kernel, p point) {
 	if k.MaxThreads == 0 || p.Threads <= k.MaxThreads {
 		return
@@ -149,8 +149,8 @@ func (l *look) bounded(k measure.Kernel, p point) {
 	l.add(g)
 }
 
-// remarked passes on what the compiler itself foresees: a loss that it numbers, such as
-// (C7518), is one that a profile would show later.
+// remarked passes on remarks of the compiler: a loss that it numbers, such as (C7518),
+// is one that a profile would show later.
 func (l *look) remarked(k measure.Kernel) {
 	for _, r := range k.Remarks {
 		if strings.HasPrefix(r, "(C") {
@@ -159,9 +159,9 @@ func (l *look) remarked(k measure.Kernel) {
 	}
 }
 
-// spillStop is from how many bytes a thread a spill stops a change, when the suite
-// leaves it to pawl. A few bytes cost little; dozens in an inner loop are memory
-// traffic that nobody meant.
+// spillStop is the number of spilled bytes per thread from which a spill stops a change,
+// if the suite does not decide. A few bytes cost little; dozens in an inner loop cause
+// unintended memory traffic.
 const spillStop = 64
 
 func (l *look) spilled(k measure.Kernel, p point) {
@@ -198,8 +198,8 @@ func (l *look) spilled(k measure.Kernel, p point) {
 	l.add(g)
 }
 
-// spillFix tells what keeps the registers few: the most there are, a bound, or the
-// block's size.
+// spillFix says how to avoid a spill, depending on what limits the registers: the
+// hardware, a bound, or the block size.
 func (l *look) spillFix(k measure.Kernel, p point) string {
 	const fewer = "keep fewer values alive: smaller tiles a thread, less unrolling, values computed again"
 	arch, ok := l.Target.archOf(k.Arch)
@@ -211,7 +211,7 @@ func (l *look) spillFix(k measure.Kernel, p point) string {
 	if threads > 0 {
 		most = arch.RegisterBudget(threads, 1)
 	}
-	// The compiler leaves the last registers of a budget alone, in steps of eight.
+	// The compiler leaves the last registers of a budget unused, in steps of eight.
 	if k.Registers+8 <= most {
 		room := fmt.Sprintf("a thread may have %d", most)
 		if threads > 0 {
@@ -244,7 +244,7 @@ func (l *look) occupied(k measure.Kernel, p point) {
 	}
 	if threads > arch.ThreadsPerBlock.Value || k.MaxThreads > 0 && threads > k.MaxThreads ||
 		k.SharedBytes+max(p.Dynamic, 0) > arch.SharedPerBlock.Value {
-		return // said already
+		return // already reported
 	}
 	o, err := arch.Occupancy(gpu.Launch{
 		Threads: threads, Registers: k.Registers, StaticShared: k.SharedBytes, DynamicShared: max(p.Dynamic, 0), Barriers: k.Barriers,

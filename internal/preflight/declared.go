@@ -9,18 +9,18 @@ import (
 	"github.com/goatnote-inc/pawl/internal/suite"
 )
 
-// point is a config of a benchmark with what the suite says of it.
+// point is a config of a benchmark with what the suite declares for it.
 type point struct {
 	benchmark, config string
 	suite.Preflight
 	launch *suite.Launch
 	claims suite.Claims
-	work   []gpu.Work // of its cases: one for each cache mode
+	work   []gpu.Work // of its cases, one per cache mode
 	names  []string   // of those cases
 }
 
-// onDevice tells whether the config has a kernel with blocks and shared memory, as
-// far as the suite tells.
+// onDevice reports whether the config has a kernel with blocks and shared memory, as
+// far as the suite says.
 func (p point) onDevice() bool {
 	return p.launch == nil || slices.Contains([]string{".cubin", ".ptx", ".fatbin"}, path.Ext(p.launch.File))
 }
@@ -45,8 +45,8 @@ func (l *look) sharedDeclared(p point) {
 
 const nameGPU = "name one, as in --arch sm_89 or --gpu L4"
 
-// shared holds the shared memory of a block against both limits: static memory has
-// one of its own, and what is more has to be asked for.
+// shared checks the shared memory of a block against both limits: static memory has its
+// own limit, and more must be requested dynamically.
 func shared(g Gate, a gpu.Arch, static, dynamic int, by string) Gate {
 	limit, total := a.SharedStatic.Value, a.SharedPerBlock.Value
 	g.Arch = a.Name
@@ -70,7 +70,7 @@ func shared(g Gate, a gpu.Arch, static, dynamic int, by string) Gate {
 	return g
 }
 
-// larger names the next architecture that has room.
+// larger names the next architecture with enough shared memory.
 func larger(than gpu.Arch, bytes int) string {
 	later := false
 	for _, a := range gpu.Archs() {
@@ -82,13 +82,13 @@ func larger(than gpu.Arch, bytes int) string {
 	return ""
 }
 
-// The limits of a launch that are the same on every architecture since sm_30.
+// Launch limits that are the same on every architecture since sm_30.
 var (
 	mostBlock = [3]int{1024, 1024, 64}
 	mostGrid  = [3]int{1<<31 - 1, 65535, 65535}
 )
 
-// blockDeclared checks the launch that the suite computes.
+// blockDeclared checks the launch dimensions that the suite computes.
 func (l *look) blockDeclared(p point) {
 	if !p.onDevice() || p.Threads == 0 {
 		return
@@ -120,8 +120,8 @@ func (l *look) blockDeclared(p point) {
 	l.add(g)
 }
 
-// size writes bytes in KB of 1024, as compilers and guides do, or as they are where
-// that would hide some.
+// size formats bytes in KB of 1024, as compilers and guides do, or in bytes if that
+// would lose some.
 func size(n int) string {
 	switch {
 	case n >= 1024 && n%1024 == 0:

@@ -9,11 +9,11 @@ import (
 	"github.com/goatnote-inc/pawl/stats"
 )
 
-// shortUS is below what a launch itself costs little of: 5 to 10 us.
+// shortUS is the kernel time below which the launch itself, 5 to 10 us, matters.
 const shortUS = 10
 
-// duration warns of kernels so short that the launch is most of what is measured:
-// by the last record where there is one, else by the least time that the work takes.
+// duration warns of kernels so short that mostly the launch is measured. It uses the time
+// from the last record, else the claimed time, else the minimum time that the work takes.
 func (l *look) duration(p point) {
 	g := Gate{Name: Duration, Benchmark: p.benchmark, Config: p.config, Limit: shortUS, Unit: "us"}
 	us, from, found := 0.0, "", false
@@ -34,7 +34,7 @@ func (l *look) duration(p point) {
 	}
 	switch {
 	case !found:
-		return // nothing tells, and there is nothing to do about it
+		return // the time is unknown, and there is nothing to do about it
 	case us < shortUS:
 		g.State, g.Number = Warn, us
 		g.Text = fmt.Sprintf("%.3g us %s: launching it takes 5 to 10 us itself", us, from)
@@ -46,8 +46,8 @@ func (l *look) duration(p point) {
 	l.add(g)
 }
 
-// timesOf are the medians of the candidate's cases in a record, in nanoseconds, for
-// devices on which a launch costs something.
+// timesOf returns the medians of the candidate's cases in a record, in nanoseconds, if
+// launches cost time on its device.
 func timesOf(run *measure.Run) map[string]float64 {
 	times := map[string]float64{}
 	if run == nil || run.Device.Kind == gpu.CPU {

@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// exported finds kernels of the host that the suite launches and that their library
-// does not show. The launcher would say so at every config.
+// exported finds host kernels that the suite launches but their library does not export.
+// Without this check the launcher would fail at every config.
 func (l *look) exported(points []point) {
 	told := map[string]bool{}
 	for _, p := range points {
@@ -19,7 +19,7 @@ func (l *look) exported(points []point) {
 		told[p.launch.File+" "+p.launch.Kernel] = true
 		names, err := functions(filepath.Join(l.Dir, filepath.FromSlash(p.launch.File)))
 		if err != nil || slices.Contains(names, p.launch.Kernel) {
-			continue // what is not there, or is no library, is told by who needs it
+			continue // other code reports a file that is missing or not a library
 		}
 		has := "it shows none"
 		if len(names) > 0 {
@@ -33,7 +33,7 @@ func (l *look) exported(points []point) {
 	}
 }
 
-// functions are those that a shared library shows to who loads it.
+// functions returns the functions that a shared library exports.
 func functions(name string) ([]string, error) {
 	f, err := elf.Open(name)
 	if err != nil {

@@ -6,10 +6,10 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// State is the answer of a gate.
+// State is the result of a gate.
 type State string
 
-// The answers. Unknown is what could not be looked at.
+// Results of a gate. Unknown means that it could not be checked.
 const (
 	Pass    State = "pass"
 	Unknown State = "unknown"
@@ -17,13 +17,13 @@ const (
 	Stop    State = "stop"
 )
 
-// severity is the order of states, the worst last.
+// severity lists the states in order, worst last.
 var severity = []State{Pass, Unknown, Warn, Stop}
 
-// Name is which gate it is.
+// Name is the name of a gate.
 type Name string
 
-// The gates, in the order in which they are looked at: the first four before
+// Names of the gates, in the order in which they are checked: the first four before
 // anything is compiled.
 const (
 	SharedMemory Name = "shared memory"
@@ -39,17 +39,17 @@ const (
 	Sanitizer    Name = "sanitizer"
 )
 
-// Names lists the gates in their order.
+// Names lists the gates in order.
 func Names() []Name {
 	return []Name{SharedMemory, Block, ClaimsGate, Duration, BuildGate, Architecture, Symbols, Spills, Remarks, Occupancy, Sanitizer}
 }
 
-// Gate is one answer: of a gate, for one benchmark, config or kernel.
+// Gate is the result of one gate for one benchmark, config or kernel.
 type Gate struct {
 	Name      Name   `json:"gate"`
 	State     State  `json:"state"`
 	Benchmark string `json:"benchmark,omitempty"`
-	Config    string `json:"config,omitempty"` // the first of those it is the same for
+	Config    string `json:"config,omitempty"` // the first of the configs with the same result
 	Kernel    string `json:"kernel,omitempty"`
 	Arch      string `json:"arch,omitempty"`
 
@@ -58,10 +58,10 @@ type Gate struct {
 	Unit   string  `json:"unit,omitempty"`
 
 	Text string `json:"text"`          // what was found
-	Fix  string `json:"fix,omitempty"` // what to do about it
+	Fix  string `json:"fix,omitempty"` // how to fix it
 }
 
-// Subject is what the answer is about, as people call it; empty for the whole build.
+// Subject returns what the result is about, for messages; empty for the whole build.
 func (g Gate) Subject() string {
 	switch {
 	case g.Kernel != "" && g.Arch != "":
@@ -75,17 +75,17 @@ func (g Gate) Subject() string {
 	}
 }
 
-// Report is what all gates said.
+// Report holds the results of all gates.
 type Report struct {
 	Target  Target           `json:"target,omitzero"`
-	Built   bool             `json:"built"` // or stopped before that
+	Built   bool             `json:"built"` // false if it stopped before building
 	Gates   []Gate           `json:"gates"`
 	Kernels []measure.Kernel `json:"kernels,omitempty"`
-	// Code identifies the machine code that was looked at, for the record.
+	// Code identifies the machine code that was checked, for the record.
 	Code []measure.CodeDigest `json:"code,omitempty"`
 }
 
-// Worst is the worst answer of all gates; Pass where there is none.
+// Worst returns the worst state of all gates; Pass if there are none.
 func (r Report) Worst() State {
 	worst := Pass
 	for _, g := range r.Gates {
@@ -98,7 +98,7 @@ func worse(a, b State) State {
 	return severity[max(slices.Index(severity, a), slices.Index(severity, b))]
 }
 
-// Of returns the answers of one gate.
+// Of returns the results of one gate.
 func (r Report) Of(name Name) []Gate {
 	var list []Gate
 	for _, g := range r.Gates {

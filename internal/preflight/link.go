@@ -9,13 +9,13 @@ import (
 	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 )
 
-// Unresolved is a symbol that a linker, or a loader, looked for in vain.
+// Unresolved is a symbol that a linker or a loader did not find.
 type Unresolved struct {
-	Symbol string // as it was printed: mangled or not
-	Device bool   // it is missing on the device
+	Symbol string // as printed: mangled or not
+	Device bool   // missing in device code
 }
 
-// linkErrors are the ways in which linkers say it.
+// linkErrors matches the linkers' messages about missing symbols.
 var linkErrors = []struct {
 	*lazyregexp.Regexp
 	device bool
@@ -32,7 +32,7 @@ const (
 	maxLogLine    = 16 << 10
 )
 
-// ReadLink finds the symbols that a link failed for in the log of a build, each once.
+// ReadLink returns the symbols that a link failed for, from the log of a build, without duplicates.
 func ReadLink(text string) []Unresolved {
 	var list []Unresolved
 	seen := map[Unresolved]bool{}
@@ -54,8 +54,8 @@ func ReadLink(text string) []Unresolved {
 	return list
 }
 
-// explainLink makes a gate of every symbol that is missing: what it is, where it is
-// declared, and what to do.
+// explainLink adds a gate for every missing symbol: what it is, where it is declared, and
+// what to do.
 func (l *look) explainLink(ctx context.Context, missing []Unresolved, where string) {
 	symbols := make([]string, len(missing))
 	for i, u := range missing {
@@ -74,7 +74,7 @@ func (l *look) explainLink(ctx context.Context, missing []Unresolved, where stri
 	}
 }
 
-// base is the name of a function without its scope, arguments and parameters.
+// base returns the name of a function without its scope, arguments and parameters.
 func base(name string) string {
 	short, _, _ := strings.Cut(cuda.Short(name), "<")
 	return short[strings.LastIndex(short, ":")+1:]
@@ -101,7 +101,7 @@ func linkFix(name string, found sighting, device bool) string {
 	return "link the object or library that defines it (-lNAME, behind the files that use it)"
 }
 
-// instantiation is the line that makes a compiler emit a template's function.
+// instantiation returns the line that makes a compiler emit a template's function.
 func instantiation(name string) string {
 	name = strings.TrimSpace(name)
 	if !strings.Contains(name, "(") {
@@ -110,7 +110,7 @@ func instantiation(name string) string {
 	return "template __global__ " + strings.TrimPrefix(name, "__global__ ") + ";"
 }
 
-// libraries are where well-known names live.
+// libraries lists which libraries contain well-known names.
 var libraries = []struct {
 	*lazyregexp.Regexp
 	fix string

@@ -22,21 +22,21 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// Options say what to look at.
+// Options say what to check.
 type Options struct {
 	Suite  *suite.Suite
 	Dir    string // the suite's folder, where the candidate is built
-	Case   string // glob over case names; empty for all
+	Case   string // glob over case names; empty means all
 	Target Target
-	UUID   string // of the target, when it is here
+	UUID   string // of the target, if it is in this machine
 
-	// Build builds one variant in Dir and writes everything that is printed to the
-	// log, also what a cache has kept of it. Nil builds nothing: what is there is looked at.
+	// Build builds one variant in Dir and writes all output to the log, including output
+	// that a cache has stored. Nil means do not build: existing outputs are checked.
 	Build func(ctx context.Context, b suite.Build, log io.Writer) (measure.BuildFacts, error)
-	// Log is what the last build printed, for when nothing is built.
+	// Log is the output of the last build, used if Build is nil.
 	Log string
-	// Last is the last record of the suite, which tells how long kernels take; nil
-	// for none.
+	// Last is the last record of the suite, which has the times of kernels; nil if there
+	// is none.
 	Last *measure.Run
 }
 
@@ -44,13 +44,13 @@ type Options struct {
 type look struct {
 	Options
 	report Report
-	known  map[Gate]bool      // answers without their configs
-	times  map[string]float64 // of cases, in nanoseconds
+	known  map[Gate]bool      // results so far, without their configs
+	times  map[string]float64 // by case, in nanoseconds
 }
 
-// Run looks at the candidate, first without building it. What is stopped there is not
-// compiled, and nothing is run but, where the GPU is here, the sanitizer. An error is
-// a failure of the tools; what they find is in the report.
+// Run checks the candidate, first without building it. If that stops, nothing is compiled.
+// It runs nothing except the sanitizer, if the GPU is in this machine. An error means that
+// a tool failed; findings are in the report.
 func Run(ctx context.Context, o Options) (Report, error) {
 	l := &look{Options: o, known: map[Gate]bool{}, times: timesOf(o.Last)}
 	l.report.Target = o.Target
@@ -82,7 +82,7 @@ func Run(ctx context.Context, o Options) (Report, error) {
 }
 
 func (l *look) finished() Report {
-	// What was not known before compiling is of no interest once it was compiled.
+	// What was unknown before compiling no longer matters once it is compiled.
 	compiled := map[string]bool{}
 	for _, g := range l.report.Gates {
 		if g.Name == SharedMemory && g.Kernel != "" {
@@ -97,7 +97,7 @@ func (l *look) finished() Report {
 	return l.report
 }
 
-// add keeps an answer; the same one for another config is one.
+// add stores a result, once for all configs that have the same one.
 func (l *look) add(g Gate) {
 	alike := g
 	alike.Config = ""
@@ -111,7 +111,7 @@ func (l *look) wants(c suite.Case) bool {
 	return c.Implementation == suite.Candidate && (l.Case == "" || measure.MatchCase(l.Case, c.Name(), c.Benchmark))
 }
 
-// points are the configs that are asked for.
+// points returns the requested configs.
 func (l *look) points() ([]point, error) {
 	cases := map[string][]suite.Case{}
 	for _, c := range l.Suite.Cases() {
@@ -156,8 +156,8 @@ func newPoint(b suite.Benchmark, config suite.Config, cases []suite.Case) (point
 	return p, errors.Join(errs[:]...)
 }
 
-// computedIn is what a config computes in, as far as the suite tells: by a parameter
-// of that name, or by the first tensor.
+// computedIn returns the type that a config computes in, as far as the suite says: from a
+// parameter of that name, or from the first tensor.
 func computedIn(params suite.Params, arguments []tensor.Argument) gpu.DType {
 	for _, name := range []string{"dtype", "type", "precision"} {
 		if v, ok := params.Get(name); ok {
@@ -174,15 +174,15 @@ func computedIn(params suite.Params, arguments []tensor.Argument) gpu.DType {
 	return ""
 }
 
-// NoCaseError says that nothing matches the glob that was asked for.
+// NoCaseError means that no case matches the requested glob.
 type NoCaseError struct{ Glob string }
 
 func (e *NoCaseError) Error() string {
 	return fmt.Sprintf("no case matches %q: pawl validate counts those of the suite", e.Glob)
 }
 
-// variants are those of the candidate that measure a case that is asked for; the
-// suite's own commands where only the harness knows the cases.
+// variants returns the variants of the candidate that measure a requested case. If only
+// the harness knows the cases, it returns the suite's own commands.
 func (l *look) variants() []suite.Variant {
 	var list []suite.Variant
 	for _, v := range l.Suite.Variants() {
@@ -198,7 +198,7 @@ func (l *look) variants() []suite.Variant {
 	return list
 }
 
-// variant builds and looks at what came out.
+// variant builds a variant and checks the result.
 func (l *look) variant(ctx context.Context, v suite.Variant, points []point) error {
 	var facts measure.BuildFacts
 	var err error
@@ -215,7 +215,7 @@ func (l *look) variant(ctx context.Context, v suite.Variant, points []point) err
 	}
 	if err := codeid.Describe(ctx, l.Dir, &facts, log); ctx.Err() != nil {
 		return context.Cause(ctx)
-	} else if err != nil { // a machine that only runs what others built may lack the toolkit
+	} else if err != nil { // a machine that only runs prebuilt code may lack the toolkit
 		l.add(Gate{Name: BuildGate, State: Unknown, Text: "what was built cannot be looked at: " + err.Error()})
 	}
 	kernels := facts.Kernels
@@ -233,7 +233,7 @@ func (l *look) variant(ctx context.Context, v suite.Variant, points []point) err
 	return nil
 }
 
-// built are the outputs of a build that are there.
+// built returns the existing outputs of a build.
 func (l *look) built(b suite.Build) ([]measure.FileDigest, error) {
 	recipe, err := build.Compose(b, build.Place{Dir: l.Dir, Arch: l.Target.Arch})
 	if err != nil {
@@ -242,8 +242,8 @@ func (l *look) built(b suite.Build) ([]measure.FileDigest, error) {
 	return build.Digests(l.Dir, recipe.Outputs)
 }
 
-// buildFailed explains a build that failed by what its log says; what is not
-// explained is shown. A build that could not be tried is an error.
+// buildFailed explains a failed build from its log. If it finds no explanation, it shows
+// the error. A build that could not be tried is an error.
 func (l *look) buildFailed(ctx context.Context, log string, err error) error {
 	failed, ok := errors.AsType[*build.Error](err)
 	if !ok || ctx.Err() != nil {
@@ -264,8 +264,8 @@ func (l *look) buildFailed(ctx context.Context, log string, err error) error {
 
 var archWord = lazyregexp.New(`\b(?:sm|compute)_[0-9]+`)
 
-// archIn is the architecture that a command names, if it is one: without -v the
-// assembler does not say for which it failed.
+// archIn returns the architecture in a command, if it names exactly one: without -v the
+// assembler does not say for which one it failed.
 func archIn(command string) string {
 	names := map[string]bool{}
 	for _, word := range archWord.FindAllString(command, 100) {
@@ -279,7 +279,7 @@ func archIn(command string) string {
 	return slices.Collect(maps.Keys(names))[0]
 }
 
-// overflow is static shared memory that the assembler refuses.
+// overflow reports static shared memory that the assembler rejects.
 func (l *look) overflow(ctx context.Context, o cuda.Overflow) {
 	g := Gate{Name: SharedMemory, Kernel: cuda.Short(cuda.Demangle(ctx, []string{o.Symbol})[0]), Arch: o.Arch, Unit: "bytes"}
 	if arch, ok := l.Target.archOf(o.Arch); ok {
@@ -292,7 +292,7 @@ func (l *look) overflow(ctx context.Context, o cuda.Overflow) {
 	l.add(g)
 }
 
-// libraries finds what shared libraries lack: they would fail when they are loaded.
+// libraries reports symbols that shared libraries lack: loading them would fail.
 func (l *look) libraries(ctx context.Context, outputs []measure.FileDigest) {
 	for _, o := range outputs {
 		name := path.Base(o.Path)

@@ -7,22 +7,21 @@ import (
 	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 )
 
-// Sanitized is what compute-sanitizer said.
+// Sanitized is the result of compute-sanitizer.
 type Sanitized struct {
-	Errors   int       // by its summary
+	Errors   int       // count from its summary
 	Findings []Finding // the first of them
-	Finished bool      // it came to a summary: no errors means that there are none
-	Cannot   string    // why it could not run; empty when it did
+	Finished bool      // it printed a summary: only then does no errors mean that there are none
+	Cannot   string    // why it could not run; empty if it did
 }
 
-// Finding is one thing that a tool of compute-sanitizer found.
+// Finding is one finding of a compute-sanitizer tool.
 type Finding struct {
 	What  string // "Invalid __global__ write of size 4 bytes"
 	Where string // "at 0x160 in demo.cu:6:kernel(float *)"
 }
 
-// SanitizerTools are the tools of compute-sanitizer that are run, each over the whole
-// program.
+// SanitizerTools are the tools of compute-sanitizer to run, each over the whole program.
 var SanitizerTools = []string{"memcheck", "racecheck", "initcheck"}
 
 var (
@@ -34,8 +33,8 @@ var (
 	mostFindings = 20
 )
 
-// ReadSanitizer reads what compute-sanitizer printed. Only a summary means that it
-// looked at everything.
+// ReadSanitizer parses the output of compute-sanitizer. Only a summary means that it
+// checked everything.
 func ReadSanitizer(text string) Sanitized {
 	var s Sanitized
 	races := -1
@@ -84,7 +83,7 @@ func ReadSanitizer(text string) Sanitized {
 func count(digits string) int {
 	n, err := strconv.Atoi(digits)
 	if err != nil {
-		return 1 << 30 // more than can be counted is not none
+		return 1 << 30 // a count that is too large must not become none
 	}
 	return n
 }

@@ -46,13 +46,13 @@ func (l *look) sanitize(ctx context.Context, v suite.Variant) {
 	}
 }
 
-// SanitizerCommand is the line that runs a harness under a tool. The harness keeps
-// its pipes and its output; what the sanitizer says goes to the file.
+// SanitizerCommand returns the command line that runs a harness under a tool. The harness
+// keeps its pipes and its output; the output of the sanitizer goes to the file.
 func SanitizerCommand(program, tool, log, line string) string {
 	return fmt.Sprintf("exec %s --tool %s --target-processes all --log-file %s --print-limit 20 /bin/sh -c %s", quote(program), tool, quote(log), quote("exec "+line))
 }
 
-// quote makes one word of a text for a shell.
+// quote quotes a text as one shell word.
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
 func (l *look) sanitizeWith(ctx context.Context, program, tool string, v suite.Variant) Gate {
@@ -76,8 +76,8 @@ func (l *look) sanitizeWith(ctx context.Context, program, tool string, v suite.V
 	return judged(g, ReadSanitizer(string(said)+"\n"+printed.String()), runErr)
 }
 
-// judged makes an answer of what the sanitizer said. No error is a pass only if it
-// came to its end.
+// judged turns the sanitizer's result into a gate. No error is a pass only if the
+// sanitizer finished.
 func judged(g Gate, s Sanitized, runErr error) Gate {
 	g.Number, g.Unit = float64(s.Errors), "errors"
 	switch {
@@ -107,7 +107,7 @@ func judged(g Gate, s Sanitized, runErr error) Gate {
 	return g
 }
 
-// smallest is one case of each benchmark, that with the least work.
+// smallest returns the case with the least work of each benchmark.
 func smallest(cases []suite.Case) []suite.Case {
 	best := map[string]suite.Case{}
 	for _, c := range cases {

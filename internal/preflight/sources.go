@@ -10,24 +10,24 @@ import (
 	"strings"
 )
 
-// Bounds of the search in sources. It helps to explain, and may give up.
+// Limits of the search in sources. The search only helps to explain, and may give up.
 const (
 	maxSources    = 2000
 	maxSourceSize = 1 << 20
 )
 
-// sources are the files of a suite in which a function may be declared.
+// sources holds the files of a suite in which a function may be declared.
 type sources struct {
 	dir   string
-	files []string // read once, when first asked
+	files []string // read once, when first needed
 	read  bool
 }
 
 func newSources(dir string) *sources { return &sources{dir: dir} }
 
-// sighting is where a function stands.
+// sighting is the location of a function.
 type sighting struct {
-	file    string // relative to the suite; empty for nowhere
+	file    string // relative to the suite; empty if not found
 	line    int
 	defined bool // with its body
 }
@@ -43,7 +43,7 @@ func (s sighting) as() string {
 
 var sourceEndings = []string{".cu", ".cuh", ".c", ".cc", ".cpp", ".cxx", ".h", ".hh", ".hpp", ".hxx", ".inl"}
 
-// find looks for the declaration of a function; its definition is better.
+// find finds the definition of a function, or else its declaration.
 func (s *sources) find(name string) sighting {
 	if name == "" {
 		return sighting{}
@@ -72,7 +72,7 @@ func (s *sources) find(name string) sighting {
 	return best
 }
 
-// hasBody tells whether a brace opens before the declaration ends.
+// hasBody reports whether a brace opens before the declaration ends.
 func hasBody(lines []string) bool {
 	for _, line := range lines[:min(len(lines), 12)] {
 		if i := strings.IndexAny(line, "{;"); i >= 0 {

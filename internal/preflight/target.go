@@ -8,18 +8,18 @@ import (
 	"github.com/goatnote-inc/pawl/gpu"
 )
 
-// Target is the GPU that kernels are looked at for. The zero Target is none: then a
-// compiled kernel is held against the architecture it was compiled for.
+// Target is the GPU that kernels are checked for. The zero Target means none: a compiled
+// kernel is then checked against the architecture it was compiled for.
 type Target struct {
 	Arch string `json:"arch,omitempty"` // "sm_89"
-	Card string `json:"card,omitempty"` // empty where only the architecture is known
+	Card string `json:"card,omitempty"` // empty if only the architecture is known
 	Here bool   `json:"here,omitempty"` // it is in this machine
 
 	arch *gpu.Arch
 	card *gpu.Card
 }
 
-// TargetArch is an architecture as compilers spell it.
+// TargetArch returns the target for an architecture as compilers spell it.
 func TargetArch(name string) (Target, error) {
 	arch, err := gpu.FindArch(name)
 	if err != nil {
@@ -28,7 +28,7 @@ func TargetArch(name string) (Target, error) {
 	return Target{Arch: arch.Name, arch: &arch}, nil
 }
 
-// TargetCard is a card by its name, or the beginning of it.
+// TargetCard returns the target for a card, by its name or the start of it.
 func TargetCard(name string) (Target, error) {
 	cards := gpu.FindCards(name)
 	switch len(cards) {
@@ -47,7 +47,7 @@ func TargetCard(name string) (Target, error) {
 	return t, err
 }
 
-// TargetDevice is a GPU of this machine; the zero Target for a CPU.
+// TargetDevice returns the target for a GPU of this machine; the zero Target for a CPU.
 func TargetDevice(id gpu.Identity) (Target, error) {
 	if id.Kind != gpu.NVIDIA {
 		return Target{}, nil
@@ -63,7 +63,7 @@ func TargetDevice(id gpu.Identity) (Target, error) {
 	return t, nil
 }
 
-// Known tells whether there is a target.
+// Known reports whether there is a target.
 func (t Target) Known() bool { return t.arch != nil }
 
 func (t Target) String() string {
@@ -73,8 +73,8 @@ func (t Target) String() string {
 	return t.Arch
 }
 
-// archOf is what a compiled kernel is held against: the target if it runs there, or
-// else what it was compiled for.
+// archOf returns the architecture to check a compiled kernel against: the target if the
+// kernel runs there, else the one it was compiled for.
 func (t Target) archOf(compiled string) (gpu.Arch, bool) {
 	if t.Known() && runsOn(compiled, t.Arch) {
 		return *t.arch, true
@@ -83,8 +83,8 @@ func (t Target) archOf(compiled string) (gpu.Arch, bool) {
 	return a, err == nil
 }
 
-// runsOn tells whether machine code for one architecture runs on another: within a
-// major version, on the same or a later minor one.
+// runsOn reports whether machine code for one architecture runs on another: within a
+// major version, on the same or a later minor version.
 func runsOn(compiled, on string) bool {
 	a, errA := gpu.FindArch(compiled)
 	b, errB := gpu.FindArch(on)

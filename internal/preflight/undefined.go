@@ -10,12 +10,12 @@ import (
 	"strings"
 )
 
-// maxLibraries bounds the libraries that one may need.
+// maxLibraries bounds the libraries that one library may need.
 const maxLibraries = 500
 
-// undefined lists what a shared library needs and no library that it names has. A
-// program cannot be linked so; a library can, and fails when it is loaded. Where one
-// of the libraries is not found nothing can be said: that is the error.
+// undefined lists the symbols that a shared library needs and that no library it names
+// has. A program with such symbols does not link; a library links, and fails when it is
+// loaded. If one of the libraries is not found, the answer is unknown, which is an error.
 func undefined(path string) ([]string, error) {
 	f, err := elf.Open(path)
 	if err != nil {
@@ -49,13 +49,13 @@ func undefined(path string) ([]string, error) {
 	return missing, nil
 }
 
-// givenByHost tells of names that a Python extension takes from its interpreter,
-// which it does not name.
+// givenByHost reports whether a Python extension gets a symbol from its interpreter,
+// which it does not name as a library.
 func givenByHost(name string) bool {
 	return strings.HasPrefix(name, "Py") || strings.HasPrefix(name, "_Py")
 }
 
-// provide crosses out what the libraries have, and those that they need.
+// provide removes from wanted what the libraries have, including those that they need.
 func provide(f *elf.File, path string, wanted map[string]bool) error {
 	queue := needs(f, path, nil)
 	for i := 0; i < len(queue) && len(wanted) > 0; i++ {
@@ -82,7 +82,7 @@ func provide(f *elf.File, path string, wanted map[string]bool) error {
 	return nil
 }
 
-// need is a library and the folders in which the loader looks for it first.
+// need is a library and the folders that the loader searches first for it.
 type need struct {
 	name string
 	dirs []string
@@ -107,7 +107,7 @@ func needs(f *elf.File, path string, known []need) []need {
 	return list
 }
 
-// systemDirs are where loaders look without being told.
+// systemDirs are the folders that loaders search by default.
 var systemDirs = []string{
 	"/lib64", "/usr/lib64", "/lib", "/usr/lib", "/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu",
 	"/lib/aarch64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/local/lib", "/usr/local/cuda/lib64",

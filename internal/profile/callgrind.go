@@ -12,9 +12,9 @@ import (
 	"strings"
 )
 
-// ReadCallgrind reads what valgrind --tool=callgrind wrote. The record has one launch:
-// the sum over everything that was collected, under the name of the function that ran
-// most instructions itself, which is the kernel. Callgrind counts, and knows no time.
+// ReadCallgrind reads the output of valgrind --tool=callgrind. The record has one launch: the sum
+// over everything collected, named after the function with the most instructions of its own, which
+// is the kernel. Callgrind counts events; it has no times.
 func ReadCallgrind(r io.Reader) (*Profile, error) {
 	data, err := readAll(r)
 	if err != nil {
@@ -27,15 +27,15 @@ func isCallgrind(data []byte) bool {
 	return bytes.HasPrefix(data, []byte("# callgrind format")) || bytes.Contains(data[:min(len(data), 1024)], []byte("creator: callgrind-"))
 }
 
-// ErrNothingCollected is the error of a callgrind file in which no instruction was
-// counted: the function that switches collection on never ran.
+// ErrNothingCollected means that a callgrind file has no counted instruction: the function that
+// switches collection on never ran.
 var ErrNothingCollected = errors.New("callgrind collected nothing: the function it was told to watch never ran")
 
-// What is bounded in a callgrind file, beside its size.
+// Limits of a callgrind file, beside its size.
 const (
 	mostEvents      = 64
 	mostFunctions   = 1 << 20
-	mostHotter      = 12 // functions of the list that is kept
+	mostHotter      = 12 // max functions in the list of the hottest
 	mostFunctionLen = 2000
 )
 
@@ -51,17 +51,17 @@ func readCallgrind(data []byte) (*Profile, error) {
 	return c.profile()
 }
 
-// callgrind is the state of a file that is being read.
+// callgrind is the state of the reader.
 type callgrind struct {
 	version, command string
 	settings         []Setting
 	events           []string
 	positions        int // columns before the costs: a line, an address, or both
 	totals           []float64
-	names            map[string]string // of functions, by the number that stands for them
+	names            map[string]string // names of functions, by their number in the file
 	self             map[string]float64
 	function         string
-	call             bool // the next costs are those of a call, not of the function itself
+	call             bool // the next costs belong to a call, not to the function itself
 }
 
 func (c *callgrind) line(line string) error {
@@ -96,7 +96,7 @@ func (c *callgrind) header(name, value string) (err error) {
 			c.events[i] = truncated(event, 100)
 		}
 	case "desc":
-		// The geometry of the simulated caches decides what a miss is.
+		// The geometry of the simulated caches defines what a miss is.
 		if what, size, ok := strings.Cut(value, ":"); ok && strings.HasSuffix(what, " cache") && len(c.settings) < 8 {
 			c.settings = append(c.settings, Setting{Name: truncated(what, 100), Value: truncated(strings.TrimSpace(size), 200)})
 		}
@@ -108,7 +108,7 @@ func (c *callgrind) header(name, value string) (err error) {
 	return nil
 }
 
-// position takes fn=(12) name and its like. A name stands there once; then its number does.
+// position parses lines such as fn=(12) name. A name appears once; later lines have only its number.
 func (c *callgrind) position(key, value string) error {
 	switch key {
 	case "fn":
@@ -121,7 +121,7 @@ func (c *callgrind) position(key, value string) error {
 	case "calls":
 		c.call = true
 	}
-	return nil // objects and files, which nobody asks for
+	return nil // objects and files are not needed
 }
 
 func (c *callgrind) name(value string) (string, error) {
@@ -143,8 +143,8 @@ func (c *callgrind) name(value string) (string, error) {
 	return name, nil
 }
 
-// costs adds a line of costs to the function it is of. Costs of a call are those of
-// other functions, which have lines of their own.
+// costs adds a line of costs to its function. Costs of a call belong to other
+// functions, which have their own lines.
 func (c *callgrind) costs(line string) error {
 	if c.call {
 		c.call = false
@@ -166,7 +166,7 @@ func (c *callgrind) numbers(fields []string) ([]float64, error) {
 	if len(fields) > len(c.events) {
 		return nil, fmt.Errorf("%d values for %d events", len(fields), len(c.events))
 	}
-	values := make([]float64, len(c.events)) // those at the end that are zero are left out
+	values := make([]float64, len(c.events)) // trailing zeros are omitted in the file
 	for i, field := range fields {
 		v, err := strconv.ParseFloat(field, 64)
 		if err != nil || v < 0 || math.IsInf(v, 0) || math.IsNaN(v) {
@@ -210,7 +210,7 @@ func (c *callgrind) profile() (*Profile, error) {
 
 type function struct {
 	name         string
-	instructions float64 // of itself, without what it calls
+	instructions float64 // its own, without the functions it calls
 }
 
 func truncated(s string, n int) string { return strings.ToValidUTF8(s[:min(len(s), n)], "\uFFFD") }

@@ -6,10 +6,9 @@ import (
 	"strings"
 )
 
-// Comparable refuses two profiles whose values do not mean the same, and says why: of
-// different tools, of releases that name things alike and count them differently, taken
-// with settings that change what is counted, or on different GPUs. What a profile does
-// not tell (a page without the release of its tool) cannot be held against it.
+// Comparable returns an error if the values of two profiles do not mean the same: different tools, releases
+// that count differently under the same names, settings that change what is counted, or different GPUs.
+// Missing information (a page without the release of its tool) is no reason to refuse.
 func Comparable(a, b *Profile) error {
 	if a.Tool.Name != b.Tool.Name {
 		return fmt.Errorf("the profiles are of %s and of %s, which count differently: profile both with one tool", a.Tool.Name, b.Tool.Name)
@@ -29,8 +28,8 @@ func Comparable(a, b *Profile) error {
 	return nil
 }
 
-// decisive are the settings that change what is counted. Others choose what is looked
-// at (sections, the number of launches), and leave the values as they are.
+// decisive lists the settings that change what is counted. Others select what is profiled
+// (sections, the number of launches) and do not change the values.
 var decisive = []string{"clock_control", "cache_control", "clocks", "cache", "replay_mode", "pipeline_boost_state", "I1 cache", "D1 cache", "LL cache"}
 
 func (t Tool) setting(name string) (string, bool) {
@@ -42,13 +41,13 @@ func (t Tool) setting(name string) (string, bool) {
 	return "", false
 }
 
-// major is what a version begins with: 2024 of 2024.1.1.0.
+// major returns the first part of a version: 2024 of 2024.1.1.0.
 func major(version string) string {
 	first, _, _ := strings.Cut(version, ".")
 	return first
 }
 
-// chips are the compute capabilities of a profile's launches.
+// chips returns the compute capabilities of a profile's launches.
 func (p *Profile) chips() []string {
 	var list []string
 	for _, l := range p.Launches {

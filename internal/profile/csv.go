@@ -10,21 +10,20 @@ import (
 	"unicode/utf8"
 )
 
-// sheet is a CSV file whose columns are found by name: tools add columns, leave some
-// out, and cut rows short.
+// sheet is a CSV file whose columns are found by name: tools add columns, omit some, and truncate rows.
 type sheet struct {
 	*csv.Reader
 	header  []string
 	columns map[string]int
-	units   map[string]string // of columns that have them in their names: Duration (ns)
-	notes   []string          // lines that are no rows: messages, the program's own output
+	units   map[string]string // units from column names such as Duration (ns)
+	notes   []string          // lines that are not rows: messages, output of the program
 }
 
-// openSheet finds the header in what a tool printed: the first line with these columns.
+// openSheet finds the header in a tool's output: the first line with these columns.
 func openSheet(data []byte, want ...string) (*sheet, error) {
 	var before notes
 	if !utf8.Valid(data) {
-		data = bytes.ToValidUTF8(data, []byte("\ufffd")) // a record is JSON
+		data = bytes.ToValidUTF8(data, []byte("\ufffd")) // the record is JSON
 	}
 	for len(data) > 0 {
 		line, rest, _ := bytes.Cut(data, []byte("\n"))
@@ -40,11 +39,10 @@ func openSheet(data []byte, want ...string) (*sheet, error) {
 	return nil, fmt.Errorf("no line names the columns %s", strings.Join(want, ", "))
 }
 
-// rowsOf drops the lines that are no rows. Where a tool quotes every cell, a row begins
-// with a quote, and what the program printed in between does not. Cells may have line
-// breaks, so quotes are counted.
+// rowsOf drops lines that are not rows. If a tool quotes every cell, a row starts with a quote, and
+// output of the program in between does not. Cells may contain line breaks, so quotes are counted.
 func rowsOf(data []byte, other *notes) []byte {
-	var rows []byte // nil while there is nothing to drop
+	var rows []byte // nil until a line is dropped
 	inside := false
 	for at := 0; at < len(data); {
 		line := data[at:]
@@ -100,7 +98,7 @@ func headerOf(line []byte, want []string) ([]string, bool) {
 	return header, true
 }
 
-// splitUnit takes the unit from a column's name: "Duration (ns)", "Start(nsec)".
+// splitUnit separates the unit from a column's name: "Duration (ns)", "Start(nsec)".
 func splitUnit(column string) (name, unit string) {
 	inner, ok := strings.CutSuffix(column, ")")
 	if at := strings.LastIndexByte(inner, '('); ok && at > 0 {
@@ -148,7 +146,7 @@ func (s *sheet) next() ([]string, error) {
 	return row, nil
 }
 
-// at is a row's cell in a column; empty where the row or the sheet has none.
+// at returns a row's cell in a column; empty if the row or the sheet has none.
 func (s *sheet) at(row []string, column string) string {
 	if i, ok := s.columns[column]; ok && i < len(row) {
 		return row[i]
@@ -161,7 +159,7 @@ func (s *sheet) has(column string) bool {
 	return ok
 }
 
-// notes are lines that are no part of the values.
+// notes are lines that are not part of the values.
 type notes struct{ list []string }
 
 func (n *notes) add(line string) {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// derive adds the quantities that several metrics make together. A quantity that a
-// tool gave stays as it is; nothing is made of something that is missing.
+// derive adds the quantities that are computed from several metrics. Quantities from the tool stay
+// unchanged; nothing is computed from missing values.
 func (f Facts) derive(m values) {
 	f.deriveTime(m)
 	f.deriveMemory(m)
@@ -19,14 +19,14 @@ func (f Facts) derive(m values) {
 	f.deriveHost(m)
 }
 
-// put sets a quantity that is not there, if the value is a number.
+// put sets a missing quantity, if the value is a number.
 func (f Facts) put(name string, v float64, ok bool) {
 	if _, have := f[name]; !have && ok && !math.IsNaN(v) && !math.IsInf(v, 0) {
 		f[name] = v
 	}
 }
 
-// ratio sets a quantity to scale times one over the other of two that are there.
+// ratio sets a quantity to scale times over divided by under, if both exist.
 func (f Facts) ratio(name, over, under string, scale float64) {
 	a, ok := f[over]
 	b, known := f[under]
@@ -69,7 +69,7 @@ func (f Facts) deriveMemory(m values) {
 	perCycle, ok := m.get("dram__bytes.sum.peak_sustained")
 	clock, known := f["dram_clock_hz"]
 	f.put("dram_peak_bytes_per_s", perCycle*clock, ok && known && perCycle > 0)
-	// Of a small percentage with two decimals no peak can be told.
+	// A small percentage with two decimals is too coarse to compute a peak.
 	pct, ok := f["dram_pct"]
 	rate, known = f["dram_bytes_per_s"]
 	f.put("dram_peak_bytes_per_s", 100*rate/pct, ok && known && pct >= 5)
@@ -96,7 +96,7 @@ func (f Facts) deriveAccess(m values) {
 		f.put(op.name+"_sectors_per_request", sectors/requests, ok && known && requests > 0)
 		pct, ok := m.get("smsp__sass_average_data_bytes_per_sector_mem_global_op_" + op.metric + ".pct")
 		f.put(op.name+"_bytes_per_sector", 0.32*pct, ok)
-		// A kernel without such accesses uses no byte of no sector: that says nothing.
+		// Zero means that the kernel has no such accesses, so the value says nothing.
 		if f[op.name+"_bytes_per_sector"] == 0 {
 			delete(f, op.name+"_bytes_per_sector")
 		}
@@ -143,7 +143,7 @@ func (f Facts) derivePipes(m values) {
 	}
 }
 
-// deriveStalls makes shares of cycles, and of samples where there are no cycles.
+// deriveStalls computes shares of cycles, or of samples if there are no cycles.
 func (f Facts) deriveStalls(m values) {
 	var samples float64
 	for _, r := range stallReasons {
@@ -157,7 +157,7 @@ func (f Facts) deriveStalls(m values) {
 	}
 }
 
-// sampled is how often the sampler found a warp waiting for a reason.
+// sampled returns how often the sampler found a warp stalled for a reason.
 func (m values) sampled(names ...string) (float64, bool) {
 	for _, name := range append(names, names[0]+"s") { // no_instructions
 		if v, ok := m.get("smsp__pcsamp_warps_issue_stalled_" + name); ok && name != "" {
@@ -168,7 +168,7 @@ func (m values) sampled(names ...string) (float64, bool) {
 }
 
 func (f Facts) deriveWork(m values) {
-	// An instruction on a pair of halves counts once for a thread, and works on two.
+	// An instruction on a pair of halves counts once per thread but works on two values.
 	for _, kind := range []struct {
 		name, letter string
 		width        float64
@@ -201,7 +201,7 @@ func (f Facts) deriveWork(m values) {
 	f.put("non_fused_pct", 100*single/all, ok && all > 0)
 }
 
-// arithmetic counts the instructions of threads for one width: add, multiply, fused.
+// arithmetic counts thread-level instructions of one width: add, multiply, fused.
 func (m values) arithmetic(letter string, seconds float64) (add, mul, fma float64, ok bool) {
 	count := func(op string) (float64, bool) {
 		for _, unit := range []string{"smsp", "sm"} {
@@ -227,8 +227,8 @@ func (m values) arithmetic(letter string, seconds float64) (add, mul, fma float6
 
 const tensorPath = "sm__ops_path_tensor_src_"
 
-// tensorOps sums what the tensor cores did, without what is counted twice: a name that
-// begins with another one is a part of it. Integers are no floating-point operations.
+// tensorOps sums the operations of the tensor cores without counting any twice: a name that starts
+// with another one is a part of it. Integer operations are excluded.
 func (m values) tensorOps(seconds float64) (sum float64, ok bool) {
 	cycles, known := m.get("sm__cycles_elapsed.avg")
 	if !known {
@@ -249,7 +249,7 @@ func (m values) tensorOps(seconds float64) (sum float64, ok bool) {
 			}
 		}
 	}
-	for _, kind := range slices.Sorted(maps.Keys(ops)) { // a sum depends on its order
+	for _, kind := range slices.Sorted(maps.Keys(ops)) { // sorted: a floating-point sum depends on its order
 		if !part(kind, ops) {
 			sum, ok = sum+ops[kind], true
 		}
@@ -257,7 +257,7 @@ func (m values) tensorOps(seconds float64) (sum float64, ok bool) {
 	return sum, ok
 }
 
-// part tells whether a kind of operations is counted in a wider one, too.
+// part reports whether a kind of operations is also counted in a wider one.
 func part(kind string, ops map[string]float64) bool {
 	for {
 		at := strings.LastIndexByte(kind, '_')
@@ -283,7 +283,7 @@ func (f Facts) deriveHost(m values) {
 	}
 	f.ratio("host_ipc", "host_instructions", "host_cycles", 1)
 	if reads, ok := f["host_reads"]; ok {
-		// perf counts the misses of loads alone; callgrind those of both.
+		// perf counts only the misses of loads; callgrind counts both loads and stores.
 		accesses := reads
 		if _, callgrind := m["D1mr"]; callgrind {
 			accesses += f["host_writes"]

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// ReadDetails reads what ncu --csv --page details prints: a row for each metric of a
-// section, with the label that people know it by, and for each result of a rule. With
-// --print-summary a row has the minimum, the maximum and the mean of several launches.
+// ReadDetails reads the output of ncu --csv --page details: a row for each metric of a section,
+// with its display label, and one for each rule result. With --print-summary, a row has the
+// minimum, the maximum and the mean of several launches.
 func ReadDetails(r io.Reader) (*Profile, error) {
 	data, err := readAll(r)
 	if err != nil {
@@ -83,7 +83,7 @@ func detailsPage(data []byte) (*Profile, error) {
 	return p, nil
 }
 
-// key tells the launches apart: by their number, or in a summary by all that names them.
+// key identifies a launch: by its number, or in a summary by all columns that describe it.
 func (s *sheet) key(row []string) string {
 	if id := s.at(row, "ID"); id != "" {
 		return id
@@ -98,7 +98,7 @@ func (s *sheet) key(row []string) string {
 	return key.String()
 }
 
-// addRow adds what a row says, and tells whether that is a rule's result.
+// addRow adds the content of a row, and reports whether it is a rule result.
 func (s *sheet) addRow(l *Launch, row []string, value string) (rule bool) {
 	clone := func(column string) string { return strings.Clone(s.at(row, column)) }
 	if s.at(row, "Metric Name") == "" && s.at(row, "Rule Name") != "" {
@@ -127,9 +127,9 @@ func (s *sheet) addRow(l *Launch, row []string, value string) (rule bool) {
 	return false
 }
 
-// splitName takes a metric's name from its label. A cell has either, or both: "DRAM
-// Frequency (dram__cycles_elapsed.avg.per_second)". A name has no spaces, and two
-// underscores or only small letters.
+// splitName separates a metric's name from its label. A cell has either or both: "DRAM
+// Frequency (dram__cycles_elapsed.avg.per_second)". A name has no spaces, and either two
+// underscores or only lower-case letters.
 func splitName(cell string) (name, label string) {
 	if isName(cell) {
 		return cell, ""

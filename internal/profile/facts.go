@@ -7,12 +7,12 @@ import (
 	"sync"
 )
 
-// Facts are the quantities of one launch, under names that do not depend on the tool,
-// its release or the GPU: dram_pct, registers, stall_long_scoreboard_pct. One that the
-// tool did not measure is not there. Quantities lists them all.
+// Facts are the quantities of one launch, under names that do not depend on the tool, its release
+// or the GPU: dram_pct, registers, stall_long_scoreboard_pct. A quantity that the tool did not
+// measure is absent. Quantities lists them all.
 type Facts map[string]float64
 
-// Facts gives the launch's values under the names of Quantities.
+// Facts returns the launch's values under the names of Quantities.
 func (l Launch) Facts() Facts {
 	m := l.values()
 	f := Facts{}
@@ -29,8 +29,8 @@ func (l Launch) Facts() Facts {
 	return f
 }
 
-// direct is a quantity that a metric gives as it is, without the work of all the
-// facts: for choosing between many launches.
+// direct returns a quantity that is a single metric, without computing all facts:
+// for choosing between many launches.
 func (l Launch) direct(quantity string) (v float64, ok bool) {
 	i := slices.IndexFunc(table(), func(s source) bool { return s.Name == quantity })
 	s := table()[i]
@@ -54,7 +54,7 @@ func (l Launch) direct(quantity string) (v float64, ok bool) {
 	return v, ok
 }
 
-// time is the launch's time, direct where that is possible.
+// time returns the launch's time, from a single metric if possible.
 func (l Launch) time() (float64, bool) {
 	if v, ok := l.direct("time_ns"); ok {
 		return v, true
@@ -63,7 +63,7 @@ func (l Launch) time() (float64, bool) {
 	return v, ok
 }
 
-// shape adds what the launch says of itself where no metric does.
+// shape adds the launch's own dimensions if no metric has them.
 func (f Facts) shape(l Launch) {
 	product := func(d [3]int) (float64, bool) {
 		return float64(d[0]) * float64(d[1]) * float64(d[2]), min(d[0], d[1], d[2]) > 0
@@ -78,8 +78,8 @@ func (f Facts) shape(l Launch) {
 // values are metrics by the tool's own names, in base units.
 type values map[string]float64
 
-// values collects a launch's metrics. One with a name is more exact than one with a
-// label alone, which was printed for people.
+// values collects a launch's metrics. A metric with a name is more exact than one with only a
+// label, which is rounded for display.
 func (l Launch) values() values {
 	m := make(values, len(l.Metrics))
 	for i := range l.Metrics {
@@ -111,7 +111,7 @@ func (m values) add(name string, metric *Metric) {
 	m[name] = v
 }
 
-// units are those of the quantities that metrics are sources of.
+// units maps metrics to the units of the quantities they are sources of.
 var units = sync.OnceValue(func() map[string]string {
 	units := map[string]string{}
 	for _, s := range table() {
@@ -122,9 +122,8 @@ var units = sync.OnceValue(func() map[string]string {
 	return units
 })
 
-// wholeBytes undoes the rounding of a page for people, where 32 KiB are 32.77 Kbyte:
-// it finds the roundest number of bytes that is printed the same. Values with more
-// than two decimals are exact already.
+// wholeBytes undoes the rounding of a display page, where 32 KiB is printed as 32.77 Kbyte: it finds the
+// roundest number of bytes that prints the same. Values with more than two decimals are already exact.
 func wholeBytes(printed float64, unit string, v float64) float64 {
 	if hundredths := printed * 100; !strings.HasPrefix(unit, "K") || math.Abs(hundredths-math.Round(hundredths)) > 1e-6 {
 		return v
@@ -142,7 +141,7 @@ func (m values) get(name string) (float64, bool) {
 	return v, ok
 }
 
-// sum adds what is there of several metrics; something must be.
+// sum adds those of several metrics that exist; ok is false if none does.
 func (m values) sum(names ...string) (sum float64, ok bool) {
 	for _, name := range names {
 		if v, have := m[name]; have {

@@ -20,9 +20,8 @@ func (p *Profile) Write(w io.Writer) error {
 	return nil
 }
 
-// ReadJSON reads a record as Write writes it. It refuses fields that it does not
-// know: whoever wrote them meant something by them, and writing the record again
-// would lose it.
+// ReadJSON reads a record that Write wrote. It rejects unknown fields: they have a meaning that
+// this version does not know, and writing the record again would lose them.
 func ReadJSON(r io.Reader) (*Profile, error) {
 	data, err := readAll(r)
 	if err != nil {
@@ -40,7 +39,7 @@ func readJSON(data []byte) (*Profile, error) {
 }
 
 func decode(data []byte) (*Profile, error) {
-	// Three bytes of JSON can be a metric in memory: count before they are.
+	// Three bytes of JSON can become a metric in memory, so count before decoding.
 	if n := bytes.Count(data, []byte("{")); n > maxMetrics+maxLaunches+maxRules {
 		return nil, fmt.Errorf("it has %d objects, more than anything that pawl writes", n)
 	}

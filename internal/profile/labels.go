@@ -2,11 +2,11 @@ package profile
 
 import "strings"
 
-// named gives the names that a metric with a label may have, the newest first: pages
-// for people have labels, and one label means different things in different sections.
+// named returns the names that a metric with a label may have. Display pages have only labels, and
+// one label means different things in different sections.
 func named(section, label string) []string {
 	section = strings.ToLower(section)
-	if section == "gpu speed of light" { // until 2020
+	if section == "gpu speed of light" { // name until 2020
 		section = "gpu speed of light throughput"
 	}
 	names := labels[section][strings.ToLower(label)]
@@ -16,7 +16,7 @@ func named(section, label string) []string {
 	return names
 }
 
-// stallLabel is for the bars of the warp states: "Stall Long Scoreboard".
+// stallLabel handles the labels of warp states, such as "Stall Long Scoreboard".
 func stallLabel(label string) []string {
 	reason, ok := strings.CutPrefix(strings.ReplaceAll(strings.ToLower(label), " ", "_"), "stall_")
 	if !ok {
@@ -32,8 +32,8 @@ func stallLabel(label string) []string {
 
 func one(name string) []string { return []string{name} }
 
-// labels are those of the sections of ncu 2020 to 2025. They are in lower case: their
-// capitals changed.
+// labels holds the labels of the sections of ncu 2020 to 2025, in lower case
+// because their capitalization changed.
 var labels = map[string]map[string][]string{
 	"gpu speed of light throughput": {
 		"dram frequency":          one("dram__cycles_elapsed.avg.per_second"),
@@ -60,7 +60,7 @@ var labels = map[string]map[string][]string{
 		"executed ipc active":  one("sm__inst_executed.avg.per_cycle_active"),
 		"executed ipc elapsed": one("sm__inst_executed.avg.per_cycle_elapsed"),
 		"issued ipc active":    one("sm__inst_issued.avg.per_cycle_active"),
-		// Of all cycles from 2025.3 on, of the active ones before.
+		// Share of all cycles since 2025.3, of the active ones before.
 		"issue slots busy": both("sm__inst_issued"),
 		"sm busy":          both("sm__instruction_throughput"),
 		"fma":              both("sm__pipe_fma_cycles_active", "sm__inst_executed_pipe_fma"),

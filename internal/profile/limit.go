@@ -6,19 +6,19 @@ import (
 	"io"
 )
 
-// Profiles come from elsewhere, and from programs under test. What is larger than this
-// is refused; a report on 200 kernels with every metric is 2 MB.
+// Limits on profiles, which may come from elsewhere and from programs under test. Larger ones are
+// rejected; a report on 200 kernels with every metric is 2 MB.
 const (
 	maxSize     = 64 << 20
 	maxColumns  = 20_000
 	maxLaunches = 100_000
-	maxMetrics  = 2_000_000 // of all launches
+	maxMetrics  = 2_000_000 // over all launches
 	maxRules    = 100_000
 	maxCell     = 64 << 10
 	maxNotes    = 1000
 )
 
-// readAll reads a file that is small enough.
+// readAll reads r and fails if it is too large.
 func readAll(r io.Reader) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(r, maxSize+1))
 	if err != nil {
@@ -30,7 +30,7 @@ func readAll(r io.Reader) ([]byte, error) {
 	return data, nil
 }
 
-// count is how much a profile has so far.
+// count is the size of a profile so far.
 type count struct{ launches, metrics, rules int }
 
 func (c *count) check() error {

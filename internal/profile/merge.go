@@ -7,10 +7,9 @@ import (
 	"slices"
 )
 
-// Merge makes one profile of both pages of one report: the numbers of the raw page,
-// which are exact, with the labels and the rules of the details page. Where the raw
-// page lacks something, or the details page says it a second time, the details are
-// appended: nothing is lost.
+// Merge combines both pages of one report: the exact numbers of the raw page with the labels and
+// rules of the details page. Values that the raw page lacks, or that the details page repeats under
+// another label, are appended, so that nothing is lost.
 func Merge(raw, details *Profile) (*Profile, error) {
 	if raw.Tool.Name != details.Tool.Name {
 		return nil, fmt.Errorf("merging two pages: one is of %s, one of %s", raw.Tool.Name, details.Tool.Name)
@@ -65,7 +64,7 @@ func (l Launch) merge(other Launch) (Launch, error) {
 	return l, nil
 }
 
-// label gives the metric of the raw page the label that a page for people has for it.
+// label adds the display label of m to the matching metric of the raw page, or appends m.
 func label(metrics []Metric, index map[string]int, m Metric) []Metric {
 	names := named(m.Section, m.Label)
 	if m.Name != "" {

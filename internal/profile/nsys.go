@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// ReadTrace reads when launches began and ended: nsys stats --report cuda_gpu_trace
-// --format csv, or the kernel_trace.csv of rocprofv3.
+// ReadTrace reads the start and end times of launches: nsys stats --report cuda_gpu_trace --format
+// csv, or the kernel_trace.csv of rocprofv3.
 func ReadTrace(r io.Reader) (*Profile, error) {
 	data, err := readAll(r)
 	if err != nil {
@@ -20,8 +20,8 @@ func ReadTrace(r io.Reader) (*Profile, error) {
 	return nsysTrace.read(data)
 }
 
-// ReadKernelSum reads the times of kernels, each over all its launches: nsys stats
-// --report cuda_gpu_kern_sum --format csv.
+// ReadKernelSum reads the total times of kernels over all their launches: nsys stats --report
+// cuda_gpu_kern_sum --format csv.
 func ReadKernelSum(r io.Reader) (*Profile, error) {
 	data, err := readAll(r)
 	if err != nil {
@@ -59,7 +59,7 @@ func kernelSum(data []byte) (*Profile, error) {
 		if err != nil {
 			return nil, err
 		}
-		if s.at(row, "Name") == "" { // a line of the tool
+		if s.at(row, "Name") == "" { // a message of the tool
 			continue
 		}
 		l := Launch{ID: len(p.Launches), Kernel: strings.Clone(s.at(row, "Name"))}
@@ -87,7 +87,7 @@ func kernelSum(data []byte) (*Profile, error) {
 	return p, nil
 }
 
-// spaced reads the sizes of the release 2022: "  64   32    1".
+// spaced reads sizes as release 2022 prints them: "  64   32    1".
 func spaced(cell string) [3]int {
 	dims, _ := parseDims("(" + strings.Join(strings.Fields(cell), ", ") + ")")
 	return dims

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// setValue puts what a tool printed as a metric's value into it: as a number where it
-// is one, as text where it is none, and as both where the number alone would lose some
-// of it (the values of every instance behind it, or more digits than a float has).
+// setValue sets a metric's value from a tool's output: a number if it is one, else text. It sets
+// both if the number alone would lose something (values of every instance that follow it, or more
+// digits than a float has).
 func (m *Metric) setValue(cell string, into *float64) {
 	if v, digits, ok := parseNumber(cell); ok {
 		*into = v
@@ -18,7 +18,7 @@ func (m *Metric) setValue(cell string, into *float64) {
 		}
 		return
 	}
-	// With the values of all instances a cell is "12 (3; 4; 5)".
+	// A cell with the values of all instances looks like "12 (3; 4; 5)".
 	if total, _, more := strings.Cut(cell, " ("); more && strings.HasSuffix(cell, ")") {
 		if v, _, ok := parseNumber(total); ok {
 			*into = v
@@ -28,8 +28,8 @@ func (m *Metric) setValue(cell string, into *float64) {
 	m.Text = strings.Clone(cell)
 }
 
-// parseNumber reads a decimal number, with commas between the thousands or without,
-// and counts its digits. What else strconv takes for one (inf, 0x1p4) is none here.
+// parseNumber reads a decimal number, with or without commas between thousands, and counts its
+// digits. It rejects other forms that strconv accepts (inf, 0x1p4).
 func parseNumber(s string) (v float64, digits int, ok bool) {
 	if len(s) > 64 {
 		return 0, 0, false
@@ -62,8 +62,8 @@ func parseNumber(s string) (v float64, digits int, ok bool) {
 	return v, digits, true
 }
 
-// grouped tells whether the commas of a number stand between thousands: 12,345.67. In
-// some languages a comma is the decimal point, and 1,5 must not become 15.
+// grouped reports whether the commas of a number separate thousands: 12,345.67. In some languages a
+// comma is the decimal point, and 1,5 must not become 15.
 func grouped(s string) bool {
 	whole, _, _ := strings.Cut(strings.TrimLeft(s, "+-"), ".")
 	for i, group := range strings.Split(whole, ",") {

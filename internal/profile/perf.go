@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// ReadPerf reads the counters of perf stat -x, (not those of an interval, a core or a
-// thread). The record has one launch: everything that was counted.
+// ReadPerf reads the counters of perf stat -x, (not per interval, core or thread). The record has
+// one launch: everything that was counted.
 func ReadPerf(r io.Reader) (*Profile, error) {
 	data, err := readAll(r)
 	if err != nil {
@@ -20,12 +20,12 @@ func ReadPerf(r io.Reader) (*Profile, error) {
 	return readPerf(data)
 }
 
-// ErrNoCounters is the error of counters of which the machine gave none.
+// ErrNoCounters means that the machine provided none of the counters.
 var ErrNoCounters = errors.New("perf counted nothing: the machine has no counters for these events, or lets nobody read them")
 
 const mostPerfEvents = 1000
 
-// isPerf looks at the first line that is no comment.
+// isPerf checks the first line that is not a comment.
 func isPerf(data []byte) bool {
 	for line := range bytes.Lines(data[:min(len(data), 4096)]) {
 		if text := strings.TrimSpace(string(line)); text != "" && text[0] != '#' {
@@ -39,7 +39,7 @@ func isPerf(data []byte) bool {
 func readPerf(data []byte) (*Profile, error) {
 	p := &Profile{Format: Format, Tool: Tool{Name: "perf"}}
 	l, counted, number := Launch{}, 0, 0
-	place := map[string]int{} // of a metric, by event
+	place := map[string]int{} // index of a metric, by event
 	for line := range bytes.Lines(data) {
 		number++
 		text := strings.TrimSpace(string(line))
@@ -76,11 +76,11 @@ func readPerf(data []byte) (*Profile, error) {
 type counter struct {
 	event, unit, text string
 	value             *float64
-	running           float64 // percent of the time that it was counted
+	running           float64 // percent of the time in which it was counted
 }
 
-// readPerfLine takes value,unit,event,time,percent apart; what follows are ratios that
-// perf makes of two counters, and pawl makes its own.
+// readPerfLine parses value,unit,event,time,percent. The rest of the line has ratios that perf
+// computes; pawl computes its own.
 func readPerfLine(line string) (counter, error) {
 	fields := strings.Split(line, ",")
 	if len(fields) < 5 || len(line) > maxCell {
@@ -114,8 +114,8 @@ func number(field string) (float64, error) {
 	return v, nil
 }
 
-// eventName is an event without what perf adds to it: instructions:u, or on processors
-// with two kinds of cores cpu_core/instructions/.
+// eventName returns an event without perf's additions: instructions:u, or cpu_core/instructions/ on
+// processors with two kinds of cores.
 func eventName(event string) string {
 	if pmu, rest, ok := strings.Cut(event, "/"); ok && strings.HasPrefix(pmu, "cpu") {
 		event, _, _ = strings.Cut(rest, "/")
@@ -130,13 +130,13 @@ func (c counter) metric() Metric {
 		unit = "ms"
 	}
 	m := Metric{Name: c.event, Unit: truncated(unit, 40), Value: c.value, Text: c.text}
-	if c.event == "instructions" || c.event == "cycles" { // the names of what a GPU does
+	if c.event == "instructions" || c.event == "cycles" { // these names also exist for GPUs
 		m.Name, m.Label = "host_"+c.event, c.event
 	}
 	return m
 }
 
-// add joins the counts of one event on two kinds of cores.
+// add sums the counts of one event on two kinds of cores.
 func (m *Metric) add(v *float64) {
 	switch {
 	case v == nil:

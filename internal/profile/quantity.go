@@ -5,21 +5,21 @@ import (
 	"sync"
 )
 
-// Quantity is one thing that facts are about.
+// Quantity describes one quantity of Facts.
 type Quantity struct {
 	Name  string // dram_pct
 	Unit  string // ns, byte, byte/s, hz, % (from 0 to 100); empty for a count or a ratio
 	About string // what it is, in words that follow "the": share of ..., registers of a thread
 }
 
-// source is a quantity with the metrics that it may be read from, the best first.
-// Those that several metrics make together are in derive.go.
+// source is a quantity with the metrics it can be read from, best first. Quantities computed from
+// several metrics are in derive.go.
 type source struct {
 	Quantity
 	metrics []string
 }
 
-// Quantities lists all that there are, in the order in which people read them.
+// Quantities lists all quantities in display order.
 func Quantities() []Quantity {
 	all := table()
 	list := make([]Quantity, len(all))
@@ -29,9 +29,8 @@ func Quantities() []Quantity {
 	return list
 }
 
-// table is built once: readers of many launches ask for it for each. A quantity's own
-// name is a source of it, unless it is a tool's name for something else: what perf
-// calls cycles are those of the processor.
+// table is built once, because it is used for every launch. A quantity's own name is also a source
+// of it, unless a tool uses that name for something else: perf's cycles are those of the processor.
 var table = sync.OnceValue(func() []source {
 	all := slices.Concat(timeSources, speedSources, memorySources, pipeSources, launchSources, warpSources(), accessSources, workSources, hostSources)
 	taken := map[string]bool{}
@@ -48,14 +47,14 @@ var table = sync.OnceValue(func() []source {
 	return all
 })
 
-// elapsed and active are how ncu says "in percent of what is possible": of all cycles,
-// or of those in which the unit had work.
+// elapsed and active are ncu's suffixes for percent of the possible: of all cycles, or
+// of those in which the unit had work.
 const (
 	elapsed = ".avg.pct_of_peak_sustained_elapsed"
 	active  = ".avg.pct_of_peak_sustained_active"
 )
 
-// both are the names of metrics in percent of active cycles, then of all.
+// both returns the names of metrics in percent of active cycles, then of all.
 func both(names ...string) []string {
 	var list []string
 	for _, suffix := range []string{active, elapsed} {

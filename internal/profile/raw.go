@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// ReadRaw reads what ncu --csv --page raw prints: a line of names, a line of units,
-// and a line for each launch.
+// ReadRaw reads the output of ncu --csv --page raw: a line of names, a line
+// of units, and a line for each launch.
 func ReadRaw(r io.Reader) (*Profile, error) {
 	data, err := readAll(r)
 	if err != nil {
@@ -91,8 +91,8 @@ func notEOF(err error) error {
 	return err
 }
 
-// placed are columns with a place of their own in the launch, a metric or a rule;
-// aside are the others that ncu has for a launch.
+// placed lists columns that have their own field in a launch, a metric or a rule; aside lists ncu's
+// other columns about a launch.
 var (
 	placed = columns("ID", "Kernel Name", "CC", "Block Size", "Grid Size",
 		"Section Name", "Metric Name", "Metric Unit", "Metric Value", "Minimum", "Maximum", "Average",
@@ -108,13 +108,13 @@ func columns(names ...string) map[string]bool {
 	return set
 }
 
-// isField tells the columns that say more of the launch. Names of metrics have neither
-// spaces nor colons; what has is a range of NVTX.
+// isField reports whether a column holds other information about the launch. Names of metrics have
+// neither spaces nor colons; a column that has them is an NVTX range.
 func isField(name string) bool {
 	return !placed[name] && (aside[name] || name == "" || strings.ContainsAny(name, " :"))
 }
 
-// metricColumns are those of a raw page that hold metrics.
+// metricColumns returns the columns of a raw page that hold metrics.
 func (s *sheet) metricColumns() []int {
 	var list []int
 	for i, name := range s.header {
@@ -125,7 +125,7 @@ func (s *sheet) metricColumns() []int {
 	return list
 }
 
-// launch reads the cells that name a launch.
+// launch reads the cells that describe a launch.
 func (s *sheet) launch(row []string) (Launch, error) {
 	l := Launch{Kernel: strings.Clone(s.at(row, "Kernel Name")), CC: strings.Clone(s.at(row, "CC"))}
 	if id := s.at(row, "ID"); id != "" {
@@ -155,7 +155,7 @@ func (s *sheet) launch(row []string) (Launch, error) {
 	return l, nil
 }
 
-// complete takes from the metrics what releases before 2023 say of a launch only there.
+// complete fills in what releases before 2023 report about a launch only as metrics.
 func (l *Launch) complete() {
 	if l.CC != "" && l.Block != [3]int{} && l.Grid != [3]int{} {
 		return
@@ -197,12 +197,12 @@ func parseDims(s string) (dims [3]int, ok bool) {
 	return dims, true
 }
 
-// isRaw tells a raw page by its header.
+// isRaw recognizes a raw page by its header.
 func isRaw(data []byte) bool {
 	return hasHeader(data, "ID", "Kernel Name") && !hasHeader(data, "Kernel Name", "Metric Name")
 }
 
-// hasHeader tells whether one of the first lines names these columns.
+// hasHeader reports whether one of the first lines names these columns.
 func hasHeader(data []byte, want ...string) bool {
 	for range maxNotes {
 		line, rest, more := bytes.Cut(data, []byte("\n"))

@@ -7,8 +7,7 @@ import (
 	"strings"
 )
 
-// Read reads a profile of any form that pawl knows; it tells them apart by their
-// beginning.
+// Read reads a profile in any supported format; it recognizes the format by its first lines.
 func Read(r io.Reader) (*Profile, error) {
 	data, err := readAll(r)
 	if err != nil {
@@ -54,7 +53,7 @@ func isJSON(data []byte) bool {
 	return bytes.HasPrefix(bytes.TrimLeft(data, " \t\r\n"), []byte("{"))
 }
 
-// Main is the launch that counts where there are several: the one with the most time.
+// Main returns the launch with the longest time, multiplied by its number of launches.
 func (p *Profile) Main() (Launch, bool) {
 	var most float64
 	best := -1

@@ -8,6 +8,5 @@ import (
 //go:embed profile.schema.json
 var profileSchema []byte
 
-// Schema returns the JSON Schema of the record pawl.profile/v1. A test keeps it equal
-// to the types.
+// Schema returns the JSON Schema of the record pawl.profile/v1. A test checks that it matches the types.
 func Schema() []byte { return bytes.Clone(profileSchema) }

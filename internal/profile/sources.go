@@ -1,7 +1,7 @@
 package profile
 
-// Names of metrics differ between GPUs and between releases of ncu; the tables say
-// which of them are the same thing.
+// Names of metrics differ between GPUs and between releases of ncu; the
+// tables list which of them are the same.
 
 var timeSources = []source{
 	from("time_ns", nanoseconds, "time of the launch under the profiler", "gpu__time_duration.sum", "gpu__time_duration.avg", "gpu__time_duration.max", "gpu__time_active.sum", "Duration", "Med", "Avg"),
@@ -55,7 +55,7 @@ var pipeSources = []source{
 	from("pipe_max_pct", percent, "busiest of the arithmetic pipes (FMA, ALU, FP64, FP16, XU, tensor)"),
 }
 
-// tensorMetrics are what chips have for the tensor pipe; the busiest counts.
+// tensorMetrics are the metrics of the tensor pipe on different chips; the highest value counts.
 var tensorMetrics = both(
 	"sm__pipe_tensor_cycles_active", "sm__pipe_tensor_cycles_active_v2", "sm__pipe_tc_cycles_active",
 	"sm__pipe_tensor_op_hmma_cycles_active", "sm__pipe_tensor_op_imma_cycles_active", "sm__pipe_tensor_op_dmma_cycles_active",
@@ -88,7 +88,7 @@ var launchSources = []source{
 	from("cluster_size", none, "blocks of a cluster", "launch__cluster_size"),
 }
 
-// stallReasons are the reasons a warp waits for, as the quantities name them.
+// stallReasons are the reasons why a warp stalls, as named in the quantities.
 var stallReasons = []struct{ name, metric, about string }{
 	{"barrier", "", "waiting for other warps of the block at a barrier"},
 	{"branch_resolving", "", "waiting for a branch to resolve"},
@@ -168,7 +168,7 @@ var workSources = []source{
 	from("divergent_branches", none, "divergent branches of an SM sub-partition", "smsp__sass_branch_targets_threads_divergent.avg"),
 }
 
-// hostSources are named as perf and callgrind name their events.
+// hostSources use the event names of perf and callgrind.
 var hostSources = []source{
 	from("host_instructions", none, "instructions of the processor", "instructions", "Ir"),
 	from("host_cycles", none, "cycles of the processor", "cycles", "cpu-cycles"),

@@ -10,9 +10,8 @@ import (
 	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 )
 
-// ReadText reads the pages that ncu prints for people: details or raw, of every
-// launch or as a summary, from 2020 to 2025. The program's own output and the tool's
-// messages, which stand in between, become notes.
+// ReadText reads the display pages of ncu: details or raw, of every launch or as a summary, from
+// 2020 to 2025. Output of the program and messages of the tool in between become notes.
 func ReadText(r io.Reader) (*Profile, error) {
 	data, err := readAll(r)
 	if err != nil {
@@ -21,7 +20,7 @@ func ReadText(r io.Reader) (*Profile, error) {
 	return readText(data)
 }
 
-// isText tells the page by a line of dashes in columns, which every table has.
+// isText recognizes the page by a line of dashes in columns, which every table has.
 func isText(data []byte) bool {
 	for line := range bytes.Lines(data) {
 		if len(line) < 1000 && len(columnsOf(strings.TrimRight(string(line), " \r\n"))) >= 3 {
@@ -53,20 +52,20 @@ func readText(data []byte) (*Profile, error) {
 	return t.profile, nil
 }
 
-// textPage is how far the reading has come.
+// textPage is the state of the reader.
 type textPage struct {
 	profile *Profile
 	notes   notes
 	total   count
 
-	process []Field // of the launches that follow
-	device  []Field // of those of a summary by GPU
+	process []Field // process of the launches that follow
+	device  []Field // device, in a summary by GPU
 	section string
-	columns []span   // of the table that is being read; nil outside
-	titles  []string // the table's: Minimum, Maximum, Average; or none
-	rows    int      // of the table so far
-	printed string   // the value of the last of them
-	rule    *Rule    // whose text is being read
+	columns []span   // columns of the current table; nil outside
+	titles  []string // titles of the table: Minimum, Maximum, Average; or none
+	rows    int      // rows of the table so far
+	printed string   // value of the last row
+	rule    *Rule    // rule whose text is being read
 }
 
 var (
@@ -81,7 +80,7 @@ func (t *textPage) line(s string) error {
 		return nil
 	}
 	if t.columns != nil && (strings.TrimSpace(s) == "" || s[0] != ' ') {
-		t.columns = nil // a table of the raw page ends so
+		t.columns = nil // end of a table of the raw page
 	}
 	trimmed := strings.TrimSpace(s)
 	switch {
@@ -115,7 +114,7 @@ func (t *textPage) line(s string) error {
 	return nil
 }
 
-// rules reads a line of dashes: it begins a table, stands under its titles, or ends it.
+// rules handles a line of dashes: it starts a table, underlines its titles, or ends it.
 func (t *textPage) rules(spans []span) {
 	if t.columns != nil && t.rows > 0 {
 		t.columns, t.titles = nil, nil
@@ -184,8 +183,8 @@ func (t *textPage) metric(s string) error {
 	return t.total.check()
 }
 
-// wrapped takes the rest of a value that was too long for its line. It was broken
-// between words where that was possible.
+// wrapped appends the rest of a value that was too long for its line. The tool breaks values
+// between words if possible.
 func (t *textPage) wrapped(m *Metric, rest string) {
 	last := t.columns[len(t.columns)-1]
 	if len(t.printed) < last.to-last.from {
@@ -199,10 +198,10 @@ func (t *textPage) wrapped(m *Metric, rest string) {
 	m.setValue(t.printed, new(float64))
 }
 
-// span is where a column begins and ends.
+// span is the start and end of a column.
 type span struct{ from, to int }
 
-// columnsOf finds the columns that a line of dashes shows.
+// columnsOf returns the columns marked by a line of dashes.
 func columnsOf(s string) []span {
 	if !strings.Contains(s, "---") || strings.Trim(s, " -") != "" {
 		return nil
@@ -224,8 +223,8 @@ func columnsOf(s string) []span {
 	return list
 }
 
-// cut cuts a row at its columns. Where a cell is wider than its column, which happens
-// where widths are fixed, words count instead: the last are the values.
+// cut splits a row at its columns. If a cell is wider than its column, which happens with fixed
+// widths, it splits by words instead: the last ones are the values.
 func cut(s string, columns []span) []string {
 	cells := make([]string, len(columns))
 	for i, c := range columns {
@@ -247,7 +246,7 @@ func cutWords(s string, n int) []string {
 	for i := n - 1; i >= 1 && len(words) > 1; i-- {
 		last := words[len(words)-1]
 		if i == 1 && !isName(words[0]) {
-			break // of the words of a label nobody knows which is a unit
+			break // in a label, any word could be the unit
 		}
 		cells[i], words = last, words[:len(words)-1]
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 )
 
-// The line that names a launch ends in parts that releases choose differently:
+// The line that names a launch ends in parts that differ between releases:
 //
 //	kernel(float *), 2022-Apr-04 12:02:38, Context 1, Stream 7
 //	kernel(float *), Block Size 64, Grid Size 1, Device 0, 1 invocations
@@ -21,7 +21,7 @@ var (
 	devicePart = lazyregexp.New(`^Device (\d+)$`)
 )
 
-// launch reads such a line, and tells whether it is one.
+// launch parses such a line, and reports whether it is one.
 func (t *textPage) launch(s string) bool {
 	if found := devicePart.FindStringSubmatch(s); found != nil {
 		t.device = []Field{{"Device", found[1]}}

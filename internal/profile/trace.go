@@ -10,21 +10,21 @@ import (
 	"strings"
 )
 
-// Traces tell when each launch began and ended, and little else; but they need no
-// permission, and their clock is another one than the harness has.
+// Traces contain the start and end of each launch, and little else. But they need no permission,
+// and their clock is not the harness's.
 
-// trace says what a tool calls the columns of its trace.
+// trace holds the names of the columns in a tool's trace.
 type trace struct {
 	tool, page  string
-	name        string // of the kernel
+	name        string // column of the kernel's name
 	start       string
-	end         string // empty where there is a duration
-	duration    string // empty where there is an end
+	end         string // empty if there is a duration
+	duration    string // empty if there is an end
 	device      string
 	block, grid [3]string
 	inThreads   bool     // the grid counts threads, not blocks
-	copies      string   // a name that begins so is no kernel
-	fields      []string // columns that are no metrics
+	copies      string   // prefix of names that are not kernels
+	fields      []string // columns that are not metrics
 }
 
 var nsysTrace = trace{
@@ -40,7 +40,7 @@ var rocprofTrace = trace{
 	inThreads: true, fields: []string{"Kind", "Agent_Id", "Queue_Id", "Stream_Id", "Thread_Id", "Dispatch_Id", "Kernel_Id", "Correlation_Id"},
 }
 
-// event is a row of a trace, for the gaps between them.
+// event is a row of a trace, used to compute gaps.
 type event struct {
 	device     string
 	start, end float64
@@ -73,7 +73,7 @@ func (t trace) profile(data []byte) (*Profile, error) {
 			return nil, err
 		}
 		name := s.at(row, t.name)
-		if name == "" { // a line of the tool
+		if name == "" { // a message of the tool
 			continue
 		}
 		e, err := t.event(s, row)
@@ -159,10 +159,10 @@ func (t trace) launch(s *sheet, row []string, e event) Launch {
 	return l
 }
 
-// gaps adds to each launch how long its device had done nothing before it.
+// gaps adds to each launch how long its device was idle before it.
 func gaps(launches []Launch, events []event) {
 	slices.SortStableFunc(events, func(a, b event) int { return cmp.Compare(a.start, b.start) })
-	busy := map[string]float64{} // until when, by device
+	busy := map[string]float64{} // end of the last event, by device
 	for _, e := range events {
 		until, known := busy[e.device]
 		if known && e.launch >= 0 {
@@ -173,7 +173,7 @@ func gaps(launches []Launch, events []event) {
 	}
 }
 
-// countLaunches adds to each launch how many there are of its kernel.
+// countLaunches adds to each launch the number of launches of its kernel.
 func countLaunches(launches []Launch) {
 	n := map[string]int{}
 	for i := range launches {

@@ -2,8 +2,7 @@ package profile
 
 import "strings"
 
-// Units of quantities. Tools print the same value in ns, usecond or ms as it suits
-// them; a quantity has one unit for ever.
+// Units of quantities. Tools print the same value in ns, usecond or ms; the unit of a quantity never changes.
 const (
 	none           = ""
 	percent        = "%"
@@ -13,10 +12,9 @@ const (
 	hertz          = "hz"
 )
 
-// convert gives a value in the unit of a quantity. It refuses one of another kind: a
-// throughput in percent is not one in bytes, whatever its label. Units of things that
-// are counted (inst, sector, block) do not matter, but their prefixes do: ncu 2020
-// prints sectors in Mbyte.
+// convert returns a value in the unit of a quantity. It rejects other kinds of units: a throughput
+// in percent is not one in bytes, whatever its label. Units of counted things (inst, sector, block)
+// do not matter, but their prefixes do: ncu 2020 prints sectors in Mbyte.
 func convert(v float64, unit, want string) (float64, bool) {
 	factor, have := base(unit)
 	switch want {
@@ -32,8 +30,8 @@ func convert(v float64, unit, want string) (float64, bool) {
 	return v * factor, true
 }
 
-// base takes a unit apart: what a value in it is multiplied with, and what it is in
-// then. Time above a line counts in nanoseconds, below it in seconds.
+// base splits a unit into the factor to its base unit and the kind of that unit. Time in a
+// numerator is in nanoseconds, in a denominator in seconds.
 func base(unit string) (factor float64, kind string) {
 	above, below, ratio := strings.Cut(unit, "/")
 	factor, kind = simple(above)

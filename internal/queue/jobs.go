@@ -10,31 +10,31 @@ import (
 	"github.com/riverqueue/river"
 )
 
-// Every horizon of River is chosen here, not inherited: what is still running after
-// jobTimeout is cut off, and a job that was running when its process died, or when the
-// database did for longer than River tries to say how it ended, is given to another
-// after rescueAfter; one that may take longer, after it has. In between nothing runs twice.
+// Every time limit of River is set here, not inherited. A job that still runs after jobTimeout is cut
+// off. A job whose process died, or whose result could not be written because the database was down for
+// too long, is given to another worker after rescueAfter. For long jobs that is after their own timeout.
+// Until then nothing runs twice.
 const (
 	jobTimeout  = 5 * time.Minute
 	longTimeout = 2 * time.Hour // compacting, collecting
 	rescueAfter = 2 * jobTimeout
-	keepDone    = 5 * time.Minute // a busy server does hundreds a second
+	keepDone    = 5 * time.Minute // short: a busy server completes hundreds per second
 	keepFailed  = 7 * 24 * time.Hour
 
-	lookAttempts    = 5 // the sweep asks again anyway
-	deliverAttempts = 9 // for about two hours
-	keepAttempts    = 1 // the next period asks again
+	lookAttempts    = 5 // the sweep finds the work again anyway
+	deliverAttempts = 9 // over about two hours
+	keepAttempts    = 1 // the next period retries
 )
 
-// The queues: work that is waited for is not held up by work that is not.
+// Queues are separate so that slow background work does not delay urgent work.
 const (
 	lookQueue  = "look"
 	tellQueue  = "tell"
 	houseQueue = "house"
 )
 
-// lookArgs ask for a look at a project. The report is for people who read the table, and
-// the trace for who follows one report through the server.
+// lookArgs requests a scan of a project. The report id is for people who read the table, the trace for
+// following one report through the server.
 type lookArgs struct {
 	Project int64  `json:"project"`
 	Report  int64  `json:"report,omitempty"`
@@ -55,7 +55,7 @@ func (tellArgs) InsertOpts() river.InsertOpts {
 	return river.InsertOpts{Queue: tellQueue, MaxAttempts: keepAttempts}
 }
 
-// deliverArgs name a digest and do not hold it: these tables are not secured by row.
+// deliverArgs identifies a digest without containing it: these tables have no row security.
 type deliverArgs struct {
 	Project int64     `json:"project"`
 	Hook    int64     `json:"hook"`
@@ -67,7 +67,7 @@ func (deliverArgs) InsertOpts() river.InsertOpts {
 	return river.InsertOpts{Queue: tellQueue, MaxAttempts: deliverAttempts}
 }
 
-// houseArgs ask for one of the things that keep a database in order.
+// houseArgs requests one of the maintenance tasks.
 type houseArgs struct {
 	What string `json:"what"`
 }
@@ -77,16 +77,16 @@ func (houseArgs) InsertOpts() river.InsertOpts {
 	return river.InsertOpts{Queue: houseQueue, MaxAttempts: keepAttempts}
 }
 
-// riverConfig is all of River's.
+// riverConfig returns the complete configuration of River.
 func (q *Queue) riverConfig(w Workers) *river.Config {
 	return &river.Config{
 		Schema:  schema,
 		Logger:  q.config.Log,
 		Workers: q.workers(w),
 		Queues: map[string]river.QueueConfig{
-			lookQueue:  {MaxWorkers: 16}, // most only nudge another
+			lookQueue:  {MaxWorkers: 16}, // most only signal a scan that is already running
 			tellQueue:  {MaxWorkers: 4},
-			houseQueue: {MaxWorkers: 1}, // one thing at a time: it is for the quiet hours
+			houseQueue: {MaxWorkers: 1}, // one task at a time: maintenance is not urgent
 		},
 		PeriodicJobs: q.periodic(w),
 
@@ -98,7 +98,7 @@ func (q *Queue) riverConfig(w Workers) *river.Config {
 		CompletedJobRetentionPeriod: keepDone,
 		CancelledJobRetentionPeriod: keepFailed,
 		DiscardedJobRetentionPeriod: keepFailed,
-		ReindexerSchedule:           river.NeverSchedule(), // only the owner of an index may
+		ReindexerSchedule:           river.NeverSchedule(), // only the owner of an index may reindex
 	}
 }
 
@@ -135,7 +135,7 @@ func (q *Queue) workers(w Workers) *river.Workers {
 	return list
 }
 
-// outcome is an error in River's words.
+// outcome converts an error to River's.
 func outcome(err error) error {
 	switch {
 	case errors.Is(err, ErrLater):
@@ -147,7 +147,7 @@ func outcome(err error) error {
 	}
 }
 
-// houseWorker does what takes long.
+// houseWorker runs the maintenance tasks, which take long.
 type houseWorker struct {
 	river.WorkerDefaults[houseArgs]
 	house map[string]func(context.Context) error

@@ -6,36 +6,36 @@ import (
 	"time"
 )
 
-// atOnce is how many projects are looked at together: looking is work for a processor.
+// atOnce is the number of projects scanned concurrently: scanning is CPU-bound.
 const atOnce = 2
 
-// longest is how long one job looks for all that come meanwhile.
+// longest is how long one job keeps scanning for requests that arrive meanwhile.
 const longest = jobTimeout / 5
 
-// looks makes one look of many nudges. A nudge for a project that is being looked at
-// only says that there is more; nothing is lost if the process dies in between, because
-// what there is to look at stands in the store.
+// looks merges concurrent requests to scan a project into one scan. A request that arrives during a scan
+// causes one more scan after it. Losing a request in a crash is harmless: pending work is recorded in
+// the store.
 type looks struct {
 	pause time.Duration
 	slots chan struct{}
-	quick chan struct{} // closed when nobody is to wait any more
+	quick chan struct{} // closed on shutdown; skips remaining pauses
 
 	mu    sync.Mutex
 	under map[int64]*looking
 	once  sync.Once
 }
 
-// looking is one project's.
+// looking is the state of a project's scan.
 type looking struct{ again bool }
 
 func newLooks(pause time.Duration) *looks {
 	return &looks{pause: pause, slots: make(chan struct{}, atOnce), quick: make(chan struct{}), under: map[int64]*looking{}}
 }
 
-// hurry ends pauses.
+// hurry makes pending scans continue without pauses.
 func (l *looks) hurry() { l.once.Do(func() { close(l.quick) }) }
 
-// at looks until no nudge came meanwhile.
+// at scans project, and scans it again for requests that arrived meanwhile.
 func (l *looks) at(ctx context.Context, project int64, look func(context.Context, int64) error) error {
 	mine := l.enter(project)
 	if mine == nil {
@@ -58,14 +58,13 @@ func (l *looks) at(ctx context.Context, project int64, look func(context.Context
 		}
 		if time.Now().After(end) {
 			l.leave(project, mine, true)
-			return ErrLater // as a job that begins anew: this one would be cut off
+			return ErrLater // continue as a new job, because this one would be cut off
 		}
 	}
 }
 
-// one looks, and gives its place back even where the look panics, which River survives:
-// nobody else could look at the project for as long as the process lives, and after a few
-// of them at none.
+// one runs a scan and releases its slot even if the scan panics, which River survives. Otherwise the project
+// could not be scanned again while the process lives, and after a few panics no project could.
 func (l *looks) one(ctx context.Context, project int64, mine *looking, look func(context.Context, int64) error) error {
 	ended := false
 	defer func() {
@@ -79,7 +78,7 @@ func (l *looks) one(ctx context.Context, project int64, mine *looking, look func
 	return err
 }
 
-// rest lets reports gather.
+// rest pauses so that reports can accumulate.
 func (l *looks) rest(ctx context.Context) {
 	if l.pause <= 0 {
 		return
@@ -93,7 +92,7 @@ func (l *looks) rest(ctx context.Context) {
 	}
 }
 
-// enter is nil where somebody is at it, who is told that there is more.
+// enter registers a scan of project. If one is running, it requests another scan after it and returns nil.
 func (l *looks) enter(project int64) *looking {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -106,7 +105,8 @@ func (l *looks) enter(project int64) *looking {
 	return mine
 }
 
-// leave tells whether the looker may go: nobody came meanwhile, or it must.
+// leave ends a scan unless another one was requested meanwhile; must ends it anyway. It reports whether
+// the scan has ended.
 func (l *looks) leave(project int64, mine *looking, must bool) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

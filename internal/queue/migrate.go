@@ -9,9 +9,8 @@ import (
 	"github.com/riverqueue/river/rivermigrate"
 )
 
-// Migrate brings River's tables to the version of this binary, in a schema of their own,
-// and lets the role that pawld runs as use them and nothing more. Servers that start
-// together take turns.
+// Migrate upgrades River's tables, in their own schema, to the version of this binary. It grants pawld's role
+// only the rights to use them. Servers that start together take turns.
 func Migrate(ctx context.Context, url string) error {
 	pool, err := pgxpool.New(ctx, url)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 
 const sweep = "sweep"
 
-// house is what is done from time to time, by name.
+// house returns the periodic tasks by name.
 func (q *Queue) house(w Workers) map[string]func(context.Context) error {
 	all := map[string]func(context.Context) error{
 		"compact": w.Compact, "partitions": w.Partitions, "retain": w.Retain, "collect": w.Collect,
@@ -23,8 +23,8 @@ func (q *Queue) house(w Workers) map[string]func(context.Context) error {
 	return all
 }
 
-// periodic asks for it. One server of several does; each thing may be done more
-// often than it has to be, so that a server that is restarted every day does it too.
+// periodic schedules the tasks. One of several servers does this. Tasks run more often than needed, so
+// that they also run on a server that is restarted every day.
 func (q *Queue) periodic(w Workers) []*river.PeriodicJob {
 	every := map[string]time.Duration{
 		sweep: q.config.Sweep, "compact": time.Hour, "partitions": 6 * time.Hour, "retain": 6 * time.Hour, "collect": 12 * time.Hour,
@@ -37,7 +37,7 @@ func (q *Queue) periodic(w Workers) []*river.PeriodicJob {
 		}
 		queue := houseQueue
 		if what == sweep {
-			queue = tellQueue // it must not wait for hours of compacting
+			queue = tellQueue // it must not wait behind hours of compaction
 		}
 		list = append(list, river.NewPeriodicJob(river.PeriodicInterval(every[what]),
 			func() (river.JobArgs, *river.InsertOpts) {
@@ -48,7 +48,7 @@ func (q *Queue) periodic(w Workers) []*river.PeriodicJob {
 	return list
 }
 
-// sweep finds what no job is there for: its process was killed, or its job was lost.
+// sweep finds work that has no job, because a process was killed or a job was lost.
 func (q *Queue) sweep(ctx context.Context, w Workers) error {
 	look, tell, err := w.Waiting(ctx)
 	if err != nil {

@@ -1,7 +1,6 @@
-// Package queue does what a server does besides answering: look at what came in, tell
-// people, keep house. River and its tables, in a schema of their own, are known here
-// and nowhere else. A job is only a nudge: what there is to do stands in the store,
-// so that a lost job costs time and a doubled one nothing.
+// Package queue runs a server's background work: scans of new reports, notifications, and maintenance.
+// Only this package knows River and its tables, which have their own schema. A job is only a signal:
+// pending work is recorded in the store, so a lost job costs time and a duplicate costs nothing.
 //
 // The package must not know what the work is: it is given functions.
 package queue
@@ -20,58 +19,57 @@ import (
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 )
 
-// schema is where River's tables are, and role who may write them.
+// schema holds River's tables, and role may write them.
 const (
 	schema = "river"
 	role   = "pawl_app"
 )
 
-// Config says where the queue is, and how eager.
+// Config says where the queue is and how often it runs.
 type Config struct {
 	URL   string
-	Conns int // 0: enough for its workers
+	Conns int // 0 means enough for its workers
 	Log   *slog.Logger
-	// Pause is the shortest time between two looks at a project: reports that come
-	// meanwhile are looked at together. 2 s if zero, none if negative.
+	// Pause is the minimum time between two scans of a project. Reports that arrive meanwhile are scanned
+	// together. Zero means 2 s, negative means none.
 	Pause time.Duration
-	// Sweep is how often all projects are asked for what was forgotten, and for what there
-	// is to tell. 30 s if zero.
+	// Sweep is the interval at which all projects are checked for missed work and for news. Zero means 30 s.
 	Sweep time.Duration
-	// Last is how long what was cut off may take to end. 5 s if zero.
+	// Last is how long canceled work may take to end. Zero means 5 s.
 	Last time.Duration
-	// Carry is where in a trace a report came in, as text that fits in a job, and Resume goes
-	// on there when the job runs. Nil where nobody traces.
+	// Carry returns the current position in a trace as text for a job, and Resume continues the trace when the
+	// job runs. Both are nil without tracing.
 	Carry  func(ctx context.Context) string
 	Resume func(ctx context.Context, job, carried string) (context.Context, func())
 }
 
-// Workers are the work. A function that is nil is never asked for.
+// Workers holds the functions that do the work. A nil function is never called.
 type Workers struct {
-	// Look looks at what came in for a project. ErrLater puts it off.
+	// Look scans the new reports of a project. ErrLater postpones it.
 	Look func(ctx context.Context, project int64) error
-	// Tell decides whether people of a project are to be told. It calls send for each hook,
-	// in the transaction that remembers who was told of what.
+	// Tell decides whether to notify a project. It calls send for each hook, in the transaction that records the
+	// notification.
 	Tell func(ctx context.Context, project int64, send Send) error
-	// Deliver sends one digest to one hook. An error makes it try again, later and later;
-	// ErrNever gives it up.
+	// Deliver sends one digest to one hook. After an error it is retried at growing intervals; ErrNever ends the
+	// retries.
 	Deliver func(ctx context.Context, project, hook int64, told time.Time) error
-	// Waiting names projects with something to look at, and with something to tell.
+	// Waiting returns the projects with reports to scan, and those with news to send.
 	Waiting func(ctx context.Context) (look, tell []int64, err error)
 
 	Compact, Partitions, Retain, Collect func(ctx context.Context) error
 }
 
-// Send asks for the digest of a time to be delivered to a hook, if the transaction commits.
+// Send schedules the delivery of the digest of a time to a hook, if the transaction commits.
 type Send func(ctx context.Context, tx pgx.Tx, hook int64, told time.Time) error
 
 var (
-	// ErrLater says that a job cannot be done right now, and that this is no fault.
+	// ErrLater means that a job cannot be done right now; it is not a failure.
 	ErrLater = errors.New("later")
-	// ErrNever says that a job cannot be done, however often it is tried.
+	// ErrNever means that a job cannot be done, however often it is tried.
 	ErrNever = errors.New("never")
 )
 
-// Queue is work to be done. Its methods may be used by many at once.
+// Queue schedules and runs jobs. Its methods are safe for concurrent use.
 type Queue struct {
 	config Config
 	pool   *pgxpool.Pool
@@ -80,7 +78,7 @@ type Queue struct {
 	looks  *looks
 }
 
-// New connects to the queue. Work is done between Start and Stop.
+// New connects to the queue. Jobs run between Start and Stop.
 func New(ctx context.Context, c Config) (*Queue, error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
@@ -95,7 +93,7 @@ func New(ctx context.Context, c Config) (*Queue, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the address of the queue's database: %w", err)
 	}
-	conf.MaxConns = 6 // River's own housekeeping; the work is done on the store's connections
+	conf.MaxConns = 6 // for River's own maintenance; the work uses the store's connections
 	if c.Conns > 0 {
 		conf.MaxConns = int32(min(c.Conns, 1000))
 	}
@@ -115,8 +113,8 @@ func New(ctx context.Context, c Config) (*Queue, error) {
 	return &Queue{config: c, pool: pool, insert: insert, looks: newLooks(c.Pause)}, nil
 }
 
-// Enqueue says, in the transaction that keeps a report, that there is something to look
-// at. Nothing is unique about the job: writers would wait for each other.
+// Enqueue requests a scan, in the transaction that stores a report. The job is not unique: otherwise writers
+// would wait for each other.
 func (q *Queue) Enqueue(ctx context.Context, tx pgx.Tx, project, report int64) error {
 	args := lookArgs{Project: project, Report: report}
 	if q.config.Carry != nil {
@@ -128,7 +126,7 @@ func (q *Queue) Enqueue(ctx context.Context, tx pgx.Tx, project, report int64) e
 	return nil
 }
 
-// Start begins to work. The context is that of all the work: Stop ends it in peace.
+// Start starts the workers. All work runs under ctx; Stop ends it gracefully.
 func (q *Queue) Start(ctx context.Context, w Workers) error {
 	work, err := river.NewClient(riverpgxv5.New(q.pool), q.riverConfig(w))
 	if err != nil {
@@ -141,14 +139,14 @@ func (q *Queue) Start(ctx context.Context, w Workers) error {
 	return nil
 }
 
-// Stop lets what is under way end, and cuts off what has not ended when the context
-// has. The queue cannot be used afterwards.
+// Stop waits for running work and cancels what has not ended when ctx does. The queue cannot be used
+// afterwards.
 func (q *Queue) Stop(ctx context.Context) error {
 	defer q.pool.Close()
 	if q.work == nil {
 		return nil
 	}
-	q.looks.hurry() // nobody waits for more reports
+	q.looks.hurry() // do not wait for more reports
 	err := q.work.Stop(ctx)
 	if err != nil && ctx.Err() != nil {
 		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), cmp.Or(q.config.Last, 5*time.Second))
@@ -161,13 +159,13 @@ func (q *Queue) Stop(ctx context.Context) error {
 	return nil
 }
 
-// Depth is how much work there is.
+// Depth is the amount of queued work.
 type Depth struct {
-	Waiting, Running, Failing int           // Failing ones will be tried again
-	Oldest                    time.Duration // for how long the oldest of those that could run has waited
+	Waiting, Running, Failing int           // Failing jobs will be retried
+	Oldest                    time.Duration // how long the oldest runnable job has waited
 }
 
-// Depth asks the database.
+// Depth queries the database for the amount of queued work.
 func (q *Queue) Depth(ctx context.Context) (Depth, error) {
 	var d Depth
 	var seconds float64

@@ -16,7 +16,8 @@ import (
 	"golang.org/x/image/math/fixed"
 )
 
-// canvas is a picture as it is drawn: boxes and words, all that a one-pager needs.
+// canvas is a raster image being drawn. It supports boxes and text, which is all a
+// one-pager needs.
 type canvas struct {
 	*image.RGBA
 	faces map[faceKey]font.Face
@@ -27,8 +28,8 @@ type faceKey struct {
 	size float64
 }
 
-// faceKind is one of the fonts that come with pawl: a picture looks the same on
-// every machine.
+// faceKind is one of the fonts embedded in pawl, so that images look the same on every
+// machine.
 type faceKind int
 
 const (
@@ -37,7 +38,7 @@ const (
 	mono
 )
 
-// newCanvas is as wide as every picture of pawl.
+// newCanvas returns a canvas with the width that all images of pawl share.
 func newCanvas(height int, paper color.Color) *canvas {
 	c := &canvas{image.NewRGBA(image.Rect(0, 0, pictureWidth, height)), map[faceKey]font.Face{}}
 	draw.Draw(c.RGBA, c.Bounds(), image.NewUniform(paper), image.Point{}, draw.Src)
@@ -61,16 +62,16 @@ func (c *canvas) face(kind faceKind, size float64) (font.Face, error) {
 	return f, nil
 }
 
-// ink is how a text looks, and how wide it may be; 0 for any width.
+// ink sets the style of a text and its max width; 0 means no limit.
 type ink struct {
 	kind  faceKind
 	size  float64
 	color color.Color
 	most  int
-	right bool // x is where it ends
+	right bool // x is the right edge of the text
 }
 
-// write sets a line of text with its baseline at y and gives the width it took.
+// write draws a line of text with its baseline at y and returns its width.
 func (c *canvas) write(x, y int, text string, in ink) (int, error) {
 	face, err := c.face(in.kind, in.size)
 	if err != nil {
@@ -90,8 +91,7 @@ func (c *canvas) write(x, y int, text string, in ink) (int, error) {
 
 func measured(face font.Face, text string) int { return font.MeasureString(face, text).Ceil() }
 
-// fitted leaves out the middle of a text that is too wide: names differ at both
-// ends.
+// fitted cuts the middle out of a text that is too wide, because names differ at both ends.
 func fitted(face font.Face, text string, most int) string {
 	if measured(face, text) <= most {
 		return text
@@ -109,20 +109,20 @@ func (c *canvas) box(x, y, width, height int, fill color.Color) {
 	draw.Draw(c.RGBA, image.Rect(x, y, x+width, y+height), image.NewUniform(fill), image.Point{}, draw.Over)
 }
 
-// dashes is a vertical line in pieces.
+// dashes draws a dashed vertical line.
 func (c *canvas) dashes(x, y, height int, fill color.Color) {
 	for at := 0; at < height; at += 8 {
 		c.box(x, y+at, 2, min(4, height-at), fill)
 	}
 }
 
-// The letters that the fonts have: Latin ones, and a few signs.
+// The characters that the fonts contain: Latin letters and a few signs.
 const (
 	lastLetter = 0x24f
 	signs      = "…–—·→"
 )
 
-// drawnLetters are all that drawable lets through.
+// drawnLetters returns all characters that drawable accepts.
 func drawnLetters() []rune {
 	list := []rune(signs)
 	for r := rune(' '); r <= lastLetter; r++ {
@@ -131,7 +131,7 @@ func drawnLetters() []rune {
 	return list
 }
 
-// drawable replaces letters that the fonts do not have: an empty box says nothing.
+// drawable replaces characters that the fonts lack, which would show as empty boxes.
 func drawable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if hidden(r) {

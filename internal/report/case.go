@@ -8,35 +8,35 @@ import (
 	"github.com/goatnote-inc/pawl/ratchet"
 )
 
-// Case is one row of a report, and what stands behind it.
+// Case is one row of a report, with its evidence.
 type Case struct {
 	ID       int // from 1, in the order of the document
 	Name     string
 	Unit     string
-	Verdict  ratchet.Verdict // empty where nobody judged
+	Verdict  ratchet.Verdict // empty if not judged
 	Gate     bool            // may fail the change
-	Excused  string          // why it may not although it would: a quarantine
-	Fails    bool            // does
+	Excused  string          // why it may not fail the change although it would: a quarantine
+	Fails    bool            // it fails the change
 	Moves    bool            // its baseline moves
-	Person   bool            // only a person's word would settle it
-	Base     string          // "100.2 us"; empty where there is none
+	Person   bool            // only a human decision can settle it
+	Base     string          // "100.2 us"; empty if there is none
 	Now      string
 	Change   string  // "6.0 % slower"
-	Range    string  // that holds the change: "+5.2 to +6.8 %"
-	Effect   *Effect // the same for pictures
+	Range    string  // interval of the change: "+5.2 to +6.8 %"
+	Effect   *Effect // Change and Range as numbers, for figures
 	Sentence string
-	Notes    []string // what else changed, and is not gated
-	Numbers  Numbers  // the sides beside each other
+	Notes    []string // other changes, which are not gated
+	Numbers  Numbers  // the sides next to each other
 	Evidence []Fact
 	History  []Point
-	Why      *Reason // what its profiles say; nil where nobody looked
+	Why      *Reason // what its profiles show; nil without profiles
 
 	key     string         // its name in the record
-	facts   *ratchet.Facts // nil where nothing could be compared
-	seconds float64        // the candidate's median, for times
+	facts   *ratchet.Facts // nil if nothing could be compared
+	seconds float64        // the candidate's median, for time metrics
 }
 
-// standing says why a case fails nobody; empty for one that may.
+// standing says why a case cannot fail the change; empty if it can.
 func (c Case) standing() string {
 	switch {
 	case c.Excused != "":
@@ -48,10 +48,10 @@ func (c Case) standing() string {
 	}
 }
 
-// Effect is a change in which more is worse, whatever the metric, as a share.
+// Effect is a relative change in which more is worse, for every metric.
 type Effect struct{ At, Low, High float64 }
 
-// caseBuilder finds what belongs to a case.
+// caseBuilder collects the data of each case.
 type caseBuilder struct {
 	summaries map[string]Summary
 	history   map[string][]Point
@@ -65,7 +65,7 @@ func newCaseBuilder(in Input, summaries []Summary) *caseBuilder {
 	return b
 }
 
-// judged is a case with a verdict.
+// judged builds a case that has a verdict.
 func (b *caseBuilder) judged(j ratchet.Judgement) Case {
 	c := Case{
 		Name: plain(j.Name, nameLength), Verdict: j.Verdict, Gate: j.Gate, Fails: j.Fails(), Moves: j.Ratchet == ratchet.Moves, Person: j.Needs != "",
@@ -99,7 +99,7 @@ func (b *caseBuilder) judged(j ratchet.Judgement) Case {
 	return c
 }
 
-// unpaired fills in what is known of a case that has only one side, or none.
+// unpaired fills in what is known about a case with fewer than two sides.
 func (c *Case) unpaired(s Summary) {
 	for _, side := range s.Sides {
 		text := sideText(side, s.Unit)
@@ -115,7 +115,7 @@ func (c *Case) unpaired(s Summary) {
 	}
 }
 
-// measured is a case that nobody judged.
+// measured builds a case that was not judged.
 func (b *caseBuilder) measured(s Summary) Case {
 	c := Case{Name: plain(s.Name, nameLength), Unit: s.Unit, Numbers: sidesTable(s), key: s.Name, History: b.history[s.Name]}
 	for _, side := range s.Sides {
@@ -159,11 +159,11 @@ func effectOf(f *ratchet.Facts) *Effect {
 	return e
 }
 
-// timesFaster is the gain from which on "5 % faster" is misread: some mean 5 % less
-// time, some 5 % more speed. From there on it is a factor.
+// timesFaster is the gain above which "5 % faster" is ambiguous: less time or more speed.
+// Above it, reports use a factor.
 const timesFaster = 0.05
 
-// changeOf says a change in words that have no sign to guess.
+// changeOf describes a change in words, so that no sign needs interpreting.
 func changeOf(f *ratchet.Facts) string {
 	switch share := math.Abs(f.Change); {
 	case share < 0.0005:

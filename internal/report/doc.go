@@ -1,6 +1,5 @@
-// Package report says in words, tables and pictures what a run record holds and
-// what the judge made of it. A Document is what is said, in order; there is one renderer
-// a format: terminal, Markdown, HTML, PNG, JUnit XML, JSON. It computes only what is
-// shown, never a verdict, and writes to whatever writer it is given. It must not
-// measure, read devices or talk to a forge.
+// Package report renders a run record and its verdict as text, tables and figures. A
+// Document holds the content in order; each format has one renderer: terminal, Markdown,
+// HTML, PNG, JUnit XML, JSON. The package computes only what it shows, never a verdict, and
+// writes to the writer it is given. It must not measure, read devices or talk to a forge.
 package report

@@ -10,35 +10,34 @@ import (
 	"github.com/goatnote-inc/pawl/ratchet"
 )
 
-// Input is what a document is made of. A run, a result, or both; all else may be
-// left out.
+// Input is the source of a document: a run, a result, or both. Everything else is optional.
 type Input struct {
 	Run    *measure.Run
 	Result *ratchet.Result
-	Name   string // of the suite, for where there is no record
-	Sides  Sides  // of the comparison, where they are not "base" and "candidate" of Run
+	Name   string // of the suite, used when there is no record
+	Sides  Sides  // of the comparison, if not "base" and "candidate" of Run
 
-	// Commit and Base are what was compared with what. The record knows them if pawl
-	// built both sides.
+	// Commit and Base are the two commits compared. The record contains them if pawl built both
+	// sides.
 	Commit, Base string
 
-	Stages  []Stage // what came before measuring, in order
-	Forgets bool    // no baseline is kept: none moves with an improvement
+	Stages  []Stage // the steps before measuring, in order
+	Forgets bool    // no baseline is kept, so improvements move none
 	Paths   Paths
 	Links   []Link
-	Next    []Step             // what else to do, after what the verdicts ask for
-	History map[string][]Point // of a case, by its name
-	Whys    []Why              // what profiles say of cases
-	Now     time.Time          // when the report is made; none is shown if it is zero
+	Next    []Step             // further steps, after those that the verdicts suggest
+	History map[string][]Point // earlier values, by case name
+	Whys    []Why              // what profiles show about cases
+	Now     time.Time          // when the report is made; zero hides it
 }
 
-// Sides says which samples belong to the two sides of a result.
+// Sides names the samples that belong to the two sides of a result.
 type Sides struct {
 	Base, Candidate         []*measure.Run
 	BaseName, CandidateName string // implementations; empty for "base" and "candidate"
 }
 
-// Paths are where things were written, as a reader of the report can open them.
+// Paths are the locations of written files, as a reader of the report can open them.
 type Paths struct {
 	Record   string `json:"record,omitempty"`
 	Verdict  string `json:"verdict,omitempty"`
@@ -47,7 +46,7 @@ type Paths struct {
 	Picture  string `json:"picture,omitempty"`
 }
 
-// Link leads to something on the web: a CI run, an artifact.
+// Link points to a web page, such as a CI run or an artifact.
 type Link struct{ Title, URL string }
 
 // Point is one earlier value of a case.
@@ -57,37 +56,37 @@ type Point struct {
 	Value  float64
 }
 
-// Document is what a report says, in order, whatever the format. Text in it is
-// plain: see plain.
+// Document is the content of a report, in order, independent of the format. Its text is
+// sanitized: see plain.
 type Document struct {
 	Title    string          // "matmul on NVIDIA L4"
-	Verdict  ratchet.Verdict // empty where nothing was judged
-	Outcome  string          // "pass", "fail" or "no answer"; empty where nothing was judged
+	Verdict  ratchet.Verdict // empty if not judged
+	Outcome  string          // "pass", "fail" or "no answer"; empty if not judged
 	Headline string          // "1 regression, 1 improvement, 25 unchanged"
-	Sentence string          // the worst of it, for who reads no further
+	Sentence string          // the worst result in one sentence
 	Counts   []Count
-	Suite    string // what is said of all cases together
+	Suite    string // the verdict on all cases together
 	Facts    []Fact
-	Stages   []Stage // those before measuring that are not green
+	Stages   []Stage // steps before measuring that did not pass cleanly
 	Sections []Section
-	Whys     []Reason // why cases are as they are, in their order
+	Whys     []Reason // explanations of cases, in case order
 	Next     []Step
 	Warnings []string
 	Links    []Link
 	Paths    Paths
-	Made     string // when; empty if nobody said
+	Made     string // creation time; empty if unset
 
 	run    *measure.Run
 	result *ratchet.Result
-	whys   []Why   // as they were given
-	limit  float64 // what the policy calls slower
+	whys   []Why   // as given in Input
+	limit  float64 // the slowdown from which the policy reports a regression
 	draw   *drawer
 }
 
-// Fact is one thing that is known, with its name.
+// Fact is one labeled piece of information.
 type Fact struct{ Label, Text string }
 
-// NewDocument arranges what there is to say.
+// NewDocument arranges the content of a report.
 func NewDocument(in Input) *Document {
 	d := &Document{Paths: in.Paths, run: in.Run, result: in.Result, whys: in.Whys, draw: newDrawer(in)}
 	for _, l := range in.Links {
@@ -123,7 +122,7 @@ func NewDocument(in Input) *Document {
 	return d
 }
 
-// judged adds what the judge says.
+// judged adds the verdicts.
 func (d *Document) judged(in Input, summaries []Summary) {
 	r := in.Result
 	d.Verdict, d.limit = r.Verdict, r.Policy.Slower
@@ -138,8 +137,8 @@ func (d *Document) judged(in Input, summaries []Summary) {
 	}
 }
 
-// lead is what a reader must know if it is the only thing they read: the worst case,
-// and whether all of them together got worse.
+// lead is the one sentence a reader must not miss: the worst case, and whether all cases
+// together got worse.
 func (d *Document) lead(r *ratchet.Result) string {
 	if len(r.Cases) < 2 {
 		return plain(r.Sentence, sentenceLength)
@@ -150,7 +149,7 @@ func (d *Document) lead(r *ratchet.Result) string {
 	case ClassBroken, ClassRegressed, ClassMissing, ClassInconclusive:
 		parts = append(parts, fmt.Sprintf("Worst is %s: %s", first.Cases[0].Name, first.Cases[0].Sentence))
 	case ClassImproved, ClassNew, ClassUnchanged, ClassMeasured:
-		if d.Verdict.Severity() != ratchet.Yes { // for a reason that is not in the cases
+		if d.Verdict.Severity() != ratchet.Yes { // the reason is not in the cases
 			return plain(r.Sentence, sentenceLength)
 		}
 		parts = append(parts, fmt.Sprintf("No case is worse by %s or more.", Percent(d.limit)))
@@ -161,7 +160,7 @@ func (d *Document) lead(r *ratchet.Result) string {
 	return strings.Join(parts, " ")
 }
 
-// Cases counts all cases of the document.
+// Cases returns the number of cases in the document.
 func (d *Document) Cases() int {
 	n := 0
 	for _, s := range d.Sections {
@@ -170,7 +169,7 @@ func (d *Document) Cases() int {
 	return n
 }
 
-// Changed are the cases that somebody may want to do something about, worst first.
+// Changed returns the cases that may need attention, worst first.
 func (d *Document) Changed() []Case {
 	var list []Case
 	for _, s := range d.Sections {
@@ -181,7 +180,7 @@ func (d *Document) Changed() []Case {
 	return list
 }
 
-// about is the record whose suite and device the report is about; nil if there is none.
+// about returns the record whose suite and device the report describes; nil if none.
 func (in Input) about() *measure.Run {
 	if in.Run == nil && len(in.Sides.Candidate) > 0 {
 		return in.Sides.Candidate[0]
@@ -201,8 +200,7 @@ func title(in Input) string {
 	return name
 }
 
-// headlineOf counts in the words of the user: what is worse, what is better, what is
-// the same.
+// headlineOf counts cases in the user's terms: worse, better, unchanged.
 func headlineOf(counts []Count) string {
 	var parts []string
 	for _, c := range counts {

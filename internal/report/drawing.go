@@ -13,24 +13,23 @@ import (
 	"golang.org/x/image/math/fixed"
 )
 
-// drawing is a figure before anybody knows what it is drawn on: a page takes it as
-// SVG, a picture as pixels, and both show the same. Its unit is a pixel of a page whose
-// text is em high.
+// drawing is a figure independent of its output: pages render it as SVG, images as pixels,
+// and both look the same. Its unit is one pixel of a page whose text is em high.
 type drawing struct {
 	width, height float64
 	marks         []mark
 }
 
-// The sizes of text in a drawing.
+// Text sizes in a drawing.
 const (
 	em      = 11.0
 	emSmall = 9.5
 )
 
-// point is a place in a drawing: right and down.
+// point is a position in a drawing; x grows to the right, y down.
 type point struct{ x, y float64 }
 
-// tone is what a colour means; page and picture each have their own.
+// tone is the meaning of a color. Pages and images each map it to their own color.
 type tone int
 
 const (
@@ -45,17 +44,17 @@ const (
 	toneGood
 )
 
-// toneNames are the classes of the page's style.
+// toneNames are the CSS classes of the tones.
 var toneNames = [...]string{"ink", "soft", "line", "faint", "base", "now", "ref", "bad", "good"}
 
-// mark is one thing that is drawn: a line, an area, a dot or a word.
+// mark is one drawn element: a line, an area, a dot or a text.
 type mark struct {
 	kind   markKind
 	points []point
 	tone   tone
-	wide   float64 // of a line, or the radius of a dot
+	wide   float64 // width of a line, or radius of a dot
 	dashed bool
-	hollow bool // a dot with the page in its middle
+	hollow bool // a dot filled with the background
 	word
 }
 
@@ -68,7 +67,7 @@ const (
 	markWord
 )
 
-// word is how text stands at its place.
+// word is a text and its layout.
 type word struct {
 	text   string
 	small  bool
@@ -76,11 +75,11 @@ type word struct {
 	mono   bool
 	anchor anchor
 	angle  float64 // degrees, clockwise
-	halo   bool    // keeps lines behind it from crossing it
-	large  float64 // its size where it is neither em nor emSmall: in pictures only, a page has headings
+	halo   bool    // a background outline that hides lines behind the text
+	large  float64 // font size if neither em nor emSmall; images only, because a page has headings
 }
 
-// anchor is the part of a text that its place is about.
+// anchor is the part of a text that its position refers to.
 type anchor int
 
 const (
@@ -109,16 +108,17 @@ func (d *drawing) dot(t tone, at point, radius float64, hollow bool) {
 	d.marks = append(d.marks, mark{kind: markDot, points: []point{at}, tone: t, wide: radius, hollow: hollow})
 }
 
-// write sets text with its baseline at a place.
+// write adds text with its baseline at a position.
 func (d *drawing) write(t tone, at point, w word) {
 	w.text = drawable(w.text)
 	d.marks = append(d.marks, mark{kind: markWord, points: []point{at}, tone: t, word: w})
 }
 
-// arrow is a line with a head at its end, which keeps apart from the dots at both ends.
+// arrow draws a line with a head at its end. It keeps a distance from the dots at both
+// ends.
 func (d *drawing) arrow(t tone, from, to point, apart float64) {
 	length := math.Hypot(to.x-from.x, to.y-from.y)
-	if length < 2*apart+3 { // the dots say it all
+	if length < 2*apart+3 { // too short: the dots alone are enough
 		return
 	}
 	ux, uy := (to.x-from.x)/length, (to.y-from.y)/length
@@ -153,25 +153,25 @@ func (w word) face() faceKind {
 	}
 }
 
-// width is what the text takes in pawl's own fonts. Those of a browser are about as
-// wide, not wider.
+// width returns the width of the text in pawl's own fonts. Browser fonts are about as wide,
+// not wider.
 func (w word) width() float64 { return textWidth(w.face(), w.size(), w.text) }
 
-// outlines are the fonts as curves: text of any size, at any angle.
+// outlines are the fonts as curves, for text of any size and angle.
 var outlines = sync.OnceValue(func() [3]*sfnt.Font {
 	var list [3]*sfnt.Font
 	for i, data := range [][]byte{goregular.TTF, gobold.TTF, gomono.TTF} {
-		list[i], _ = sfnt.Parse(data) // they are part of the program, and a test reads them
+		list[i], _ = sfnt.Parse(data) // they are embedded, and a test parses them
 	}
 	return list
 })
 
-// fine is how many units of a font's measure a pixel is divided into: text is laid out
-// large and scaled down, so that nothing is rounded to pixels.
+// fine is the number of font units per pixel. Text is laid out large and scaled down, so
+// that nothing is rounded to pixels.
 const fine = 64.0
 
-// advances are how wide the letters are that a drawing may have, at size 1: layout asks
-// for them again and again.
+// advances caches the widths of drawable characters at size 1, because layout needs them
+// often.
 var advances = sync.OnceValue(func() [3]map[rune]float64 {
 	var table [3]map[rune]float64
 	for kind, f := range outlines() {
@@ -195,20 +195,20 @@ func textWidth(kind faceKind, size float64, text string) float64 {
 	for _, r := range text {
 		width, known := table[r]
 		if !known {
-			width = table['?'] // as which it is drawn
+			width = table['?'] // drawn in its place
 		}
 		total += width
 	}
 	return total * size
 }
 
-// shortened leaves out the middle of a text that is wider than most.
+// shortened cuts the middle out of a text that is too wide.
 func shortened(kind faceKind, size float64, text string, most float64) string {
 	letters := []rune(text)
 	if textWidth(kind, size, text) <= most {
 		return text
 	}
-	low, high := 1, len(letters) // of letters cut: some are too few, all are enough
+	low, high := 1, len(letters) // number of letters to cut: low is too few, high is enough
 	without := func(cut int) string {
 		keep := len(letters) - cut
 		head := (keep + 1) / 2
@@ -224,8 +224,8 @@ func shortened(kind faceKind, size float64, text string, most float64) string {
 	return without(low)
 }
 
-// lines breaks text at spaces so that no line is wider than most; what does not fit
-// into so many lines is left out, with a sign of it.
+// lines breaks text at spaces so that no line is too wide. Text beyond the max number of
+// lines is cut and marked as cut.
 func lines(size float64, text string, most float64, atMost int) []string {
 	var list []string
 	current := ""
@@ -251,7 +251,7 @@ func lines(size float64, text string, most float64, atMost int) []string {
 	return list
 }
 
-// unbroken are the words of a text; a number stays with its percent sign.
+// unbroken splits a text into words. A number stays with its percent sign.
 func unbroken(text string) []string {
 	var list []string
 	for w := range strings.FieldsSeq(text) {
@@ -264,14 +264,14 @@ func unbroken(text string) []string {
 	return list
 }
 
-// cutEnd leaves out the end of a text that is wider than most.
+// cutEnd cuts the end off a text that is too wide.
 func cutEnd(kind faceKind, size float64, text string, most float64) string {
 	if textWidth(kind, size, text) <= most {
 		return text
 	}
 	letters := []rune(text)
 	low, high := 0, len(letters)
-	for low < high { // the most letters that fit
+	for low < high { // find the max number of letters that fit
 		if middle := (low + high + 1) / 2; textWidth(kind, size, string(letters[:middle])+"…") <= most {
 			low = middle
 		} else {

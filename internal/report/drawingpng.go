@@ -10,14 +10,14 @@ import (
 	"golang.org/x/image/vector"
 )
 
-// toneColors are the tones on white paper.
+// toneColors are the tones on a white background.
 var toneColors = [...]color.RGBA{
 	toneInk: dark, toneSoft: soft, toneLine: hairline, toneFaint: {0xf3, 0xf5, 0xf7, 0xff},
 	toneBase: {0x7b, 0x87, 0x94, 0xff}, toneNow: {0x0b, 0x57, 0xd0, 0xff}, toneRef: {0x8e, 0x5b, 0xb5, 0xff},
 	toneBad: red, toneGood: green,
 }
 
-// paint draws the drawing on a picture with its corner at x, y, so many pixels a unit.
+// paint draws d on a canvas with its corner at x, y; scale is in pixels per unit.
 func (d *drawing) paint(c *canvas, x, y, scale float64) {
 	p := &painter{canvas: c, at: point{x, y}, scale: scale}
 	for _, m := range d.marks {
@@ -25,7 +25,7 @@ func (d *drawing) paint(c *canvas, x, y, scale float64) {
 	}
 }
 
-// painter fills shapes on a canvas, with smooth edges.
+// painter fills shapes on a canvas with antialiased edges.
 type painter struct {
 	*canvas
 	at    point
@@ -69,7 +69,7 @@ func (p *painter) placed(points []point) []point {
 	return list
 }
 
-// segment is a straight piece of a line, whole or in dashes.
+// segment draws a straight line, solid or dashed.
 func (p *painter) segment(from, to point, wide float64, dashed bool, fill color.RGBA) {
 	length := math.Hypot(to.x-from.x, to.y-from.y)
 	if length == 0 || math.IsNaN(length) || math.IsInf(length, 0) {
@@ -98,7 +98,7 @@ func circle(at point, radius float64) []point {
 	return list
 }
 
-// fill fills outlines, each of straight lines, in pixels of the canvas.
+// fill fills polygons, given in pixels of the canvas.
 func (p *painter) fill(fill color.RGBA, shapes ...[]point) {
 	box := bounds(shapes).Intersect(p.Bounds())
 	if box.Empty() {
@@ -119,8 +119,8 @@ func (p *painter) fill(fill color.RGBA, shapes ...[]point) {
 	r.Draw(p.RGBA, box, image.NewUniform(fill), image.Point{})
 }
 
-// bounds is the box of pixels that outlines lie in; places that are no numbers give an
-// empty one.
+// bounds returns the pixel box that contains the shapes; empty if a coordinate is not a
+// number.
 func bounds(shapes [][]point) image.Rectangle {
 	const far = 1 << 20
 	low, high := point{math.Inf(1), math.Inf(1)}, point{math.Inf(-1), math.Inf(-1)}
@@ -138,7 +138,7 @@ func bounds(shapes [][]point) image.Rectangle {
 	return image.Rect(int(math.Floor(low.x)), int(math.Floor(low.y)), int(math.Ceil(high.x))+1, int(math.Ceil(high.y))+1)
 }
 
-// word fills the outlines of letters, turned about the place of the text.
+// word fills the outlines of letters, rotated about the position of the text.
 func (p *painter) word(at point, w word, fill color.RGBA) {
 	start := 0.0
 	switch w.anchor {
@@ -170,8 +170,7 @@ func (p *painter) word(at point, w word, fill color.RGBA) {
 	p.fill(fill, shapes...)
 }
 
-// glyphShapes makes straight lines of the curves of a letter: short enough that nobody
-// sees them.
+// glyphShapes flattens the curves of a letter into lines too short to be visible.
 func glyphShapes(segments sfnt.Segments, place func(x, y float64) point) [][]point {
 	var shapes [][]point
 	var last fixed.Point26_6

@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// html is the drawing as part of a page, in the colours of its style.
+// html renders the drawing as part of a page, in the colors of the page's style.
 func (d *drawing) html() template.HTML {
 	s := newSVG(d.width, d.height)
 	d.svg(s)
 	return s.html()
 }
 
-// document is the drawing as a file of its own: with its style, in light and dark, and
-// with what it shows in words.
+// document renders the drawing as a standalone file, with its style for light and dark mode
+// and a text description.
 func (d *drawing) document(title, about string) string {
 	s := &svg{}
 	s.addf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %s %s" width="%s" height="%s" role="img" aria-labelledby="t a">`,
@@ -30,7 +30,7 @@ func (d *drawing) document(title, about string) string {
 	return s.b.String() + "</svg>\n"
 }
 
-// aloneStyle is the part of the page's style that drawings use.
+// aloneStyle returns the part of the page's style that drawings use.
 func aloneStyle() string {
 	var b strings.Builder
 	in := false
@@ -61,7 +61,7 @@ func (d *drawing) svg(s *svg) {
 		case markDot:
 			class, radius := "f", m.wide
 			if m.hollow {
-				class, radius = "o", m.wide-0.8 // its line is 1.6 wide, half of it outside
+				class, radius = "o", m.wide-0.8 // its outline is 1.6 wide, half of it outside
 			}
 			s.addf(`<circle class="%s t-%s" cx="%s" cy="%s" r="%s"/>`, class, name, coord(m.points[0].x), coord(m.points[0].y), coord(radius))
 		case markWord:
@@ -70,8 +70,8 @@ func (d *drawing) svg(s *svg) {
 	}
 }
 
-// word writes text with all that a word may have, as classes: the page's policy allows
-// no style of an element's own.
+// word writes text with its layout as classes, because the page's policy allows no inline
+// styles.
 func (s *svg) word(at point, tone string, w word) {
 	class := []string{"f", "t-" + tone}
 	for _, c := range []struct {
@@ -89,7 +89,7 @@ func (s *svg) word(at point, tone string, w word) {
 	s.addf(`>%s</text>`, template.HTMLEscapeString(w.text))
 }
 
-// widthName is the class of a line that wide: 1, 15 for 1.5, 2.
+// widthName returns the class of a line width: 1, 15 for 1.5, 2.
 func widthName(wide float64) string {
 	return strings.ReplaceAll(coord(wide), ".", "")
 }
@@ -109,5 +109,5 @@ func pathOf(points []point, closed bool) string {
 	return b.String()
 }
 
-// slope is the angle of a line in degrees, as SVG turns things.
+// slope returns the angle of a line in degrees, in the SVG direction.
 func slope(from, to point) float64 { return math.Atan2(to.y-from.y, to.x-from.x) * 180 / math.Pi }

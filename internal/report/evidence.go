@@ -8,18 +8,17 @@ import (
 	"github.com/goatnote-inc/pawl/ratchet"
 )
 
-// Numbers are a table: numbers with names: the first row names the columns, the first cell of
-// each other row what the row is.
+// Numbers is a table: the first row holds the column names, the first cell of each other
+// row its row name.
 type Numbers struct {
 	Head []string
 	Rows [][]string
 }
 
-// referencesShown bounds the columns of other implementations.
+// referencesShown limits the columns for other implementations.
 const referencesShown = 4
 
-// numbersOf puts the two sides of a verdict beside each other, and the references
-// that were measured with them.
+// numbersOf tabulates the two sides of a verdict and the references measured with them.
 func numbersOf(f *ratchet.Facts, s Summary) Numbers {
 	t := Numbers{Head: []string{"", measure.Base, measure.Candidate, "change"}}
 	row := func(name string, base, now float64) {
@@ -67,7 +66,7 @@ func signed(base, now float64) string {
 	return fmt.Sprintf("%+.1f %%", 100*(now/base-1))
 }
 
-// evidenceOf is what the verdict rests on, and what was looked at beside.
+// evidenceOf lists the statistics behind the verdict and the other checks made.
 func evidenceOf(f *ratchet.Facts) []Fact {
 	list := []Fact{{"measured", Plural(f.Rounds, "round") + ", " + pairings[f.Pairing]}}
 	add := func(label, format string, args ...any) {
@@ -99,7 +98,7 @@ var pairings = map[ratchet.Pairing]string{
 	ratchet.Against:  "against a stored baseline, corrected by a reference",
 }
 
-// chance writes a probability with the digits that matter.
+// chance formats a probability with the digits that matter.
 func chance(p float64) string {
 	switch {
 	case p < 1e-6:
@@ -111,7 +110,7 @@ func chance(p float64) string {
 	}
 }
 
-// sideColumns are what is said of a side without a verdict.
+// sideColumns are the columns for a side without a verdict.
 var sideColumns = []string{"side", "P50", "P95", "P99", "CV", "GFLOP/s", "GB/s", "against", "over rounds"}
 
 // sidesTable describes the sides of a case without a verdict.
@@ -125,7 +124,7 @@ func sidesTable(s Summary) Numbers {
 	return t.dropEmpty()
 }
 
-// dropEmpty leaves out columns that say nothing.
+// dropEmpty removes columns without content.
 func (t Numbers) dropEmpty() Numbers {
 	g := grid{right: make([]bool, len(t.Head)), rows: append([][]string{t.Head}, t.Rows...)}
 	g.dropEmpty()

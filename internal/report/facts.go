@@ -12,7 +12,7 @@ import (
 	"github.com/goatnote-inc/pawl/ratchet"
 )
 
-// facts are what was compared with what, on what, how long and for how much.
+// facts lists what was compared, on which device, how long it took and what it cost.
 func facts(in Input) []Fact {
 	var list []Fact
 	add := func(label, text string) {
@@ -47,7 +47,8 @@ func facts(in Input) []Fact {
 	return list
 }
 
-// quarantineText says which cases fail nobody, and who looks after them until when.
+// quarantineText lists the cases that cannot fail the change, with the quarantine's owner
+// and end.
 func quarantineText(r *ratchet.Result) string {
 	names := map[string][]string{}
 	var whys []string
@@ -71,7 +72,7 @@ func quarantineText(r *ratchet.Result) string {
 	return strings.Join(list, "; ")
 }
 
-// codeText says which functions of the two sides differ in machine code.
+// codeText names the functions whose machine code differs between the two sides.
 func codeText(run *measure.Run) string {
 	if run == nil {
 		return ""

@@ -4,15 +4,15 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// Failure tells of one side that did not measure everything.
+// Failure describes one side that did not measure every case.
 type Failure struct {
 	Implementation string
-	Cases          []string // their names, in the order of the record
-	Error          string   // of the first
+	Cases          []string // names, in the order of the record
+	Error          string   // of the first failed case
 }
 
-// Failed lists the sides on which a case failed, in the order of the run's
-// implementations. Rounds that do not count are not held against anybody.
+// Failed lists the sides on which a case failed, in the order of the run's implementations.
+// It ignores rounds that do not count.
 func Failed(run *measure.Run) []Failure {
 	var list []Failure
 	summaries := Summarise(run)

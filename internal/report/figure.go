@@ -11,48 +11,48 @@ import (
 	"github.com/goatnote-inc/pawl/stats"
 )
 
-// Figure is what can be drawn of a case: where the samples of each side lie, and
-// how its rounds went.
+// Figure holds the data to draw for a case: the sample distribution of each side, and its
+// rounds.
 type Figure struct {
 	Unit  string
-	Sides []Distribution // the base first, then the candidate, then references
-	// The bins of all sides begin at Start and are Step wide.
+	Sides []Distribution // the base, the candidate, then references
+	// The bins of all sides start at Start and are Step wide.
 	Start, Step float64
 	Rounds      []RoundPoint
-	Hidden      int // rounds that are not drawn because there are too many
+	Hidden      int // rounds not drawn because there are too many
 }
 
-// Distribution is how the samples of a side lie. Bins and not a smooth curve: a
-// timer that moves in steps shows as a comb, a kernel with two speeds as two hills.
+// Distribution is the sample histogram of a side. It uses bins, not a smooth curve: a
+// coarse timer then shows as a comb, a kernel with two speeds as two peaks.
 type Distribution struct {
 	Name    string
 	Bins    []int
 	Samples int
 	Median  float64
-	Beyond  int     // samples to the right of the last bin
-	Max     float64 // of all
-	Modes   int     // values around which they gather; 0 where nobody looked
+	Beyond  int     // samples above the last bin
+	Max     float64 // of all samples
+	Modes   int     // number of modes; 0 if not checked
 }
 
-// RoundPoint is the medians of one round, by side; NaN where a side has none.
+// RoundPoint holds the medians of one round, by side; NaN where a side has none.
 type RoundPoint struct {
 	Round   int
 	Medians []float64
 }
 
-// What a figure has room for.
+// Limits of what a figure shows.
 const (
 	binsDrawn   = 56
 	sidesDrawn  = 4
 	roundsDrawn = 64
 )
 
-// drawer finds the samples that belong to a case.
+// drawer finds the samples of each case.
 type drawer struct {
 	series map[string][]sideSeries // by case name, in the order of the sides
 }
 
-// sideSeries is a side of a case: the rounds that count.
+// sideSeries holds the rounds of one side of a case that count.
 type sideSeries struct {
 	name   string
 	unit   string
@@ -87,7 +87,7 @@ func orElse(name, otherwise string) string {
 	return name
 }
 
-// add collects one side from its records; several records are a round each.
+// add collects one side from its records. If there are several records, each is a round.
 func (d *drawer) add(runs []*measure.Run, implementation, as string) {
 	for i, run := range runs {
 		dropped := map[int]bool{}
@@ -117,8 +117,8 @@ func (d *drawer) add(runs []*measure.Run, implementation, as string) {
 	}
 }
 
-// Figure is what can be drawn of a case; nil where there are no samples. It looks at
-// every sample, which not every format needs.
+// Figure returns the figure data of a case; nil if there are no samples. It reads every
+// sample, so call it only for formats that need it.
 func (d *Document) Figure(c Case) *Figure {
 	f := d.draw.figure(c.key)
 	if c.facts != nil {
@@ -127,7 +127,7 @@ func (d *Document) Figure(c Case) *Figure {
 	return f
 }
 
-// figure is nil where there is nothing to draw.
+// figure returns nil if there is nothing to draw.
 func (d *drawer) figure(name string) *Figure {
 	sides := slices.DeleteFunc(slices.Clone(d.series[name]), func(s sideSeries) bool { return len(s.rounds) == 0 })
 	sides = sides[:min(len(sides), sidesDrawn)]
@@ -153,9 +153,9 @@ func (d *drawer) figure(name string) *Figure {
 	return f
 }
 
-// scale chooses the bins. The slowest hundredth would squeeze everything else
-// together, so it is counted and not drawn where it lies far off. Bins are whole steps
-// of the timer: other widths would draw hills that are not there.
+// scale chooses the bins. The slowest 1 % of samples would compress everything else, so if
+// they are far off they are counted, not drawn. Bin widths are whole timer steps: other
+// widths would show peaks that do not exist.
 func (f *Figure) scale(all stats.Sorted, quantum float64) int {
 	low, high := all[0], all[len(all)-1]
 	if q := all.Quantile(0.99); high > q+(q-low) {
@@ -214,7 +214,7 @@ func (f *Figure) addRounds(sides []sideSeries) {
 	}
 }
 
-// brief is the figure with less detail.
+// brief returns the figure with less detail.
 func (f *Figure) brief() *Figure {
 	if f == nil {
 		return nil
@@ -231,7 +231,7 @@ func (f *Figure) brief() *Figure {
 	return &b
 }
 
-// setModes tells what the judge saw of the two sides.
+// setModes adds the mode counts that the judge found for the two sides.
 func (f *Figure) setModes(facts *ratchet.Facts) {
 	if f == nil {
 		return
@@ -246,7 +246,7 @@ func (f *Figure) setModes(facts *ratchet.Facts) {
 	}
 }
 
-// tone is the colour of a side, the same in every figure.
+// tone returns the color of a side, the same in every figure.
 func (f *Figure) tone(side int) int {
 	switch f.Sides[side].Name {
 	case measure.Base:
@@ -258,7 +258,7 @@ func (f *Figure) tone(side int) int {
 	}
 }
 
-// Describe says in words what the picture of the distributions shows.
+// Describe describes the histogram in words.
 func (d Distribution) Describe(unit string) string {
 	text := fmt.Sprintf("%s: %s, median %s", d.Name, Plural(d.Samples, "sample"), Quantity(d.Median, unit))
 	if d.Modes > 1 {
@@ -270,7 +270,7 @@ func (d Distribution) Describe(unit string) string {
 	return text
 }
 
-// DescribeSamples is the text alternative of the distributions.
+// DescribeSamples returns the text alternative of the distributions.
 func (f *Figure) DescribeSamples() string {
 	var parts []string
 	for _, s := range f.Sides {
@@ -279,7 +279,7 @@ func (f *Figure) DescribeSamples() string {
 	return "Where the samples lie. " + strings.Join(parts, "; ") + "."
 }
 
-// DescribeRounds is the text alternative of the rounds.
+// DescribeRounds returns the text alternative of the rounds.
 func (f *Figure) DescribeRounds() string {
 	text := fmt.Sprintf("Median of each of %s.", Plural(len(f.Rounds)+f.Hidden, "round"))
 	if len(f.Sides) < 2 {

@@ -7,17 +7,17 @@ import (
 	"unicode/utf8"
 )
 
-// grid is a table for a terminal: columns as wide as they need to be, numbers
-// to the right, and nothing drawn that does not carry information.
+// grid is a table for a terminal: columns as wide as needed, numbers right-aligned, no
+// decoration.
 type grid struct {
 	right []bool // alignment by column
 	rows  [][]string
-	paint func(row []string, line string) string // colours a line; nil for none
+	paint func(row []string, line string) string // colors a line; nil for none
 }
 
 func (g *grid) add(cells ...string) { g.rows = append(g.rows, cells) }
 
-// dropEmpty removes columns in which no row but the first has anything to say.
+// dropEmpty removes columns that are empty in every row but the first.
 func (g *grid) dropEmpty() {
 	keep := make([]bool, len(g.right))
 	for i, row := range g.rows {
@@ -45,7 +45,7 @@ func (g *grid) dropEmpty() {
 	g.right = right
 }
 
-// fit removes columns, in the order given, until a row fits the width.
+// fit removes columns, in the given order, until rows fit the width.
 func (g *grid) fit(width int, columns ...string) {
 	for _, name := range columns {
 		if width <= 0 || g.width() <= width {
@@ -60,8 +60,8 @@ func (g *grid) fit(width int, columns ...string) {
 	}
 }
 
-// shorten cuts the middle out of the cells of a column until a row fits the width, or
-// hardly anything would be left of them.
+// shorten cuts the middle out of the cells of a column until rows fit the width, or the
+// cells get too short.
 func (g *grid) shorten(column, width int) {
 	const least = 16
 	over := g.width() - width
@@ -77,7 +77,7 @@ func (g *grid) shorten(column, width int) {
 	}
 }
 
-// width is that of the widest row.
+// width returns the width of the widest row.
 func (g *grid) width() int {
 	total := 2 * (len(g.right) - 1)
 	for _, w := range g.widths() {
@@ -125,13 +125,13 @@ func (g *grid) write(w io.Writer, style Style) error {
 	return nil
 }
 
-// Table writes rows as a table for a terminal; the first row is its head. Right
-// tells, column by column, which are numbers.
+// Table writes rows as a table for a terminal. The first row is the header; right reports,
+// per column, whether it holds numbers.
 func Table(w io.Writer, style Style, right []bool, rows [][]string) error {
 	return (&grid{right: right, rows: rows}).write(w, style)
 }
 
-// Style is how text is made for a terminal; the zero Style leaves it alone.
+// Style formats text for a terminal. The zero Style leaves text unchanged.
 type Style struct {
 	Color bool
 	Width int // of the terminal in columns; 0 for no limit
@@ -144,17 +144,17 @@ func (s Style) with(code, text string) string {
 	return "\x1b[" + code + "m" + text + "\x1b[0m"
 }
 
-// Faint is for what frames the content.
+// Faint formats text that frames the content.
 func (s Style) Faint(text string) string { return s.with("2", text) }
 
-// Bold is for what a reader looks for first.
+// Bold formats what a reader looks for first.
 func (s Style) Bold(text string) string { return s.with("1", text) }
 
-// Warn is for what needs attention.
+// Warn formats text that needs attention.
 func (s Style) Warn(text string) string { return s.with("33", text) }
 
-// Bad is for what failed.
+// Bad formats failures.
 func (s Style) Bad(text string) string { return s.with("31", text) }
 
-// Good is for what is as it should be.
+// Good formats successes.
 func (s Style) Good(text string) string { return s.with("32", text) }

@@ -1,14 +1,14 @@
 package report
 
-// Plain makes a name or a sentence that a stranger wrote fit to be shown: one line
-// of limited length with nothing invisible in it. It may still be markup.
+// Plain sanitizes an untrusted name or sentence for display: one line of limited length
+// without invisible characters. The result may still contain markup.
 func Plain(s string) string { return plain(s, sentenceLength) }
 
-// MarkdownText is text in Markdown that means nothing but itself.
+// MarkdownText escapes s so that Markdown shows it literally.
 func MarkdownText(s string) string { return escape(s) }
 
-// MarkdownCode is a name in Markdown that can be copied and means nothing else.
+// MarkdownCode formats a name as Markdown code that can be copied and has no other effect.
 func MarkdownCode(s string) string { return code(s) }
 
-// Ticks are round values that divide a range into about n parts.
+// Ticks returns round values that divide a range into about n parts.
 func Ticks(low, high float64, n int) []float64 { return ticks(low, high, n) }

@@ -3,7 +3,7 @@ package report
 import (
 	"bufio"
 	"crypto/sha256"
-	_ "embed" // the page's parts
+	_ "embed" // embeds the parts of the page
 	"encoding/base64"
 	"fmt"
 	"html/template"
@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// The page is one file: its style and script stand inside, and the policy in its
-// head lets nothing else run or load, whatever a case may be called.
+// The page is one file with inline style and script. The policy in its head blocks
+// everything else, whatever a case is named.
 var (
 	//go:embed page/report.html
 	pageText string
@@ -24,10 +24,10 @@ var (
 	page = template.Must(template.New("report").Parse(pageText))
 )
 
-// contentPolicy allows exactly the style and the script of the page.
+// contentPolicy allows only the style and the script of the page.
 func contentPolicy() string { return policy(pageStyle, pageScript) }
 
-// policy allows one style and one script, by their digests.
+// policy allows one style and one script, by their hashes.
 func policy(style, script string) string {
 	digest := func(text string) string {
 		if text == "" {
@@ -48,8 +48,8 @@ func HTML(w io.Writer, d *Document) error {
 	return b.Flush()
 }
 
-// pageView is the document as the template sees it. What is template.HTML in it was
-// made of numbers only, never of text from a record.
+// pageView is the document as the template sees it. Its template.HTML fields are made from
+// numbers only, never from text of a record.
 type pageView struct {
 	*Document
 	Policy       string
@@ -77,15 +77,15 @@ type sectionView struct {
 
 type caseView struct {
 	Case
-	Text    string // what the filter looks in
+	Text    string // the text that the filter searches
 	Watched bool
-	Open    bool // the first thing a reader looks for
+	Open    bool // initially expanded: the first case
 	Mini    template.HTML
 	Figures []figureView
 	Why     *whyView
 }
 
-// whyView is what profiles say of a case, with its figures.
+// whyView holds what profiles show about a case, with its figures.
 type whyView struct {
 	Reason
 	Figures []figureView
@@ -142,8 +142,8 @@ func newPageView(d *Document) pageView {
 	return v
 }
 
-// With more than manyCases, only the first fullShown of each class that changed show
-// everything: the page must stay one that a phone can open.
+// With more than manyCases, only the first fullShown of each changed class show all
+// details, so that a phone can open the page.
 const (
 	manyCases = 200
 	fullShown = 50

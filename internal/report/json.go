@@ -12,8 +12,8 @@ import (
 	"github.com/goatnote-inc/pawl/ratchet"
 )
 
-// summaryDocument is what --json prints of a run: the numbers of the table, and
-// where the record with every sample is.
+// summaryDocument is the --json output for a run: the numbers of the table, and the path of
+// the record with all samples.
 type summaryDocument struct {
 	Record   string          `json:"record,omitempty"`
 	ID       string          `json:"id,omitempty"`
@@ -52,8 +52,7 @@ type sideDocument struct {
 	Error          string  `json:"error,omitempty"`
 }
 
-// verdictDocument is the verdict with where it comes from. What reads a
-// ratchet.Result reads it too.
+// verdictDocument is the verdict with its sources. It can be parsed as a ratchet.Result.
 type verdictDocument struct {
 	ratchet.Result
 	Run   string        `json:"run,omitempty"` // the record's ID
@@ -66,17 +65,17 @@ type verdictDocument struct {
 	Whys  []WhyDocument `json:"whys,omitempty"`
 }
 
-// WhyDocument is why a case is as it is, with all that the diagnosis says.
+// WhyDocument explains the result of a case, with the full diagnosis.
 type WhyDocument struct {
 	Case       string               `json:"case"`
 	Sentence   string               `json:"sentence,omitempty"`
 	Difference *diagnose.Difference `json:"difference,omitempty"`
 	Diagnosis  *diagnose.Diagnosis  `json:"diagnosis,omitempty"`
 	Files      []string             `json:"files,omitempty"`
-	Problem    string               `json:"problem,omitempty"` // why there is less than there could be
+	Problem    string               `json:"problem,omitempty"` // why the explanation is incomplete
 }
 
-// Document is a Why for programs.
+// Document returns w in the form used in JSON.
 func (w Why) Document() WhyDocument {
 	d := WhyDocument{Case: w.Case, Difference: w.Difference, Diagnosis: w.Diagnosis, Files: w.Files}
 	if w.Diagnosis != nil || w.Difference != nil {
@@ -90,8 +89,8 @@ type about struct {
 	Text  string `json:"text"`
 }
 
-// VerdictJSON writes the verdict and where everything is as one document; without a
-// verdict, the numbers of the run.
+// VerdictJSON writes the verdict and all file locations as one document; without a verdict,
+// the numbers of the run.
 func VerdictJSON(w io.Writer, d *Document) error {
 	if d.result == nil {
 		if d.run == nil {

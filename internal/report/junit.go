@@ -9,8 +9,8 @@ import (
 	"github.com/goatnote-inc/pawl/ratchet"
 )
 
-// The JUnit XML that CI systems read. There is no one standard; these elements and
-// attributes are what all of them know.
+// JUnit XML as CI systems read it. There is no single standard; all of them support these
+// elements and attributes.
 type (
 	junitSuites struct {
 		XMLName  xml.Name   `xml:"testsuites"`
@@ -53,9 +53,9 @@ type (
 	}
 )
 
-// JUnit writes one test case a case: what fails the change is a failure, a broken
-// candidate an error, and no answer is skipped. The time of a case is the candidate's
-// median in seconds, so that a CI system's charts of test times show it.
+// JUnit writes one test case per case. A case that fails the change is a failure, a broken
+// candidate is an error, and no answer is skipped. The test time is the candidate's median
+// in seconds, so CI charts of test times show it.
 func JUnit(w io.Writer, d *Document) error {
 	suite := junitSuite{Name: d.Title}
 	for _, f := range d.Facts {
@@ -87,7 +87,7 @@ func JUnit(w io.Writer, d *Document) error {
 	return err
 }
 
-// add counts a case by what became of it.
+// add adds a case and counts its result.
 func (s *junitSuite) add(c junitCase) {
 	s.Tests++
 	switch {
@@ -122,14 +122,14 @@ func junitOf(c Case) junitCase {
 	return t
 }
 
-// junitTogether is a test of its own: all cases together may fail although none
-// does alone.
+// junitTogether is a separate test: all cases together may fail although no single case
+// does.
 func junitTogether(j *ratchet.SuiteJudgement, sentence string) junitCase {
 	t := junitCase{Class: "all", Name: "all cases together", Out: sentence}
 	switch j.Verdict.Severity() {
 	case ratchet.No:
 		t.Failure = &junitMessage{Message: sentence, Type: string(j.Verdict)}
-	case ratchet.NoAnswer, ratchet.Yes: // the cases say for themselves whether there is an answer
+	case ratchet.NoAnswer, ratchet.Yes: // the cases themselves report whether there is an answer
 	}
 	return t
 }

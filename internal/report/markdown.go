@@ -6,38 +6,38 @@ import (
 	"strings"
 )
 
-// MarkdownLimit is the most that Markdown writes, in bytes. GitHub takes comments of
-// 65,536 characters; the rest is for what a forge adds, such as the mark by which it finds
-// its comment again.
+// MarkdownLimit is the max output of Markdown in bytes. GitHub accepts comments of 65,536
+// characters; the difference is for what a forge adds, such as the marker that identifies
+// its comment.
 const MarkdownLimit = 64_000
 
-// Markdown writes the document for a pull request or a page. Names come from
-// strangers' files and are made harmless. Where there is too much to say, evidence is
-// left out first of what did not change, then rows of that, each with a count; a case
-// that changed gives way only to one that is worse.
+// Markdown writes the document for a pull request or a page. It escapes names, which come
+// from untrusted files. If the document is too long, it first drops the evidence of
+// unchanged cases, then their rows, with counts. A changed case is dropped only in favor of
+// a worse one.
 func Markdown(w io.Writer, d *Document) error {
 	m := markdown{Document: d, left: MarkdownLimit}
 	_, err := io.WriteString(w, m.between(m.head(), m.foot()))
 	return err
 }
 
-// markdown is a document on its way to a page of limited length.
+// markdown is a document being rendered within a length limit.
 type markdown struct {
 	*Document
-	left int // bytes that may still be used
+	left int // bytes left
 }
 
-// The ranks of what may be cut, the most wanted first. Head and foot are always there,
+// Ranks of content that may be cut, most important first. Head and foot are always present,
 // and bounded.
 const (
 	rankWorse    = iota // rows of broken, regressions and missing
 	rankChanged         // rows of other changed cases
-	rankEvidence        // of the worst of each class
+	rankEvidence        // evidence of the worst cases of each class
 	rankSame            // rows of unchanged cases
 	ranks
 )
 
-// between puts the cases between a head and a foot, as many as there is room for.
+// between inserts as many cases as fit between head and foot.
 func (m *markdown) between(head, foot string) string {
 	blocks := make([]*mdSection, len(m.Sections))
 	for i := range m.Sections {
@@ -59,7 +59,8 @@ func (m *markdown) between(head, foot string) string {
 	return b.String()
 }
 
-// head says the most important in the first two lines: a notification shows no more.
+// head puts the most important facts in the first two lines, because a notification shows
+// no more.
 func (m *markdown) head() string {
 	var b strings.Builder
 	headline := escape(m.Headline)
@@ -104,7 +105,7 @@ func (m *markdown) stages() string {
 	return b.String()
 }
 
-// commitCode writes the commit as code and what is said of it as text.
+// commitCode formats the commit as code and the rest as text.
 func commitCode(s string) string {
 	end := strings.IndexAny(s, " ,")
 	if end < 0 {
@@ -113,7 +114,7 @@ func commitCode(s string) string {
 	return code(s[:end]) + escape(s[end:])
 }
 
-// What the foot has room for.
+// Limits of what the foot shows.
 const (
 	nextShown     = 6
 	warningsShown = 8
@@ -122,7 +123,7 @@ const (
 	addressLength = 300
 )
 
-// foot is what to do, what to keep in mind and where there is more.
+// foot lists next steps, warnings and links.
 func (m *markdown) foot() string {
 	var b strings.Builder
 	if len(m.Next) > 0 {

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// Comment is a document for a pull request: what its cases came to and why, between a
-// head and a foot of the caller's, in no more than limit bytes. Head and foot are Markdown,
-// and there in full; what gives way is the least important of the cases, with a count.
+// Comment renders the cases and their explanations for a pull request in at most limit
+// bytes, between head and foot. Head and foot are Markdown and never cut; the least
+// important cases are, with a count.
 func Comment(d *Document, head, foot string, limit int) string {
 	m := markdown{Document: d, left: limit}
 	var top strings.Builder
@@ -24,11 +24,11 @@ func Comment(d *Document, head, foot string, limit int) string {
 	return m.between(top.String(), end.String())
 }
 
-// MarkdownLine is MarkdownText for the beginning of a line, where it could begin a list.
+// MarkdownLine is MarkdownText for the start of a line, where the text could start a list.
 func MarkdownLine(s string) string { return line(s) }
 
-// MarkdownLink is a link to a web address, named by text that means nothing but itself;
-// only the text where the address is none.
+// MarkdownLink returns a link with text shown literally; only the text if url is not a web
+// address.
 func MarkdownLink(text, url string) string {
 	to := href(url)
 	if to == "" || len(to) > addressLength {

@@ -7,9 +7,9 @@ import (
 	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 )
 
-// escape keeps text from becoming markup: no links, mentions, HTML, formulas or
-// cells. A forge looks for mentions and references after it has read the markup, so
-// that only an invisible space in between keeps them from being found.
+// escape keeps text from becoming markup: no links, mentions, HTML, formulas or table
+// cells. A forge searches for mentions and references after parsing the markup, so only an
+// invisible space inside them prevents a match.
 func escape(s string) string {
 	var b strings.Builder
 	for _, r := range s {
@@ -38,14 +38,14 @@ func escape(s string) string {
 	return issueWord.ReplaceAllString(s, "$1\u200b-")
 }
 
-// issueWord is another way to write #1.
+// issueWord matches another way to write #1.
 var issueWord = lazyregexp.New(`\b([Gg][Hh])-\b`)
 
-// hexWord is what a forge takes for a commit where it has one of that name.
+// hexWord matches words that a forge links as commits.
 var hexWord = lazyregexp.New(`\b[0-9a-f]{7,40}\b`)
 
-// splitCommit keeps a word from being a commit. Words of digits alone are numbers, as far
-// as anybody can tell, up to the length that only a commit has.
+// splitCommit keeps a word from being linked as a commit. Digits alone are treated as a
+// number, unless they are as long as a full commit hash.
 func splitCommit(word string) string {
 	if len(word) < 40 && strings.Trim(word, "0123456789") == "" {
 		return word
@@ -53,8 +53,7 @@ func splitCommit(word string) string {
 	return word[:3] + "\u200b" + word[3:]
 }
 
-// line is text at the beginning of a line, or of an item, where it could begin a
-// list of its own.
+// line escapes text at the start of a line or list item, where it could start a list.
 func line(s string) string {
 	rest := strings.TrimLeft(s, "0123456789")
 	if rest == "" || !strings.ContainsRune("-+=.)", rune(rest[0])) {
@@ -63,12 +62,12 @@ func line(s string) string {
 	return s[:len(s)-len(rest)] + "\\" + escape(rest)
 }
 
-// unlink breaks what a forge would turn into a link by itself.
+// unlink breaks addresses that a forge would link automatically.
 var unlink = strings.NewReplacer("://", ":\u200b//", "www.", "www\u200b.", "WWW.", "WWW\u200b.")
 
-// code writes a name so that it can be copied: mentions, references, emoji and links
-// are not looked for in code. A name with letters that could end the code is written
-// as HTML, with all of them as numbers.
+// code formats a name so that it can be copied: a forge does not search code for mentions,
+// references, emoji or links. A name with characters that could end the code is written as
+// HTML, with each of those as a numeric reference.
 func code(name string) string {
 	if name == "" {
 		return ""
@@ -90,8 +89,7 @@ func code(name string) string {
 	return b.String() + "</code>"
 }
 
-// href makes an address of the caller's fit for a Markdown link; empty for what is
-// no web address.
+// href sanitizes a caller's address for a Markdown link; empty if it is not a web address.
 func href(url string) string {
 	if !strings.HasPrefix(url, "https://") && !strings.HasPrefix(url, "http://") {
 		return ""

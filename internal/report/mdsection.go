@@ -7,21 +7,20 @@ import (
 	"strings"
 )
 
-// How much of a class is shown before it is folded, and of how many cases the
-// evidence stands in a comment at all.
+// rowsOpen is how many rows of a class are shown before folding; evidenceShown is how many
+// cases show evidence.
 const (
 	rowsOpen      = 15
 	evidenceShown = 10
 )
 
-// mdSection is a class of cases as Markdown, row by row, so that it can be cut to
-// fit.
+// mdSection is a class of cases as Markdown, split into rows so that it can be cut to fit.
 type mdSection struct {
 	*Section
 	head     string
 	rows     []string
 	evidence []mdWhy // of the first cases
-	frame    int     // bytes it takes without any row
+	frame    int     // size in bytes without any row
 
 	shown, explained int
 }
@@ -31,16 +30,16 @@ func newMDSection(s *Section) *mdSection {
 	switch s.Class {
 	case ClassMeasured:
 		m.measured()
-	case ClassBroken, ClassMissing, ClassNew: // there are no two sides to compare
+	case ClassBroken, ClassMissing, ClassNew: // not two sides to compare
 		m.told()
 	case ClassRegressed, ClassInconclusive, ClassImproved, ClassUnchanged:
 		m.judged()
 	}
-	m.frame = len(m.head) + len(s.Title) + 800 // headings, folds and counts
+	m.frame = len(m.head) + len(s.Title) + 800 // 800 covers headings, folds and counts
 	return m
 }
 
-// judged are the columns as the user drew them, with how sure the change is.
+// judged renders cases as a table with the confidence interval of the change.
 func (m *mdSection) judged() {
 	m.head = "| case | base | candidate | change | 95 % interval |\n| --- | ---: | ---: | ---: | ---: |\n"
 	for i, c := range m.Cases {
@@ -51,7 +50,7 @@ func (m *mdSection) judged() {
 	}
 }
 
-// told are cases of which the sentence says all.
+// told renders cases that their sentence describes completely.
 func (m *mdSection) told() {
 	for _, c := range m.Cases {
 		row := fmt.Sprintf("- %s: %s", mdName(c), escape(c.Sentence))
@@ -95,7 +94,7 @@ func (m *mdSection) measured() {
 	}
 }
 
-// commonHead is every column that any of the tables has, in the order they are in.
+// commonHead returns every column that any of the tables has, in order.
 func commonHead(tables []Numbers) []string {
 	var head []string
 	for _, t := range tables {
@@ -120,12 +119,12 @@ func cell(head, row []string, name string) string {
 
 func mdRow(cells ...string) string { return "| " + strings.Join(cells, " | ") + " |\n" }
 
-// evidenceHead are the columns of the evidence: what the verdict rests on, and what
-// changed beside the median.
+// evidenceHead holds the evidence columns: the statistics behind the verdict, and what else
+// changed besides the median.
 const evidenceHead = "| case | rounds | P95 | P99 | spread | chance if equal | found 19 in 20 | Cliff's delta | Mann-Whitney |\n" +
 	"| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n"
 
-// mdEvidence is what a case's verdict rests on: a row, and what is said of it.
+// mdEvidence returns the evidence of a case: a table row and text.
 func mdEvidence(c Case) mdWhy {
 	var why mdWhy
 	why.said = fmt.Sprintf("- %s: %s\n", code(c.Name), escape(c.Sentence))
@@ -147,7 +146,7 @@ type mdWhy struct{ said, row string }
 
 func (w mdWhy) size() int { return len(w.said) + len(w.row) }
 
-// take uses what is left for the rows or the evidence of a rank.
+// take spends the remaining bytes on the rows or the evidence of a rank.
 func (m *mdSection) take(rank, left int) int {
 	switch {
 	case rank == m.rank():
@@ -191,7 +190,7 @@ func (m *mdSection) write(b *strings.Builder) {
 		fmt.Fprintf(b, "#### %s (%d)\n\n", m.Title, len(m.rows))
 	}
 	open := min(m.shown, rowsOpen)
-	if m.shown <= rowsOpen+5 { // folding a handful gains nothing
+	if m.shown <= rowsOpen+5 { // folding a few rows gains nothing
 		open = m.shown
 	}
 	m.table(b, 0, open)
@@ -229,7 +228,7 @@ func (m *mdSection) table(b *strings.Builder, from, to int) {
 	b.WriteString("\n")
 }
 
-// cut says how many rows are not there.
+// cut writes how many rows are left out.
 func (m *mdSection) cut(b *strings.Builder) {
 	if rest := len(m.rows) - m.shown; rest > 0 {
 		fmt.Fprintf(b, "%d more are not shown: this page has a limit. See report.html.\n\n", rest)

@@ -9,13 +9,13 @@ import (
 	"github.com/goatnote-inc/pawl/ratchet"
 )
 
-// Step is something to do, and the command that does it, if there is one.
+// Step is a suggested action, with its command if there is one.
 type Step struct {
 	Text    string `json:"text"`
 	Command string `json:"command,omitempty"`
 }
 
-// next says what to do about what was found, the most pressing first.
+// next suggests actions for the findings, most urgent first.
 func next(d *Document, forgets bool) []Step {
 	if d.result == nil {
 		return nil
@@ -42,7 +42,7 @@ func next(d *Document, forgets bool) []Step {
 				list = append(list, Step{"The run ended early. Fix what it names, then run it again:", "pawl run"})
 				continue
 			}
-			if s.Cases[0].Person { // more rounds would not tell more
+			if s.Cases[0].Person { // more rounds would not help
 				list = append(list, Step{"Somebody who has read the change can accept it; the reason stays in the record:", "pawl run --accept REASON"})
 				continue
 			}
@@ -62,7 +62,7 @@ func next(d *Document, forgets bool) []Step {
 	return list
 }
 
-// gated tells whether any case may fail the change.
+// gated reports whether any case may fail the change.
 func (d *Document) gated() bool {
 	for _, s := range d.Sections {
 		for _, c := range s.Cases {
@@ -74,8 +74,8 @@ func (d *Document) gated() bool {
 	return false
 }
 
-// again is the command that measures one case with more rounds against the same
-// base. A name that a shell would read otherwise is left out.
+// again returns the command that measures one case with more rounds against the same base.
+// It leaves out a name that a shell would interpret.
 func again(run *measure.Run, name string, rounds int) string {
 	base := "main"
 	for _, i := range run.Implementations {
@@ -91,13 +91,13 @@ func again(run *measure.Run, name string, rounds int) string {
 	if harmless(name) {
 		command += " --case " + name
 	}
-	if run.Trust == measure.Checked || run.Trust == measure.SelfTimed { // its numbers are comparable to no others
+	if run.Trust == measure.Checked || run.Trust == measure.SelfTimed { // its numbers are not comparable with others
 		command += " --trust " + string(run.Trust)
 	}
 	return command
 }
 
-// harmless tells of words that no shell and no Markdown reads as anything else.
+// harmless reports whether neither a shell nor Markdown gives word a special meaning.
 func harmless(word string) bool {
 	return word != "" && word[0] != '-' && !strings.ContainsFunc(word, func(r rune) bool { return !strings.ContainsRune(nameLetters, r) })
 }

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Quantity writes a number with its unit, times in the unit people think in,
-// with four significant digits: enough to see 0.1 %.
+// Quantity formats a number with its unit. Times use a readable unit and four significant
+// digits, enough to see 0.1 %.
 func Quantity(v float64, unit string) string {
 	if math.IsNaN(v) {
 		return "-"
@@ -29,7 +29,7 @@ func Quantity(v float64, unit string) string {
 	return digits(v) + " ns"
 }
 
-// digits keeps four significant ones without an exponent.
+// digits formats v with four significant digits and no exponent.
 func digits(v float64) string {
 	if v == 0 {
 		return "0"
@@ -38,13 +38,13 @@ func digits(v float64) string {
 	return fmt.Sprintf("%.*f", min(max(decimals, 0), 6), v)
 }
 
-// Percent writes a share: 0.0123 is "1.2 %".
+// Percent formats a fraction: 0.0123 is "1.2 %".
 func Percent(v float64) string { return fmt.Sprintf("%.1f %%", v*100) }
 
-// Change says what a ratio of times means, so that nobody has to guess the sign.
+// Change describes a ratio of times in words, so that no sign needs interpreting.
 func Change(ratio float64) string { return inWords(ratio, "slower", "faster") }
 
-// Amount says what a ratio of anything else means.
+// Amount describes a ratio of anything other than times.
 func Amount(ratio float64) string { return inWords(ratio, "more", "less") }
 
 func inWords(ratio float64, above, below string) string {
@@ -64,7 +64,7 @@ func inWords(ratio float64, above, below string) string {
 	}
 }
 
-// Dollars writes what little a run costs with enough digits to see it.
+// Dollars formats small costs with enough digits to be visible.
 func Dollars(v float64) string {
 	if v >= 1 {
 		return fmt.Sprintf("$%.2f", v)
@@ -72,7 +72,7 @@ func Dollars(v float64) string {
 	return fmt.Sprintf("$%.4f", v)
 }
 
-// Span writes a duration as people say it.
+// Span formats a duration for people.
 func Span(d time.Duration) string {
 	switch {
 	case d < 10*time.Second:

@@ -12,9 +12,9 @@ import (
 	"github.com/goatnote-inc/pawl/ratchet"
 )
 
-// OnePager writes what profiles say of one case as a picture for a pull request, 1200
-// pixels wide and legible at half of that: the verdict, the cause, what changed, what
-// warps wait for, the roofline and what to try first. What is not known is left out.
+// OnePager writes what profiles show about one case as an image for a pull request, 1200
+// pixels wide and legible at half that size. It shows the verdict, the cause, what changed,
+// warp stalls, the roofline and the first thing to try. It omits what is not known.
 func OnePager(w io.Writer, why Why) error {
 	d := newOnePager(why)
 	c := newCanvas(int(math.Ceil(d.height*2)), paper)
@@ -25,7 +25,7 @@ func OnePager(w io.Writer, why Why) error {
 	return nil
 }
 
-// The page in units of a drawing.
+// Page layout in drawing units.
 const (
 	pagerWidth  = 600.0
 	pagerMargin = 26.0
@@ -65,7 +65,7 @@ func newOnePager(why Why) *drawing {
 	return d
 }
 
-// blocks stand below each other; empty ones take no room.
+// blocks are stacked vertically. Empty blocks use no space.
 type blocks []*drawing
 
 func (b blocks) height() float64 {
@@ -87,7 +87,8 @@ func (b blocks) put(on *drawing, x, y float64) {
 	}
 }
 
-// pagerHead is the case, the verdict and the one sentence. It gives where the rest begins.
+// pagerHead draws the case, the verdict and the sentence. It returns the y position of the
+// rest.
 func (d *drawing) pagerHead(r Reason, why Why) float64 {
 	fill := verdictTone(r.Verdict)
 	d.bar(fill, 0, 0, pagerWidth, 5)
@@ -112,7 +113,7 @@ func (d *drawing) pagerHead(r Reason, why Why) float64 {
 	return y + 16
 }
 
-// subtitle is the verdict in a word, the times and the kernel.
+// subtitle returns the verdict, the times and the kernel.
 func subtitle(r Reason, why Why) string {
 	var parts []string
 	if r.Verdict != "" {
@@ -127,7 +128,7 @@ func subtitle(r Reason, why Why) string {
 	return strings.Join(parts, " · ")
 }
 
-// timeChange is what the profiles say where no judge has spoken.
+// timeChange returns the change that the profiles show; used without a verdict.
 func timeChange(why Why) string {
 	if diff := why.Difference; diff != nil && diff.Before > 0 && diff.After > 0 {
 		return Change(diff.After / diff.Before)
@@ -156,7 +157,7 @@ func verdictTone(v ratchet.Verdict) tone {
 	return toneBase
 }
 
-// pagerFoot is what the numbers come from.
+// pagerFoot names the source of the numbers.
 func (d *drawing) pagerFoot(r Reason, why Why, y float64) {
 	d.line(toneLine, 1, point{pagerMargin, y}, point{pagerWidth - pagerMargin, y})
 	var text []string

@@ -8,7 +8,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/diagnose"
 )
 
-// commitIn is the commit that a profile is of.
+// commitIn returns the commit that a profile was taken from.
 func commitIn(s *diagnose.Seen) string {
 	if s == nil || s.Profile == nil || s.Profile.Subject.Commit == "" {
 		return ""
@@ -20,17 +20,17 @@ func commitIn(s *diagnose.Seen) string {
 	return text
 }
 
-// heading begins a block.
+// heading starts a block.
 func heading(width float64, text string) *drawing {
 	d := &drawing{width: width, height: 16}
 	d.write(toneInk, point{0, 9}, word{text: text, bold: true})
 	return d
 }
 
-// pagerRows is how many rows of the table a picture shows.
+// pagerRows is how many table rows an image shows.
 const pagerRows = 6
 
-// changesBlock is the table of what changed; of one side, of what was found.
+// changesBlock draws the table of changes; with one side only, of findings.
 func (r Reason) changesBlock(width float64) *drawing {
 	if len(r.Rows) == 0 {
 		return &drawing{}
@@ -70,7 +70,7 @@ func (r Reason) changesBlock(width float64) *drawing {
 	return d
 }
 
-// stallsBlock is the bars with their heading.
+// stallsBlock draws the stall bars with their heading.
 func (r Reason) stallsBlock(width float64) *drawing {
 	d := heading(width, "What warps wait for")
 	d.write(toneSoft, point{width, 9}, word{text: "cycles an instruction", small: true, anchor: atEnd})
@@ -80,7 +80,7 @@ func (r Reason) stallsBlock(width float64) *drawing {
 	return d
 }
 
-// roofBlock is the roofline with its heading and the first thing it rests on.
+// roofBlock draws the roofline with its heading and its first remark.
 func (r Reason) roofBlock(width float64) *drawing {
 	title := "Roofline"
 	if r.Roofline.Device != "" {
@@ -99,7 +99,7 @@ func (r Reason) roofBlock(width float64) *drawing {
 	return d
 }
 
-// fixBlock is what to try first, with a few lines of code and what to watch.
+// fixBlock draws the first thing to try, with a few lines of code and what to watch for.
 func (r Reason) fixBlock(width float64) *drawing {
 	if len(r.Fixes) == 0 {
 		return &drawing{}
@@ -134,10 +134,10 @@ func (r Reason) fixBlock(width float64) *drawing {
 	return d
 }
 
-// codeSize is the size of code in a picture: small, so that lines need not be broken.
+// codeSize is the font size of code in an image, small enough to avoid line breaks.
 const codeSize = 8.5
 
-// wrappedCode breaks lines that are too wide at spaces and indents what follows.
+// wrappedCode breaks lines that are too wide at spaces and indents the continuation lines.
 func wrappedCode(code []string, width float64) []string {
 	most := int(width / textWidth(mono, codeSize, "m"))
 	var list []string

@@ -1,7 +1,7 @@
 package report
 
 import (
-	_ "embed" // the part's text
+	_ "embed" // embeds the template
 	"fmt"
 	"html/template"
 	"strings"
@@ -12,8 +12,8 @@ var partText string
 
 var part = template.Must(template.Must(page.Clone()).New("part").Parse(partText))
 
-// Part is the document as a part of another page, which loads PageStyle and PageScript
-// and has a heading of its own above.
+// Part renders the document as a part of another page. That page loads PageStyle and
+// PageScript and has its own heading above.
 func Part(d *Document) (template.HTML, error) {
 	var b strings.Builder
 	if err := part.Execute(&b, newPageView(d)); err != nil {
@@ -22,5 +22,5 @@ func Part(d *Document) (template.HTML, error) {
 	return template.HTML(b.String()), nil //nolint:gosec // our own template escaped it
 }
 
-// PageScript is what pawl's pages add for who has script.
+// PageScript returns the optional script of pawl's pages.
 func PageScript() string { return pageScript }

@@ -20,7 +20,7 @@ func (r rect) wider(by float64) rect {
 	return rect{r.x - by, r.y - by, r.width + 2*by, r.height + 2*by}
 }
 
-// crossedBy tells whether a line goes through the box.
+// crossedBy reports whether a line crosses the box.
 func (r rect) crossedBy(a, b point) bool {
 	low, high := 0.0, 1.0
 	for _, side := range []struct{ from, step, least, most float64 }{
@@ -38,31 +38,31 @@ func (r rect) crossedBy(a, b point) bool {
 	return low < high
 }
 
-// placer finds room for labels: none covers another, nor a dot, and lines are crossed
-// only where there is no better place.
+// placer positions labels. Labels never cover each other or a dot, and cross lines only if
+// there is no better position.
 type placer struct {
 	within rect
 	taken  []rect
 	lines  []obstacle
 }
 
-// obstacle is a line that labels keep off.
+// obstacle is a line that labels avoid.
 type obstacle struct {
 	from, to point
-	cost     float64 // of crossing it, in pixels that one would rather go away from the dot
+	cost     float64 // cost of crossing it, as pixels of extra distance from the dot
 }
 
-// nearest is how close a label comes to the middle of its dot.
+// nearest is the min distance of a label from the center of its dot.
 const nearest = 5.0
 
-// put finds the best place for a box beside a point and takes it. It gives false where
-// there is none.
+// put reserves the best position for a box beside a point. It returns false if there is
+// none.
 func (p *placer) put(at point, width, height float64) (rect, bool) {
 	best, cost := rect{}, math.Inf(1)
 	for ring := range 24 {
 		away := nearest + float64(ring*ring)*0.5 + float64(ring)*3
 		if away > cost {
-			break // only worse ones follow
+			break // the rest is worse
 		}
 		for turn := range 24 {
 			sin, cos := math.Sincos(float64(turn) * math.Pi / 12)
@@ -79,7 +79,8 @@ func (p *placer) put(at point, width, height float64) (rect, bool) {
 	return best, true
 }
 
-// price is infinite for a place that is taken. Right of the dot is where one looks first.
+// price is infinite for a position that is taken. It is lowest to the right of the dot,
+// where readers look first.
 func (p *placer) price(box rect, turn int) float64 {
 	if !p.within.holds(box) {
 		return math.Inf(1)
@@ -98,10 +99,10 @@ func (p *placer) price(box rect, turn int) float64 {
 	return price
 }
 
-// block takes a place that is no label's.
+// block reserves space that is not for a label.
 func (p *placer) block(boxes ...rect) { p.taken = append(p.taken, boxes...) }
 
-// free tells whether nothing is there.
+// free reports whether nothing overlaps the boxes.
 func (p *placer) free(boxes ...rect) bool {
 	for _, b := range boxes {
 		if slices.ContainsFunc(p.taken, b.overlaps) {
@@ -111,7 +112,7 @@ func (p *placer) free(boxes ...rect) bool {
 	return true
 }
 
-// avoid makes labels keep off a line.
+// avoid adds a line that labels avoid.
 func (p *placer) avoid(from, to point, cost float64) {
 	p.lines = append(p.lines, obstacle{from, to, cost})
 }

@@ -5,19 +5,18 @@ import (
 	"unicode"
 )
 
-// How much of what strangers wrote a report shows.
+// Length limits for untrusted text in a report.
 const (
 	nameLength     = 160
 	sentenceLength = 600
-	marksOnLetter  = 3 // combining marks; more of them climb over the lines above
+	marksOnLetter  = 3 // combining marks; more would stack over the lines above
 )
 
-// plain makes text that a stranger wrote harmless before it enters a document:
-// one line, no more than so many characters, nothing that moves a cursor, turns the
-// direction of writing, or is there without being seen. What it lets through may still
-// mean something in Markdown, HTML or XML: the renderers take care of that.
+// plain sanitizes untrusted text before it enters a document: one line of limited length,
+// nothing that moves the cursor, changes the text direction or is invisible. The result may
+// still have meaning in Markdown, HTML or XML; the renderers escape it.
 func plain(s string, most int) string {
-	if len(s) <= most && printable(s) { // most of what there is: a page has thousands of titles
+	if len(s) <= most && printable(s) { // the common case: a page has thousands of titles
 		return strings.TrimSpace(s)
 	}
 	var b strings.Builder
@@ -43,7 +42,7 @@ func plain(s string, most int) string {
 	return strings.TrimSpace(b.String())
 }
 
-// printable tells of text that is ASCII without controls.
+// printable reports whether s is ASCII without control characters.
 func printable(s string) bool {
 	for i := range len(s) {
 		if s[i] < ' ' || s[i] > '~' {
@@ -53,8 +52,8 @@ func printable(s string) bool {
 	return true
 }
 
-// hidden tells of characters that a reader does not see: controls, marks of
-// direction, joiners, fillers and selectors.
+// hidden reports whether r is invisible: controls, direction marks, joiners, fillers and
+// selectors.
 func hidden(r rune) bool {
 	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/goatnote-inc/pawl/ratchet"
 )
 
-// PNG writes a picture of the result for chats and comments: the answer, how many
-// cases of each class, and the worst of them with their intervals.
+// PNG writes an image of the result for chats and comments: the verdict, the number of
+// cases per class, and the worst cases with their intervals.
 func PNG(w io.Writer, d *Document) error {
 	p := newPicture(d)
 	p.head()
@@ -29,7 +29,7 @@ func PNG(w io.Writer, d *Document) error {
 	return nil
 }
 
-// The page, in pixels: twice as large as it is mostly shown.
+// Page layout in pixels, twice the usual display size.
 const (
 	pictureWidth = 1200
 	margin       = 48
@@ -53,19 +53,19 @@ var (
 	slate    = color.RGBA{0x47, 0x55, 0x69, 0xff}
 )
 
-// picture is the one-pager as it is drawn. The first error stays.
+// picture is the one-pager being drawn. It keeps the first error.
 type picture struct {
 	*canvas
 	doc   *Document
 	cases []Case
-	more  int // changed cases that there is no room for
+	more  int // changed cases that do not fit
 	scale float64
 	err   error
 }
 
 func newPicture(d *Document) *picture {
 	p := &picture{doc: d, cases: d.Changed()}
-	if len(p.cases) == 0 { // nothing changed: show how little
+	if len(p.cases) == 0 { // nothing changed: show the unchanged cases
 		for _, s := range d.Sections {
 			p.cases = append(p.cases, s.Cases[:min(len(s.Cases), rowsDrawn/2)]...)
 		}
@@ -106,7 +106,7 @@ func (p *picture) head() {
 	p.box(margin, headHeight-20, pictureWidth-2*margin, 2, hairline)
 }
 
-// counts are as large as fits one line.
+// counts draws the counts as large as one line allows.
 func (p *picture) counts(y int) {
 	const gap = 32
 	texts := []string{p.doc.Headline}
@@ -142,7 +142,7 @@ func (p *picture) counts(y int) {
 	}
 }
 
-// at is where a change stands in the plot.
+// at returns the x position of a change in the plot.
 func (p *picture) at(v float64) int {
 	half := float64(plotRight-plotLeft) / 2
 	return plotLeft + int(math.Round(half+min(max(v/p.scale, -1), 1)*half))
@@ -172,7 +172,7 @@ func (p *picture) plot() {
 	}
 }
 
-// axis is no change in the middle, the limit dashed, and what the ends mean.
+// axis draws the zero line in the middle, the limit dashed, and the meaning of both ends.
 func (p *picture) axis(top, height int) {
 	p.box(p.at(0)-1, top, 2, height, soft)
 	if p.doc.limit > 0 && p.doc.limit < p.scale {
@@ -211,7 +211,7 @@ func (p *picture) foot() {
 	p.say(margin, y, text, ink{size: 20, color: soft, most: pictureWidth - 2*margin})
 }
 
-// lighten mixes a colour with paper.
+// lighten mixes a color with the white background.
 func lighten(v uint8) uint8 { return uint8((int(v) + 2*0xff) / 3) }
 
 func outcomeColor(d *Document) color.RGBA {

@@ -11,15 +11,15 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// Roofline is how fast kernels are beside how fast the device lets them be. Without
-// ceilings it is points only.
+// Roofline compares the speed of kernels with the limits of the device. Without ceilings it
+// has points only.
 type Roofline struct {
 	Device  string
-	Memory  []Ceiling // bytes in a second; the first is the DRAM, which intensity is about
-	Compute []Ceiling // operations in a second
+	Memory  []Ceiling // bytes per second; the first is DRAM, which intensity refers to
+	Compute []Ceiling // operations per second
 	Points  []RoofPoint
 	Arrows  []Arrow
-	Notes   []string // what is not drawn, and what the numbers rest on
+	Notes   []string // what is not drawn, and the sources of the numbers
 }
 
 // Ceiling is a limit of the device.
@@ -28,23 +28,23 @@ type Ceiling struct {
 	Value float64
 }
 
-// RoofPoint is one side of a case.
+// RoofPoint is one side of a case in a roofline.
 type RoofPoint struct {
 	Name           string
-	Side           string  // empty where there is only one
-	Intensity      float64 // operations for a byte of DRAM
+	Side           string  // empty if there is only one
+	Intensity      float64 // operations per byte of DRAM traffic
 	FlopsPerSecond float64
-	Under          string // the name of the ceiling of arithmetic that counts for it
+	Under          string // name of the compute ceiling that applies
 }
 
-// Arrow leads from one point to another: what a change did.
+// Arrow connects two points: the effect of a change.
 type Arrow struct{ From, To int }
 
-// casesDrawn is how many cases a roofline has room for.
+// casesDrawn is the max number of cases in a roofline.
 const casesDrawn = 30
 
-// Attainable is the most that the device allows at the intensity of a point; 0 where no
-// ceiling is known.
+// Attainable returns the max speed that the device allows at the intensity of a point; 0 if
+// no ceiling is known.
 func (r *Roofline) Attainable(p RoofPoint) float64 {
 	most := math.Inf(1)
 	if len(r.Memory) > 0 {
@@ -59,7 +59,7 @@ func (r *Roofline) Attainable(p RoofPoint) float64 {
 	return most
 }
 
-// peak is the ceiling of that name, or else the highest; none where none is known.
+// peak returns the ceiling with that name, else the highest; zero if none is known.
 func (r *Roofline) peak(name string) Ceiling {
 	var highest Ceiling
 	for _, c := range r.Compute {
@@ -73,8 +73,8 @@ func (r *Roofline) peak(name string) Ceiling {
 	return highest
 }
 
-// Ridge is the intensity at which a ceiling of arithmetic meets the DRAM's; 0 where
-// there is none.
+// Ridge returns the intensity at which a compute ceiling meets the DRAM ceiling; 0 if there
+// is none.
 func (r *Roofline) Ridge(c Ceiling) float64 {
 	if len(r.Memory) == 0 {
 		return 0
@@ -82,7 +82,7 @@ func (r *Roofline) Ridge(c Ceiling) float64 {
 	return c.Value / r.Memory[0].Value
 }
 
-// add puts the sides of a case into the picture, the base first, joined by an arrow.
+// add adds the sides of a case, the base first, connected by an arrow.
 func (r *Roofline) add(sides ...RoofPoint) {
 	var drawn []RoofPoint
 	for _, p := range sides {
@@ -103,18 +103,18 @@ func (r *Roofline) add(sides ...RoofPoint) {
 
 func usable(v float64) bool { return v > 1e-9 && v < 1e21 }
 
-// cases are the points that no arrow ends in: an arrow joins the sides of one case.
+// cases counts the points that no arrow ends at: an arrow connects the sides of one case.
 func (r *Roofline) cases() int { return len(r.Points) - len(r.Arrows) }
 
-// ceiling adds one that is not there yet.
+// ceiling adds a ceiling unless it is already there.
 func ceiling(list *[]Ceiling, name string, value float64) {
 	if usable(value) && !slices.ContainsFunc(*list, func(c Ceiling) bool { return c.Name == name }) {
 		*list = append(*list, Ceiling{name, value})
 	}
 }
 
-// RooflineOf makes a roofline of what profilers saw. What they did not count is taken
-// from the suite: see rooflineside.go.
+// RooflineOf makes a roofline from profiles. What the profilers did not count comes from
+// the suite: see rooflineside.go.
 func RooflineOf(whys []Why) *Roofline {
 	r := &Roofline{}
 	left := 0
@@ -146,8 +146,8 @@ func RooflineOf(whys []Why) *Roofline {
 	return r
 }
 
-// RooflineOfRun makes a roofline of a record: the work that the suite declares and the
-// time that was measured. The card's ceilings are those it is sold with.
+// RooflineOfRun makes a roofline from a record: the work the suite declares and the
+// measured time. The ceilings are the card's published figures.
 func RooflineOfRun(run *measure.Run, wanted func(measure.CaseKey) bool) *Roofline {
 	r := &Roofline{Device: plain(run.Device.Name, nameLength)}
 	card, known := gpu.CardOf(run.Device)
@@ -197,7 +197,7 @@ func RooflineOfRun(run *measure.Run, wanted func(measure.CaseKey) bool) *Rooflin
 	return r
 }
 
-// inOrder are the two sides of a gate, the base first; references are other cases'.
+// inOrder returns the two sides of a gate, the base first. References are separate cases.
 func inOrder(sides []SideSummary) []SideSummary {
 	var list []SideSummary
 	for _, name := range []string{measure.Base, measure.Candidate} {
@@ -210,7 +210,7 @@ func inOrder(sides []SideSummary) []SideSummary {
 	return list
 }
 
-// conclude says what is not drawn.
+// conclude sorts the ceilings and notes what is not drawn.
 func (r *Roofline) conclude(left int, why string) {
 	slices.SortStableFunc(r.Compute, func(a, b Ceiling) int { return cmp.Compare(b.Value, a.Value) })
 	if left > 0 {
@@ -222,7 +222,7 @@ func (r *Roofline) conclude(left int, why string) {
 	}
 }
 
-// Remarks are the notes of the roofline, and what follows from it as it is now.
+// Remarks returns the notes of the roofline, and whether ceilings are missing.
 func (r *Roofline) Remarks() []string {
 	list := slices.Clone(r.Notes)
 	if len(r.Points) > 0 && len(r.Memory)+len(r.Compute) == 0 {
@@ -231,8 +231,8 @@ func (r *Roofline) Remarks() []string {
 	return list
 }
 
-// Join adds the cases of another roofline of the same device. Ceilings that both have
-// stay as they are.
+// Join adds the cases of another roofline of the same device. Shared ceilings stay
+// unchanged.
 func (r *Roofline) Join(o *Roofline) {
 	r.Device = cmp.Or(r.Device, o.Device)
 	for _, c := range o.Memory {

@@ -11,11 +11,11 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// namesDrawn is how many cases are named beside their points; more are numbered, with
-// the names below.
+// namesDrawn is the max number of cases labeled by name; with more, points are numbered and
+// the names listed below.
 const namesDrawn = 8
 
-// roofPlot is a roofline as it is drawn: both axes are logarithms.
+// roofPlot is a roofline being drawn on logarithmic axes.
 type roofPlot struct {
 	*drawing
 	*Roofline
@@ -24,7 +24,7 @@ type roofPlot struct {
 	room                 placer
 }
 
-// RooflinePNG writes a roofline as a picture of its own, 1200 pixels wide.
+// RooflinePNG writes a roofline as an image, 1200 pixels wide.
 func RooflinePNG(w io.Writer, r *Roofline) error {
 	d := r.alone()
 	c := newCanvas(int(math.Ceil(2*d.height)), paper)
@@ -35,7 +35,7 @@ func RooflinePNG(w io.Writer, r *Roofline) error {
 	return nil
 }
 
-// RooflineSVG writes a roofline as a drawing of its own, in light and dark.
+// RooflineSVG writes a roofline as an SVG file for light and dark mode.
 func RooflineSVG(w io.Writer, r *Roofline) error {
 	if _, err := io.WriteString(w, r.alone().document("Roofline", r.Describe())); err != nil {
 		return fmt.Errorf("write drawing: %w", err)
@@ -43,14 +43,14 @@ func RooflineSVG(w io.Writer, r *Roofline) error {
 	return nil
 }
 
-// alone is the drawing with a title above and what it rests on below.
+// alone returns the drawing with a title above and the remarks below.
 func (r *Roofline) alone() *drawing {
 	const width, side, plotHeight = 600.0, 24.0, 380.0
 	inner := r.draw(width-2*side, plotHeight)
 	d := &drawing{width: width}
 	title := "Roofline"
 	if len(r.Points) > 0 && r.sidesAt(0) == len(r.Points) && r.Points[0].Name != "" {
-		title += " of " + r.Points[0].Name // its points name their sides only
+		title += " of " + r.Points[0].Name // its points are labeled with their sides only
 	}
 	if r.Device != "" {
 		title += " · " + r.Device
@@ -69,7 +69,7 @@ func (r *Roofline) alone() *drawing {
 	return d
 }
 
-// include puts a drawing into another.
+// include copies another drawing into d.
 func (d *drawing) include(other *drawing, x, y float64) {
 	for _, m := range other.marks {
 		m.points = slices.Clone(m.points)
@@ -81,7 +81,7 @@ func (d *drawing) include(other *drawing, x, y float64) {
 	}
 }
 
-// draw draws the plot, and below it the names where they are too many to stand inside.
+// draw draws the plot, and below it the names if they do not fit inside.
 func (r *Roofline) draw(width, height float64) *drawing {
 	p := &roofPlot{drawing: &drawing{width: width, height: height}, Roofline: r}
 	p.plot = rect{38, 8, width - 38 - 6, height - 8 - 32}
@@ -89,7 +89,7 @@ func (r *Roofline) draw(width, height float64) *drawing {
 	p.edges()
 	p.ground()
 	p.axes()
-	for i := range p.Points { // no name of a ceiling covers one
+	for i := range p.Points { // no ceiling name may cover a point
 		at := p.pointAt(i)
 		p.room.block(rect{at.x - p.radius(), at.y - p.radius(), 2 * p.radius(), 2 * p.radius()})
 	}
@@ -101,7 +101,7 @@ func (r *Roofline) draw(width, height float64) *drawing {
 	return p.drawing
 }
 
-// radius is that of the dots: the more, the smaller.
+// radius returns the dot radius: more dots are smaller.
 func (p *roofPlot) radius() float64 {
 	if p.numbered() {
 		return 3.8
@@ -111,7 +111,7 @@ func (p *roofPlot) radius() float64 {
 
 func (p *roofPlot) numbered() bool { return p.cases() > namesDrawn }
 
-// edges chooses the edges: all points, all ridges, and air around them.
+// edges chooses axis limits that include all points and ridges, with a margin.
 func (p *roofPlot) edges() {
 	left, right, low, up := math.Inf(1), math.Inf(-1), math.Inf(1), math.Inf(-1)
 	for _, at := range p.Points {
@@ -147,7 +147,7 @@ func (p *roofPlot) y(rate float64) float64 {
 
 func (p *roofPlot) at(intensity, rate float64) point { return point{p.x(intensity), p.y(rate)} }
 
-// ground shades what the device can do.
+// ground shades the area within the device's limits.
 func (p *roofPlot) ground() {
 	if len(p.Memory) == 0 || len(p.Compute) == 0 {
 		return
@@ -157,13 +157,13 @@ func (p *roofPlot) ground() {
 	p.area(toneFaint, point{start.x, bottom}, start, ridge, point{right, ridge.y}, point{right, bottom})
 }
 
-// slopeStart is where the slope of a memory enters the plot: at its left or its bottom edge.
+// slopeStart returns where a memory slope enters the plot: at its left or bottom edge.
 func (p *roofPlot) slopeStart(c Ceiling) point {
 	intensity := max(math.Pow(10, p.left), math.Pow(10, p.low)/c.Value)
 	return p.at(intensity, intensity*c.Value)
 }
 
-// axes draws the decades, and between them twos and fives where there are few.
+// axes draws the decades, with twos and fives between them if there are few.
 func (p *roofPlot) axes() {
 	bottom, right := p.plot.y+p.plot.height, p.plot.x+p.plot.width
 	for _, v := range decades(p.left, p.right) {
@@ -178,7 +178,7 @@ func (p *roofPlot) axes() {
 	}
 	p.line(toneSoft, 1, point{p.plot.x, p.plot.y}, point{p.plot.x, bottom}, point{right, bottom})
 	title := "operations for each byte of DRAM (FLOP/byte)"
-	if p.width < 420 { // beside the sides there is no more room
+	if p.width < 420 { // too narrow for the long title next to the sides
 		title = "FLOP/byte of DRAM"
 	}
 	p.write(toneSoft, point{right, bottom + 26}, word{text: title, small: true, anchor: atEnd})
@@ -189,7 +189,7 @@ func (p *roofPlot) axes() {
 	}
 }
 
-// sides says which dot is which side.
+// sides draws the legend of the sides.
 func (p *roofPlot) sides(at point) {
 	at.x += 3
 	for _, s := range []struct {
@@ -204,7 +204,7 @@ func (p *roofPlot) sides(at point) {
 	}
 }
 
-// decades are the powers of ten between two logarithms, with twos and fives where they
+// decades returns the powers of ten between two logarithms, with twos and fives if there
 // are few.
 func decades(low, high float64) []float64 {
 	step := max(1, int(math.Ceil((high-low)/9)))
@@ -230,13 +230,13 @@ func plainNumber(v float64) string {
 	return strconv.FormatFloat(v, 'f', -1, 64)
 }
 
-// What it costs a label to cross a line of the picture.
+// The costs of a label crossing lines of the plot.
 const (
 	roofCost  = 34.0
 	ridgeCost = 8.0
 )
 
-// roofs draws the ceilings with their names along them, and where they meet.
+// roofs draws the ceilings with their names along them, and their ridges.
 func (p *roofPlot) roofs() {
 	right := p.plot.x + p.plot.width
 	for i, c := range p.Memory {
@@ -273,7 +273,7 @@ func (p *roofPlot) roofs() {
 	}
 }
 
-// ridgeName stands at the foot of the ridge, above the axis.
+// ridgeName writes the ridge's name at its foot, above the axis.
 func (p *roofPlot) ridgeName(at point, ridge float64) {
 	w := word{text: "ridge " + short(ridge), small: true, halo: true}
 	bottom := p.plot.y + p.plot.height
@@ -287,8 +287,8 @@ func (p *roofPlot) ridgeName(at point, ridge float64) {
 	p.room.avoid(at, point{at.x, bottom}, ridgeCost)
 }
 
-// along writes a name above a slope, in its direction, at its lower end: points and
-// ridges gather at the other.
+// along writes a name above a slope, in its direction, at its lower end. Points and ridges
+// cluster at the other end.
 func (p *roofPlot) along(start, end point, text string) {
 	w := word{text: text, small: true, halo: true, angle: slope(start, end)}
 	length := math.Hypot(end.x-start.x, end.y-start.y)
@@ -298,7 +298,7 @@ func (p *roofPlot) along(start, end point, text string) {
 	ux, uy := (end.x-start.x)/length, (end.y-start.y)/length
 	for first := 10.0; first < length-w.width()-8; first += 10 {
 		at := point{start.x + ux*first + uy*5, start.y + uy*first - ux*5}
-		var boxes []rect // that the turned text lies in
+		var boxes []rect // covering the rotated text
 		for step := 0.0; step < w.width(); step += 6 {
 			boxes = append(boxes, rect{at.x + ux*step - 2 + uy*4, at.y + uy*step - 6 - ux*4, 8, 10})
 		}
@@ -310,7 +310,7 @@ func (p *roofPlot) along(start, end point, text string) {
 	}
 }
 
-// points draws the arrows, then the dots, then what is said of them.
+// points draws the arrows, then the dots, then their labels.
 func (p *roofPlot) points() {
 	for _, a := range p.Arrows {
 		from, to := p.pointAt(a.From), p.pointAt(a.To)
@@ -337,8 +337,8 @@ func (p *roofPlot) pointAt(i int) point {
 	return p.at(p.Points[i].Intensity, p.Points[i].FlopsPerSecond)
 }
 
-// label names a case at its last side. A single case has its name above the picture:
-// each of its sides is labelled.
+// label names a case at its last side. A single case is named above the plot, so each of
+// its sides is labeled.
 func (p *roofPlot) label(number, first, sides int) {
 	last := first + sides - 1
 	switch {
@@ -362,7 +362,7 @@ func (p *roofPlot) named(name string) word {
 	return word{text: shortened(regular, em, drawable(name), p.plot.width*0.42), halo: true}
 }
 
-// reached is a point's speed, and how much of the possible that is.
+// reached describes a point's speed and its share of the attainable speed.
 func (p *roofPlot) reached(at RoofPoint) word {
 	text := si(at.FlopsPerSecond, "FLOP/s")
 	if most := p.Attainable(at); most > 0 {
@@ -371,13 +371,13 @@ func (p *roofPlot) reached(at RoofPoint) word {
 	return word{text: text, small: true, halo: true}
 }
 
-// beside writes words near a point where there is room, with a line to it if that is
-// not close.
+// beside writes words near a point where there is space, with a line to the point if they
+// are not close.
 func (p *roofPlot) beside(i int, words ...word) {
 	at := p.pointAt(i)
 	width, height := 0.0, float64(len(words))*12.5
 	for _, w := range words {
-		width = max(width, w.width()*1.1) // a page's own font may be a little wider
+		width = max(width, w.width()*1.1) // a page's own font may be slightly wider
 	}
 	box, ok := p.room.put(at, width, height)
 	if !ok {
@@ -401,7 +401,7 @@ func (p *roofPlot) beside(i int, words ...word) {
 	}
 }
 
-// names lists the cases by their numbers below the plot.
+// names lists the numbered cases below the plot.
 func (p *roofPlot) names() {
 	const rowHeight, gap = 14.0, 18.0
 	top := p.height + 18

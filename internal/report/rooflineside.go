@@ -10,17 +10,18 @@ import (
 	"github.com/goatnote-inc/pawl/internal/profile"
 )
 
-// roofSide is where one side of a case stands, and by whose clock.
+// roofSide is the roofline position of one side of a case, with the clock it was measured
+// at.
 type roofSide struct {
 	intensity, rate float64
 	dtype           gpu.DType
-	clock           float64 // of the SMs under the profiler; 0 where the time is of a run without one
+	clock           float64 // SM clock under the profiler in Hz; 0 if the time is from a run without a profiler
 }
 
-// sideOf works out a side. Operations are those that the suite declares, where the
-// profile is of one launch: profilers do not count those of tensor cores everywhere, and
-// what a kernel does in vain is no speed. Bytes are those that DRAM moved. Time is the
-// one without a profiler, where it is known: a profiler holds the clocks down.
+// sideOf computes the position of a side. Operations are those the suite declares, if the
+// profile covers one launch: not all profilers count tensor core operations, and wasted
+// work is not speed. Bytes are DRAM traffic. Time is from a run without a profiler if
+// known, because a profiler lowers the clocks.
 func sideOf(s diagnose.Seen) roofSide {
 	facts := s.Facts
 	out := roofSide{dtype: dtypeOf(facts)}
@@ -44,8 +45,8 @@ func sideOf(s diagnose.Seen) roofSide {
 	return out
 }
 
-// dtypeOf is the kind of arithmetic that does most of the work. Which format a tensor
-// core works in is not counted: FP16 is the most common.
+// dtypeOf returns the data type that does most of the work. Tensor core formats are not
+// counted, so it assumes FP16, the most common one.
 func dtypeOf(f profile.Facts) gpu.DType {
 	flops := f["flops"]
 	switch {
@@ -58,7 +59,7 @@ func dtypeOf(f profile.Facts) gpu.DType {
 	}
 }
 
-// under is the name of the ceiling that counts for the side.
+// under returns the name of the ceiling that applies to the side.
 func (s roofSide) under(card *gpu.Card) string {
 	if card == nil {
 		return ceilingName(s.dtype, gpu.Card{})
@@ -66,8 +67,8 @@ func (s roofSide) under(card *gpu.Card) string {
 	return ceilingName(s.dtype, *card)
 }
 
-// ceilingName tells tensor cores from other arithmetic: a kernel that does not use them
-// cannot reach what they can.
+// ceilingName distinguishes tensor cores from other arithmetic: a kernel that does not use
+// them cannot reach their peak.
 func ceilingName(d gpu.DType, card gpu.Card) string {
 	name := strings.ToUpper(string(d))
 	if d == gpu.FP32 || d == gpu.FP64 && !card.FP64Tensor {
@@ -76,8 +77,8 @@ func ceilingName(d gpu.DType, card gpu.Card) string {
 	return name + " tensor"
 }
 
-// ceilings adds what limits the side. Where the time is a profiler's, they are those of
-// the clocks it held: a kernel under it cannot reach what the card is sold with.
+// ceilings adds the limits of the side. If the time is from a profiler, they are scaled to
+// its clocks: a profiled kernel cannot reach the card's published figures.
 func (s roofSide) ceilings(r *Roofline, seen diagnose.Seen) {
 	facts := seen.Facts
 	share := 1.0
@@ -102,7 +103,7 @@ func (s roofSide) ceilings(r *Roofline, seen diagnose.Seen) {
 	}
 }
 
-// deviceName is what the profile is of.
+// deviceName returns the device that was profiled.
 func deviceName(s diagnose.Seen) string {
 	if s.Profile != nil && s.Profile.Subject.Device.Name != "" {
 		return plain(s.Profile.Subject.Device.Name, nameLength)

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Describe says in words what the picture shows.
+// Describe describes the plot in words.
 func (r *Roofline) Describe() string {
 	var parts []string
 	var limits []string
@@ -41,7 +41,7 @@ func (r *Roofline) Describe() string {
 	return strings.Join(append(parts, r.Remarks()...), " ")
 }
 
-// sidesAt is how many points belong to the case that begins there.
+// sidesAt returns the number of points of the case that starts at point i.
 func (r *Roofline) sidesAt(i int) int {
 	for _, a := range r.Arrows {
 		if a.From == i {
@@ -69,7 +69,7 @@ func (r *Roofline) limitedBy(p RoofPoint) string {
 	return r.peak(p.Under).Name
 }
 
-// Rows are the points as a table: the first row names the columns.
+// Rows returns the points as a table with a header row.
 func (r *Roofline) Rows() [][]string {
 	rows := [][]string{{"case", "side", "FLOP/byte", "speed", "of the roof", "limited by"}}
 	for _, p := range r.Points {
@@ -82,7 +82,7 @@ func (r *Roofline) Rows() [][]string {
 	return rows
 }
 
-// share writes how much of something is reached; with more digits where it is little.
+// share formats a fraction as a percentage, with more digits if it is small.
 func share(v float64) string {
 	switch {
 	case v >= 0.1:
@@ -94,7 +94,7 @@ func share(v float64) string {
 	}
 }
 
-// si writes a number with three digits and the prefix of its unit: "30.3 TFLOP/s".
+// si formats a number with three digits and a unit prefix: "30.3 TFLOP/s".
 func si(v float64, unit string) string {
 	prefixes := []string{"", "k", "M", "G", "T", "P", "E"}
 	i := 0
@@ -105,7 +105,7 @@ func si(v float64, unit string) string {
 	return short(v) + " " + prefixes[i] + unit
 }
 
-// short writes a number with three digits, none of them for show.
+// short formats a number with at most three digits.
 func short(v float64) string {
 	if v == 0 || math.IsNaN(v) || math.IsInf(v, 0) {
 		return "0"

@@ -14,17 +14,15 @@ import (
 type Section struct {
 	Class  Class
 	Title  string // "Regressions"
-	About  string // what the class means, in a sentence
-	Folded bool   // nobody needs to look at it
+	About  string // the meaning of the class, in a sentence
+	Folded bool   // needs no attention
 	Cases  []Case // worst first
 }
 
-// Class groups verdicts as people do: what is maintained and what is identical are
-// both unchanged.
+// Class groups verdicts for display: maintained and identical are both unchanged.
 type Class string
 
-// The classes, in the order in which they are shown. ClassMeasured is for cases that
-// nobody judged.
+// The classes in display order. ClassMeasured holds cases that were not judged.
 const (
 	ClassBroken       Class = "broken"
 	ClassRegressed    Class = "regression"
@@ -51,7 +49,8 @@ var classes = []struct {
 	{ClassUnchanged, "unchanged", "unchanged", "Unchanged", "Not worse by the limit or more.", []ratchet.Verdict{ratchet.Maintained, ratchet.Identical}},
 }
 
-// classOf is inconclusive for a verdict that nobody knows: it must not vanish.
+// classOf returns the class of a verdict. An unknown verdict is inconclusive, so that it
+// stays visible.
 func classOf(v ratchet.Verdict) Class {
 	for _, c := range classes {
 		if slices.Contains(c.verdicts, v) {
@@ -61,18 +60,18 @@ func classOf(v ratchet.Verdict) Class {
 	return ClassInconclusive
 }
 
-// Count is how many cases a class has.
+// Count is the number of cases in a class.
 type Count struct {
 	Class Class
 	Cases int
 	words string
 }
 
-// String says it in words: "2 regressions".
+// String returns the count in words: "2 regressions".
 func (c Count) String() string { return fmt.Sprintf("%d %s", c.Cases, c.words) }
 
-// counts has regressions, improvements and unchanged always, as the first thing a
-// reader looks for, and the others where there are any.
+// counts always lists regressions, improvements and unchanged, which readers look for
+// first. It lists other classes only if they have cases.
 func counts(r *ratchet.Result) []Count {
 	var list []Count
 	for _, class := range classes {
@@ -94,7 +93,7 @@ func counts(r *ratchet.Result) []Count {
 	return list
 }
 
-// sections sorts the judged cases into their classes, worst first.
+// sections groups the judged cases by class, worst first.
 func sections(in Input, summaries []Summary) []Section {
 	build := newCaseBuilder(in, summaries)
 	var list []Section
@@ -113,7 +112,8 @@ func sections(in Input, summaries []Summary) []Section {
 	return list
 }
 
-// measuredSection is that of a run which nobody judged, in the order of the record.
+// measuredSection returns the section of a run without verdicts, in the order of the
+// record.
 func measuredSection(in Input, summaries []Summary) Section {
 	s := Section{Class: ClassMeasured, Title: "Cases"}
 	build := newCaseBuilder(in, summaries)
@@ -123,8 +123,8 @@ func measuredSection(in Input, summaries []Summary) Section {
 	return s
 }
 
-// worstFirst puts what may fail the change before what is only watched, then the
-// greatest loss, or among improvements the greatest gain.
+// worstFirst sorts cases that may fail the change before watched ones, then by the largest
+// loss; for improvements, by the largest gain.
 func worstFirst(class Class) func(a, b Case) int {
 	return func(a, b Case) int {
 		if a.Gate != b.Gate {
@@ -147,7 +147,7 @@ func worstFirst(class Class) func(a, b Case) int {
 	}
 }
 
-// worse is 1 where more of a value is worse, else -1.
+// worse returns 1 if a higher value is worse, else -1.
 func worse(b measure.Better) float64 {
 	if b == measure.Higher {
 		return -1

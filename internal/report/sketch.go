@@ -2,20 +2,20 @@ package report
 
 import "html/template"
 
-// Sketch is a figure that another package draws for a page of its own: in the colours and
-// the type of pawl's pages, and as wide as a phone.
+// Sketch is a figure that another package draws for its own page. It uses the colors and
+// fonts of pawl's pages and is as wide as a phone.
 type Sketch struct{ d drawing }
 
-// SketchWidth is how wide a figure is that is to be read on the smallest screen.
+// SketchWidth is the width of a figure that must be readable on the smallest screen.
 const SketchWidth = drawn
 
-// NewSketch begins a figure of this size.
+// NewSketch starts a figure of the given size.
 func NewSketch(width, height float64) *Sketch { return &Sketch{drawing{width: width, height: height}} }
 
-// Place is a place in a figure: right and down.
+// Place is a position in a figure; X grows to the right, Y down.
 type Place struct{ X, Y float64 }
 
-// Tone is what a colour means; light and dark pages each have their own.
+// Tone is the meaning of a color. Light and dark pages map it to their own color.
 type Tone int
 
 // The tones of a figure.
@@ -26,25 +26,25 @@ const (
 	Faint = Tone(toneFaint)
 	Base  = Tone(toneBase)
 	Now   = Tone(toneNow)
-	Other = Tone(toneRef) // a third kind, beside base and now
+	Other = Tone(toneRef) // a third kind, besides base and now
 	Bad   = Tone(toneBad)
 	Good  = Tone(toneGood)
 )
 
-// Line draws through points; wide is 1, 1.5 or 2.
+// Line draws a line through points; wide is 1, 1.5 or 2.
 func (s *Sketch) Line(t Tone, wide float64, points ...Place) {
 	s.d.line(tone(t), wide, places(points)...)
 }
 
-// Dashes draws a broken line.
+// Dashes draws a dashed line.
 func (s *Sketch) Dashes(t Tone, wide float64, points ...Place) {
 	s.d.dashedLine(tone(t), wide, places(points)...)
 }
 
-// Bar fills a box.
+// Bar draws a filled box.
 func (s *Sketch) Bar(t Tone, x, y, width, height float64) { s.d.bar(tone(t), x, y, width, height) }
 
-// Dot fills a circle, or draws one.
+// Dot draws a circle, filled or hollow.
 func (s *Sketch) Dot(t Tone, at Place, radius float64, hollow bool) {
 	s.d.dot(tone(t), at.place(), radius, hollow)
 }
@@ -52,9 +52,9 @@ func (s *Sketch) Dot(t Tone, at Place, radius float64, hollow bool) {
 // Arrow draws a line with a head at its end.
 func (s *Sketch) Arrow(t Tone, from, to Place) { s.d.arrow(tone(t), from.place(), to.place(), 0) }
 
-// Label is how text stands at its place: Align is below 0 where it begins, 0 for its middle,
-// above 0 where it ends. Text wider than Most loses its middle; 0 is any width. Text is
-// small, unless it is to be read as a heading.
+// Label is a text and its layout. A negative Align puts its start at the place, 0 its
+// middle, a positive one its end. Text wider than Most loses its middle; 0 means no limit.
+// Text is small unless Heading is set.
 type Label struct {
 	Text    string
 	Align   int
@@ -64,7 +64,7 @@ type Label struct {
 	Most    float64
 }
 
-// Write sets text with its baseline at a place.
+// Write draws text with its baseline at a place.
 func (s *Sketch) Write(t Tone, at Place, l Label) {
 	w := l.word()
 	w.halo = true
@@ -80,23 +80,24 @@ func (s *Sketch) Write(t Tone, at Place, l Label) {
 	s.d.write(tone(t), at.place(), w)
 }
 
-// Width is what a label takes.
+// Width returns the width of a label.
 func (l Label) Width() float64 { return l.word().width() }
 
 func (l Label) word() word {
 	return word{text: drawable(l.Text), small: !l.Heading, mono: l.Mono, bold: l.Bold}
 }
 
-// SmallLines breaks text for a figure into lines of small text no wider than most; what
-// does not fit into so many is left out, with a sign of it.
+// SmallLines breaks text into lines of small text of limited width. Text beyond the max
+// number of lines is cut and marked as cut.
 func SmallLines(text string, most float64, atMost int) []string {
 	return lines(emSmall, drawable(text), most, atMost)
 }
 
-// HTML is the figure as part of a page. What it shows is said in words beside it.
+// HTML renders the figure as part of a page. The page must describe it in words next to it.
 func (s *Sketch) HTML() template.HTML { return s.d.html() }
 
-// SVG is the figure as a file of its own, in light and dark, with what it shows in words.
+// SVG renders the figure as a standalone file for light and dark mode, with a description
+// in words.
 func (s *Sketch) SVG(title, about string) string { return s.d.document(title, about) }
 
 func (p Place) place() point { return point{p.X, p.Y} }
@@ -109,16 +110,16 @@ func places(list []Place) []point {
 	return out
 }
 
-// PageStyle is how pawl's pages look.
+// PageStyle returns the style sheet of pawl's pages.
 func PageStyle() string { return pageStyle }
 
-// PagePolicy lets a page have this style and nothing else: no script, no network.
+// PagePolicy returns a policy that allows only this style: no script, no network.
 func PagePolicy(style string) string { return policy(style, "") }
 
-// ScriptedPolicy lets a page have this style and this script, and no other.
+// ScriptedPolicy returns a policy that allows only this style and this script.
 func ScriptedPolicy(style, script string) string { return policy(style, script) }
 
-// TickTexts writes the ticks of an axis in one unit, which it names.
+// TickTexts formats the ticks of an axis in one unit and returns that unit.
 func TickTexts(marks []float64, unit string) (texts []string, shown string) {
 	return tickText(marks, unit)
 }

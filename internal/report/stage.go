@@ -7,7 +7,7 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// Stage is what a step before measuring came to.
+// Stage is the result of a step before measuring.
 type Stage struct {
 	Name   string   `json:"name"`   // "preflight"
 	Answer string   `json:"answer"` // "pass", "warn", "stop" or "skipped"
@@ -15,14 +15,14 @@ type Stage struct {
 	Detail []string `json:"detail,omitempty"`
 }
 
-// stagesShown is how much a stage may say where it is shown in full.
+// stagesShown is the max number of detail lines of a stage.
 const stagesShown = 12
 
-// stagesText is the stages in a line: those that are green need no more.
+// stagesText summarizes the stages in one line. Passed stages need no more.
 func stagesText(stages []Stage) string {
 	var parts []string
 	for _, s := range stages {
-		if s.Answer == "" { // it was not come to
+		if s.Answer == "" { // not reached
 			continue
 		}
 		text := s.Name + ": " + s.Line
@@ -34,7 +34,7 @@ func stagesText(stages []Stage) string {
 	return strings.Join(parts, "; ")
 }
 
-// loud are the stages that are to be read in full.
+// loud returns the stages to be shown in full: warnings and stops.
 func loud(stages []Stage) []Stage {
 	var list []Stage
 	for _, s := range stages {
@@ -54,7 +54,7 @@ func loud(stages []Stage) []Stage {
 	return list
 }
 
-// trustText says how far the numbers can be believed, and what that rests on.
+// trustText says how far to trust the numbers, and why.
 func trustText(run *measure.Run) string {
 	if run.Trust == "" {
 		return ""
@@ -84,7 +84,8 @@ func trustText(run *measure.Run) string {
 	return strings.Join(parts, "; ")
 }
 
-// definitionText says what of the question itself the change has changed, and who agreed.
+// definitionText says how the change altered the benchmark definition, and how that was
+// accepted.
 func definitionText(run *measure.Run) string {
 	var parts []string
 	if run.Definition != nil {

@@ -11,25 +11,25 @@ import (
 	"github.com/goatnote-inc/pawl/internal/profile"
 )
 
-// Stalls is what the warps of a kernel waited for, before and after a change: cycles
-// for each instruction that a warp issued.
+// Stalls holds the warp stall reasons of a kernel before and after a change, in cycles per
+// issued instruction.
 type Stalls struct {
-	Bars  []Stall // the longest first, the rest summed at the end
+	Bars  []Stall // longest first, the rest summed at the end
 	Sides [2]string
-	Total [2]float64 // all of it, also what has no bar; 0 where a side is not known
+	Total [2]float64 // sum including reasons without a bar; 0 if a side is unknown
 }
 
-// Stall is one reason. A side that is not known has 0.
+// Stall is one stall reason. An unknown side is 0.
 type Stall struct {
 	Reason string // in words
 	Cycles [2]float64
 }
 
-// stallsDrawn is how many reasons have a bar of their own.
+// stallsDrawn is how many reasons get their own bar.
 const stallsDrawn = 6
 
-// stallWords say what a reason means, next to the tool's own word: who knows the one
-// looks for it, who does not needs the other.
+// stallWords explain each reason next to the tool's own word. Experts look for that word;
+// others need the explanation.
 var stallWords = map[string]string{
 	"barrier":            "barrier: other warps of the block",
 	"branch_resolving":   "branch resolving: where to go on",
@@ -52,7 +52,7 @@ var stallWords = map[string]string{
 	"wait":               "wait: fixed latency",
 }
 
-// StallsOf compares the reasons of two sides; either may be nil. It gives nil where no
+// StallsOf compares the stall reasons of two sides; either may be nil. It returns nil if no
 // tool counted any.
 func StallsOf(before, after *diagnose.Seen) *Stalls {
 	s := &Stalls{Sides: [2]string{"base", "candidate"}}
@@ -90,13 +90,13 @@ func StallsOf(before, after *diagnose.Seen) *Stalls {
 	return s
 }
 
-// stallReason is the reason that a quantity counts the cycles of.
+// stallReason returns the stall reason that a quantity measures.
 func stallReason(quantity string) (string, bool) {
 	reason, ok := strings.CutPrefix(quantity, "stall_")
 	return reason, ok && !strings.HasSuffix(reason, "_pct")
 }
 
-// sumRest makes one bar of those that are too many.
+// sumRest merges the bars beyond the limit into one.
 func (s *Stalls) sumRest() {
 	if len(s.Bars) <= stallsDrawn+1 {
 		return
@@ -109,10 +109,10 @@ func (s *Stalls) sumRest() {
 	s.Bars = append(s.Bars[:stallsDrawn], rest)
 }
 
-// both tells whether there are two sides.
+// both reports whether there are two sides.
 func (s *Stalls) both() bool { return s.Total[0] > 0 && s.Total[1] > 0 }
 
-// Describe says in words what the bars show.
+// Describe describes the bars in words.
 func (s *Stalls) Describe() string {
 	var parts []string
 	for _, b := range s.Bars {
@@ -132,7 +132,7 @@ func (s *Stalls) cycles(c [2]float64) string {
 	}
 }
 
-// cycles writes as many digits as can be seen in a bar.
+// cycles formats v with as many digits as a bar can show.
 func cycles(v float64) string {
 	switch {
 	case v >= 100:

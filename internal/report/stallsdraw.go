@@ -7,7 +7,7 @@ import (
 	"math"
 )
 
-// StallsPNG writes the bars as a picture of its own, 1200 pixels wide.
+// StallsPNG writes the bars as an image, 1200 pixels wide.
 func StallsPNG(w io.Writer, s *Stalls) error {
 	const width, side = 600.0, 24.0
 	inner := s.draw(width - 2*side)
@@ -22,7 +22,8 @@ func StallsPNG(w io.Writer, s *Stalls) error {
 	return nil
 }
 
-// draw draws a reason a row: its name above its bars, so that the bars have the width.
+// draw draws one row per reason, its name above its bars so that the bars get the full
+// width.
 func (s *Stalls) draw(width float64) *drawing {
 	const name, thick, gap = 14.0, 8.0, 9.0
 	d := &drawing{width: width}
@@ -30,7 +31,7 @@ func (s *Stalls) draw(width float64) *drawing {
 	for _, b := range s.Bars {
 		most = max(most, b.Cycles[0], b.Cycles[1])
 	}
-	room := width - 36 // for the number behind the longest bar
+	room := width - 36 // leaves space for the number behind the longest bar
 	y := 0.0
 	tones := [2]tone{toneBase, toneNow}
 	for _, b := range s.Bars {
@@ -55,7 +56,7 @@ func (s *Stalls) draw(width float64) *drawing {
 	return d
 }
 
-// legend names the two colours, with the sum of all cycles.
+// legend names the two colors, with the sum of all cycles.
 func (s *Stalls) legend(d *drawing, y float64) float64 {
 	x := 0.0
 	for i, t := range []tone{toneBase, toneNow} {

@@ -9,7 +9,7 @@ import (
 	"github.com/goatnote-inc/pawl/stats"
 )
 
-// Summary is one case of a run: what was measured of it, on every side.
+// Summary describes the measurements of one case of a run on every side.
 type Summary struct {
 	Name   string
 	Metric string // empty for time
@@ -25,20 +25,20 @@ type SideSummary struct {
 	Rounds         int
 	Samples        int
 	P50, P95, P99  float64 // of all samples
-	CV             float64 // median over the rounds: drift between rounds is not noise within one
+	CV             float64 // median over the rounds, because drift between rounds is not noise within one
 	GFLOPS, GBs    float64 // from the declared work and the median; 0 when not declared
-	Error          string  // why there is nothing to describe
-	Note           string  // what the harness says of how it measured
+	Error          string  // why there is no data
+	Note           string  // the harness's note on how it measured
 	Unsteady       int     // rounds in which the kernel never settled
 	NoSamples      bool    // the source kept only a summary
 
-	// Ratio is this side over the reference side: the geometric mean of the ratios
-	// of round medians, with the lowest and highest round. 0 without a reference side.
+	// Ratio compares this side with the reference side: the geometric mean of the ratios of
+	// round medians, with the lowest and highest round. 0 without a reference side.
 	Ratio, RatioLow, RatioHigh float64
 }
 
-// Summarise describes every case of a run. Ratios are against the base where
-// there is one, else against the candidate.
+// Summarise describes every case of a run. Ratios are relative to the base if there is one,
+// else to the candidate.
 func Summarise(run *measure.Run) []Summary {
 	dropped := map[int]bool{}
 	for _, r := range run.Rounds {
@@ -74,7 +74,7 @@ func Summarise(run *measure.Run) []Summary {
 	return list
 }
 
-// referenceSide is what the others are compared with.
+// referenceSide returns the side that the others are compared with.
 func referenceSide(run *measure.Run) string {
 	for _, name := range []string{"base", "candidate"} {
 		if slices.ContainsFunc(run.Implementations, func(i measure.Implementation) bool { return i.Name == name }) {
@@ -149,7 +149,7 @@ func (s *SideSummary) compare(own, reference map[int]float64) {
 	if len(logs) == 0 {
 		return
 	}
-	slices.Sort(logs) // the map's order must not show in the last digit
+	slices.Sort(logs) // keeps the map's order from affecting the last digit
 	s.Ratio = math.Exp(stats.Mean(logs))
 	s.RatioLow, s.RatioHigh = math.Exp(logs[0]), math.Exp(logs[len(logs)-1])
 }

@@ -8,11 +8,10 @@ import (
 	"strings"
 )
 
-// svg is a drawing as it is written. Only numbers and words of ours go in.
+// svg is a drawing being written. It must contain only numbers and pawl's own words.
 type svg struct{ b strings.Builder }
 
-// newSVG begins a drawing. What it shows is said in words beside it, so that a
-// screen reader need not guess.
+// newSVG starts a drawing. The page describes it in words next to it, for screen readers.
 func newSVG(width, height float64) *svg {
 	s := &svg{}
 	s.addf(`<svg viewBox="0 0 %s %s" aria-hidden="true">`, coord(width), coord(height))
@@ -21,15 +20,15 @@ func newSVG(width, height float64) *svg {
 
 func (s *svg) addf(format string, args ...any) { fmt.Fprintf(&s.b, format, args...) }
 
-// path draws lines; d is in the language of SVG paths.
+// path draws lines; d is in SVG path syntax.
 func (s *svg) path(class, d string) {
 	if d != "" {
 		s.addf(`<path class="%s" d="%s"/>`, class, d)
 	}
 }
 
-// text writes a word; classes: "e" ends it at x, "c" puts its middle there, "label"
-// makes it stand out.
+// text writes a word. Classes: "e" ends it at x, "c" centers it there, "label" highlights
+// it.
 func (s *svg) text(x, y float64, class, text string) {
 	s.addf(`<text x="%s" y="%s"`, coord(x), coord(y))
 	if class != "" {
@@ -42,7 +41,7 @@ func (s *svg) html() template.HTML {
 	return template.HTML(s.b.String() + "</svg>") //nolint:gosec // text in it was escaped
 }
 
-// coord writes a place with a tenth of a pixel: 1,000 cases must fit a page.
+// coord formats a coordinate to a tenth of a pixel, so that 1,000 cases fit on a page.
 func coord(v float64) string {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return "0"
@@ -50,12 +49,12 @@ func coord(v float64) string {
 	return strconv.FormatFloat(math.Round(v*10)/10, 'f', -1, 64)
 }
 
-// coord2 is for steps that add up: a tenth would be off by pixels at the end.
+// coord2 is for relative steps: rounding to a tenth would add up to pixels.
 func coord2(v float64) string { return strconv.FormatFloat(math.Round(v*100)/100, 'f', -1, 64) }
 
 func move(x, y float64) string { return "M" + coord(x) + " " + coord(y) }
 
-// ticks are round values that divide a range into about n parts.
+// ticks returns round values that divide a range into about n parts.
 func ticks(low, high float64, n int) []float64 {
 	if !(high > low) || n < 1 || math.IsInf(high-low, 0) {
 		return []float64{low}
@@ -78,8 +77,8 @@ func ticks(low, high float64, n int) []float64 {
 	return list
 }
 
-// tickText writes the ticks of an axis in one unit, with as few digits as tell them
-// apart.
+// tickText formats the ticks of an axis in one unit, with as few digits as distinguish
+// them.
 func tickText(ticks []float64, unit string) (texts []string, shown string) {
 	factor, name := 1.0, unit
 	if unit == "ns" {

@@ -6,9 +6,9 @@ import (
 	"math"
 )
 
-// effectScale is the change at the edge of an interval plot: a round number that
-// leaves room for the changes and for the limit. A few huge changes must not flatten all
-// others.
+// effectScale returns the change at the edge of an interval plot: a round number that
+// leaves space for the changes and for the limit. It is capped, so that a few huge changes
+// do not flatten all others.
 func effectScale(cases []Case, limit float64) float64 {
 	need := max(2*limit, 0.04)
 	for _, c := range cases {
@@ -24,8 +24,8 @@ func effectScale(cases []Case, limit float64) float64 {
 	return 0.3
 }
 
-// effectAxis is what the small interval plots of a section share, so that they can be
-// compared.
+// effectAxis is the axis that the small interval plots of a section share, so that they are
+// comparable.
 type effectAxis struct {
 	class Class
 	scale float64
@@ -41,7 +41,7 @@ func newEffectAxis(s Section, limit float64) effectAxis {
 	return a
 }
 
-// Scale says how far the plots reach; empty where there are none.
+// Scale describes the range of the plots; empty if there are none.
 func (a effectAxis) Scale() string {
 	if a.none {
 		return ""
@@ -51,13 +51,13 @@ func (a effectAxis) Scale() string {
 
 const effectWidth, effectHeight = 176.0, 18.0
 
-// at is where a change stands.
+// at returns the x position of a change.
 func (a effectAxis) at(v float64) float64 {
 	return effectWidth/2 + min(max(v/a.scale, -1), 1)*(effectWidth/2-6)
 }
 
-// Drawing is the axis, drawn once and used by every plot: the whole line is no change,
-// the dashed one the limit. Right is worse.
+// Drawing renders the axis, once for all plots: the solid line is no change, the dashed
+// line the limit. Right is worse.
 func (a effectAxis) Drawing() template.HTML {
 	if a.none {
 		return ""
@@ -72,7 +72,7 @@ func (a effectAxis) Drawing() template.HTML {
 	return s.html()
 }
 
-// effect is a change with its interval. Its text stands beside it, in the column of
+// effect draws a change with its interval. Its text is next to it, in the column of
 // changes.
 func (a effectAxis) effect(e Effect) template.HTML {
 	s := newSVG(effectWidth, effectHeight)

@@ -9,12 +9,12 @@ import (
 	"strings"
 )
 
-// A drawing is as wide as a phone: larger screens stretch it, and its text stays
-// readable on the smallest.
+// drawn is the width of a drawing: that of a phone, so that text stays readable on the
+// smallest screen. Larger screens stretch it.
 const drawn = 340.0
 
-// drawSamples draws the bins of each side above each other on one axis. The dashed
-// line goes through all: the median of the first side.
+// drawSamples draws the histograms of the sides above each other on one axis. The dashed
+// line through all is the median of the first side.
 func drawSamples(f *Figure) template.HTML {
 	const rowHeight, gap, left, right = 46.0, 18.0, 8.0, 8.0
 	height := float64(len(f.Sides))*(rowHeight+gap) + 24
@@ -55,7 +55,7 @@ func beyond(d Distribution, unit string) string {
 	return fmt.Sprintf(", %d up to %s", d.Beyond, Quantity(d.Max, unit))
 }
 
-// drawBins makes one path of all bars of a side: the outline, from left to right.
+// drawBins draws all bars of a side as one path: their outline, from left to right.
 func (s *svg) drawBins(tone int, side Distribution, left, width, base, height float64) {
 	most := 0
 	for _, n := range side.Bins {
@@ -84,8 +84,8 @@ func (s *svg) drawBins(tone int, side Distribution, left, width, base, height fl
 	s.path(fmt.Sprintf("s%d", tone), d.String())
 }
 
-// drawRounds draws the medians of the sides round by round; the two sides of a
-// round are joined, because what happened to one happened to the other.
+// drawRounds draws the medians of the sides by round. The two sides of a round are
+// connected, because they share the same conditions.
 func drawRounds(f *Figure) template.HTML {
 	const height, left, right, top, bottom = 152.0, 46.0, 8.0, 18.0, 26.0
 	s := newSVG(drawn, height)
@@ -114,7 +114,7 @@ func drawRounds(f *Figure) template.HTML {
 		var d strings.Builder
 		for i, r := range f.Rounds {
 			if v := r.Medians[side]; !math.IsNaN(v) {
-				d.WriteString(move(x(i)+aside(side), y(v)) + "h0") // a line of no length with round ends
+				d.WriteString(move(x(i)+aside(side), y(v)) + "h0") // a zero-length line with round ends
 			}
 		}
 		s.path(fmt.Sprintf("p m%d", f.tone(side)), d.String())
@@ -124,7 +124,7 @@ func drawRounds(f *Figure) template.HTML {
 	return s.html()
 }
 
-// aside keeps sides with the same median from hiding each other.
+// aside offsets the sides so that equal medians do not hide each other.
 func aside(side int) float64 { return float64(min(side, 3))*4 - 2 }
 
 func (s *svg) legend(f *Figure, x float64) {

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// historyDrawn is how many earlier values there is room for.
+// historyDrawn is the max number of earlier values drawn.
 const historyDrawn = 200
 
-// drawHistory draws earlier values of a case, the oldest to the left.
+// drawHistory draws earlier values of a case, oldest on the left.
 func drawHistory(points []Point, of string) template.HTML {
 	const height, left, right, top, bottom = 110.0, 46.0, 8.0, 12.0, 22.0
 	points = points[max(0, len(points)-historyDrawn):]

@@ -13,11 +13,10 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// spreadLimit is the coefficient of variation above which a case is warned of.
+// spreadLimit is the coefficient of variation above which a case gets a warning.
 const spreadLimit = 0.12
 
-// Terminal writes a run as a table, with what was measured on what above it and
-// what to keep in mind below.
+// Terminal writes a run as a table, with the setup above it and warnings below.
 func Terminal(w io.Writer, run *measure.Run, style Style) error {
 	summaries := Summarise(run)
 	if _, err := fmt.Fprintln(w, headline(run, style)); err != nil {
@@ -70,7 +69,7 @@ func rate(v float64) string {
 	return digits(v)
 }
 
-// change is empty for the side that the others are compared with.
+// change is empty for the reference side.
 func change(ratio float64, unit string) string {
 	switch {
 	case ratio == 0:
@@ -89,7 +88,7 @@ func against(run *measure.Run) string {
 	return "against"
 }
 
-// headline says what was measured, on what, and how much of it.
+// headline says what was measured, on which device, and how much.
 func headline(run *measure.Run, style Style) string {
 	name := cmp.Or(plain(run.Suite.Name, nameLength), "run")
 	counted := 0
@@ -138,7 +137,7 @@ func lastState(run *measure.Run) *gpu.State {
 	return nil
 }
 
-// DeviceState lists the readings of a device that a person looks for.
+// DeviceState lists the device readings that matter to people.
 func DeviceState(s gpu.State) []string {
 	var parts []string
 	if s.TemperatureC > 0 {
@@ -182,8 +181,8 @@ func writeNotes(w io.Writer, run *measure.Run, summaries []Summary, style Style)
 	return nil
 }
 
-// Warnings are those of the record and those that its numbers give rise to.
-// Many of one kind are told once, with their number.
+// Warnings returns the warnings of the record and those derived from its numbers. Warnings
+// of one kind are merged, with a count.
 func Warnings(run *measure.Run, summaries []Summary) []string {
 	count := map[string]int{}
 	for _, w := range run.Warnings {
@@ -204,7 +203,7 @@ func Warnings(run *measure.Run, summaries []Summary) []string {
 	for _, s := range summaries {
 		for _, side := range s.Sides {
 			who := side.Implementation + " of " + s.Name
-			if side.Error != "" && s.Metric == "" { // what is computed from a time fails with it
+			if side.Error != "" && s.Metric == "" { // metrics computed from a time fail with it
 				out = append(out, who+" failed: "+side.Error)
 			}
 			if side.Note != "" {
@@ -225,7 +224,7 @@ func Warnings(run *measure.Run, summaries []Summary) []string {
 	return out
 }
 
-// folder tells notes once that differ in their numbers only.
+// folder merges notes that differ only in their numbers.
 type folder struct {
 	order []string
 	first map[string]string
@@ -258,7 +257,7 @@ func (f *folder) list() []string {
 	return out
 }
 
-// some lists the first few of many.
+// some lists the first n entries of a long list.
 func some(list []string, n int) string {
 	if len(list) <= n {
 		return strings.Join(list, ", ")
@@ -266,7 +265,7 @@ func some(list []string, n int) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(list[:n], ", "), len(list)-n)
 }
 
-// Plural counts a noun.
+// Plural returns a count with its noun, "1 case" or "2 cases".
 func Plural(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
@@ -274,7 +273,7 @@ func Plural(n int, noun string) string {
 	return fmt.Sprintf("%d %s", n, many(noun))
 }
 
-// many is the plural of a noun of ours, which may have words before it.
+// many returns the plural of one of pawl's nouns, which may follow other words.
 func many(noun string) string {
 	ends := func(with ...string) bool {
 		return slices.ContainsFunc(with, func(end string) bool { return strings.HasSuffix(noun, end) })

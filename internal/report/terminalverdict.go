@@ -10,12 +10,12 @@ import (
 	"github.com/goatnote-inc/pawl/ratchet"
 )
 
-// unchangedShown is how many cases nobody needs to look at a terminal lists.
+// unchangedShown is how many unchanged cases a terminal lists.
 const unchangedShown = 30
 
-// Verdicts writes a document for a terminal: the answer first, then the cases,
-// what is said of those that changed, and what to do. Explain adds what each verdict
-// rests on. A run without a verdict is the table that Terminal writes.
+// Verdicts writes a document for a terminal: the verdict first, then the cases, the details
+// of those that changed, and next steps. Explain adds the evidence of each verdict. A run
+// without a verdict is written as the table of Terminal.
 func Verdicts(w io.Writer, d *Document, style Style, explain bool) error {
 	if d.result == nil {
 		if d.run == nil {
@@ -34,7 +34,7 @@ func Verdicts(w io.Writer, d *Document, style Style, explain bool) error {
 	return err
 }
 
-// terminal is a page for a terminal as it is written.
+// terminal is the terminal output being written.
 type terminal struct {
 	style   Style
 	width   int
@@ -63,7 +63,7 @@ func (t *terminal) head(d *Document) {
 	t.b.WriteString("\n")
 }
 
-// stages are those before measuring that somebody has to look at.
+// stages writes the steps before measuring that need attention.
 func (t *terminal) stages(d *Document) {
 	for _, s := range d.Stages {
 		word := t.style.Warn(s.Name + ": " + s.Answer)
@@ -106,8 +106,8 @@ func (t *terminal) cases(d *Document) {
 	}
 }
 
-// sentences are said of the cases somebody may want to do something about. One
-// case's sentence stands above already.
+// sentences writes the sentences of cases that may need action. The sentence of a single
+// case is already above.
 func (t *terminal) sentences(d *Document) {
 	if d.Cases() < 2 && !t.explain {
 		return
@@ -136,8 +136,8 @@ func (t *terminal) sentences(d *Document) {
 	}
 }
 
-// why is the cause, where it does not stand above, and what to try. Explain adds what
-// it rests on.
+// why writes the cause, unless it is already above, and what to try. Explain adds the
+// evidence.
 func (t *terminal) why(r Reason) {
 	if r.ID > whysInHead {
 		t.wrap("  ", r.Sentence)
@@ -168,7 +168,7 @@ func (t *terminal) indented(g *grid) {
 	}
 }
 
-// evidence is what a verdict rests on, for those who ask.
+// evidence writes the evidence of a verdict, if requested.
 func (t *terminal) evidence(c Case) {
 	if len(c.Numbers.Rows) > 0 {
 		right := make([]bool, len(c.Numbers.Head))
@@ -187,7 +187,7 @@ func (t *terminal) foot(d *Document) {
 		t.b.WriteString("\n" + t.style.Bold("next") + "\n")
 		for _, step := range d.Next {
 			t.wrap("  ", step.Text)
-			if step.Command != "" { // in one piece, to be copied
+			if step.Command != "" { // on one line, for copying
 				t.b.WriteString("    " + step.Command + "\n")
 			}
 		}
@@ -203,7 +203,7 @@ func (t *terminal) wrap(indent, text string) {
 	}
 }
 
-// paint gives a verdict its colour; what did not change has none.
+// paint colors a verdict. Unchanged has no color.
 func (t *terminal) paint(v ratchet.Verdict, text string) string {
 	switch v {
 	case ratchet.Regression, ratchet.Broken, ratchet.Missing:

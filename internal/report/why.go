@@ -12,21 +12,21 @@ import (
 	"github.com/goatnote-inc/pawl/ratchet"
 )
 
-// Why is what profiles say of a case. All but Case may be left out.
+// Why holds what profiles show about a case. Every field but Case is optional.
 type Why struct {
 	Case          string
-	Before, After *diagnose.Seen // the base and the candidate; Before is nil where only one was looked at
+	Before, After *diagnose.Seen // base and candidate; Before is nil if only one was profiled
 	Diagnosis     *diagnose.Diagnosis
 	Difference    *diagnose.Difference
-	Files         []string // what was kept, as a reader of the report can open it
+	Files         []string // kept files, as a reader of the report can open them
 
-	// Verdict and Change are what the judge says of the case: "regression", "6.0 %
-	// slower". A document fills them in from its own.
+	// Verdict and Change are the judge's result for the case: "regression", "6.0 % slower". A
+	// document fills them in from its result.
 	Verdict ratchet.Verdict
 	Change  string
 }
 
-// Judged is the same with what a result says of the case.
+// Judged returns w with the case's verdict from r.
 func (w Why) Judged(r *ratchet.Result) Why {
 	for _, j := range r.Cases {
 		if j.Name == w.Case && j.Facts != nil {
@@ -36,32 +36,32 @@ func (w Why) Judged(r *ratchet.Result) Why {
 	return w
 }
 
-// Reason is what a report says of a Why. Text in it is plain; examples keep their lines.
+// Reason is a Why as shown in a report. Its text is sanitized; examples keep their lines.
 type Reason struct {
 	ID       int // from 1, in the order of the document
 	Case     string
 	Verdict  ratchet.Verdict
 	Change   string
 	Sentence string
-	Lines    []string // what else an expert would say first
-	Head     []string // of Rows
+	Lines    []string // further key points for an expert
+	Head     []string // column names of Rows
 	Rows     [][]string
-	Causes   []string // the further ones, each in a sentence
-	Fixes    []Remedy // the most promising first
+	Causes   []string // the other causes, one sentence each
+	Fixes    []Remedy // most promising first
 	Stalls   *Stalls
-	Roofline *Roofline // nil where the case cannot be placed in one
-	About    string    // the device, the tool and how it was set up
+	Roofline *Roofline // nil if the case has no position in a roofline
+	About    string    // the device, the tool and its settings
 	Files    []string
 }
 
-// Remedy is a fix as it is shown.
+// Remedy is a fix in display form.
 type Remedy struct {
 	Do, Watch string
-	Gain      string   // "may save 30 % of the time"; empty where nobody can tell
+	Gain      string   // "may save 30 % of the time"; empty if unknown
 	Example   []string // lines of code
 }
 
-// What a report has room for.
+// Limits of what a report shows.
 const (
 	rowsShown    = 12
 	fixesShown   = 4
@@ -71,7 +71,7 @@ const (
 	filesShown   = 8
 )
 
-// reason arranges what there is to say of a case.
+// reason arranges the explanation of a case.
 func (w Why) reason() Reason {
 	r := Reason{
 		Case: plain(w.Case, nameLength), Verdict: w.Verdict, Change: plain(w.Change, nameLength),
@@ -101,7 +101,7 @@ func (w Why) reason() Reason {
 	return r
 }
 
-// sentence is the one that stands at the top: what changed, or what is, where there is
+// sentence returns the sentence at the top: what changed, or the finding if there is
 // nothing to compare with.
 func (w Why) sentence() string {
 	text := ""
@@ -116,7 +116,7 @@ func (w Why) sentence() string {
 	return plain(text, sentenceLength)
 }
 
-// remedies are those of the change, then those of what the profile shows anyway.
+// remedies returns the fixes for the change, then those for other findings of the profile.
 func (w Why) remedies() []Remedy {
 	var list []Remedy
 	seen := map[string]bool{}
@@ -149,8 +149,8 @@ func (w Why) remedies() []Remedy {
 	return list
 }
 
-// asSentence begins with a capital, but for a name such as __ldg or float4, and ends
-// with a full stop: rules are written either way.
+// asSentence adds a capital at the start, except for names such as __ldg or float4, and a
+// period at the end. Rules are written either way.
 func asSentence(text string) string {
 	word, _, _ := strings.Cut(text, " ")
 	if word == "" {
@@ -163,7 +163,7 @@ func asSentence(text string) string {
 	return ended(text)
 }
 
-// ended adds a full stop where there is none.
+// ended adds a period if there is none.
 func ended(text string) string {
 	if last, _ := utf8.DecodeLastRuneInString(text); text == "" || strings.ContainsRune(".!?…", last) {
 		return text
@@ -171,7 +171,7 @@ func ended(text string) string {
 	return text + "."
 }
 
-// exampleOf keeps the lines and the indentation of code, and nothing that is not seen.
+// exampleOf keeps the lines and indentation of code, without invisible characters.
 func exampleOf(code string) []string {
 	var list []string
 	for line := range strings.Lines(strings.Trim(code, "\n")) {
@@ -186,7 +186,7 @@ func exampleOf(code string) []string {
 	return list
 }
 
-// about is what the numbers come from.
+// about names the source of the numbers.
 func (w Why) about() string {
 	var parts []string
 	for _, seen := range []*diagnose.Seen{w.After, w.Before} {
@@ -213,7 +213,8 @@ func (w Why) about() string {
 	return strings.Join(said, ", ")
 }
 
-// settings says how a tool was set up: clocks first, because all else depends on them.
+// settings describes the tool's settings: clocks first, because everything else depends on
+// them.
 func settings(t profile.Tool) string {
 	var list []string
 	for _, s := range t.Settings {

@@ -1,7 +1,7 @@
 package report
 
-// reasons arranges what profiles say, in the order of the cases, and gives each case its
-// own. What is said of a case that the document does not have comes last.
+// reasons arranges the explanations in case order and assigns each case its own.
+// Explanations of cases outside the document come last.
 func (d *Document) reasons(whys []Why) {
 	at := map[string]int{}
 	for i, w := range whys {
@@ -35,10 +35,10 @@ func (d *Document) reasons(whys []Why) {
 	}
 }
 
-// whysInHead is how many causes stand at the top: more would push the answer away.
+// whysInHead is how many causes are shown at the top. More would bury the verdict.
 const whysInHead = 3
 
-// WhyLines are the causes that stand right below the answer, each in one sentence.
+// WhyLines returns the causes right below the verdict, one sentence each.
 func (d *Document) WhyLines() []Fact {
 	var list []Fact
 	for _, r := range d.Whys {
@@ -47,14 +47,14 @@ func (d *Document) WhyLines() []Fact {
 		}
 		label := "Why " + r.Case
 		if first := d.first(); len(d.Whys) == 1 && first != nil && first.Name == r.Case {
-			label = "Why" // the answer is about the same case
+			label = "Why" // the verdict is about the same case
 		}
 		list = append(list, Fact{label, r.Sentence})
 	}
 	return list
 }
 
-// first is the case that the answer is about; nil where there is none.
+// first returns the case that the verdict is about; nil if there is none.
 func (d *Document) first() *Case {
 	if len(d.Sections) == 0 || len(d.Sections[0].Cases) == 0 {
 		return nil
@@ -62,7 +62,7 @@ func (d *Document) first() *Case {
 	return &d.Sections[0].Cases[0]
 }
 
-// Elsewhere are the reasons of cases that the document does not have.
+// Elsewhere returns the explanations of cases that are not in the document.
 func (d *Document) Elsewhere() []Reason {
 	own := map[int]bool{}
 	for _, s := range d.Sections {

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// whysShown is how many causes a comment explains; the page has all.
+// whysShown is how many causes a comment explains. The page has all of them.
 const whysShown = 5
 
-// whyLines are the causes in one sentence each.
+// whyLines returns the causes, one sentence each.
 func (m *markdown) whyLines() string {
 	var b strings.Builder
 	for _, f := range m.WhyLines() {
@@ -21,7 +21,7 @@ func (m *markdown) whyLines() string {
 	return b.String()
 }
 
-// whys are what the causes rest on, folded away.
+// whys returns the evidence of the causes, folded.
 func (m *markdown) whys() string {
 	var b strings.Builder
 	for i, r := range m.Whys {
@@ -39,7 +39,7 @@ func (m *markdown) whys() string {
 	return b.String()
 }
 
-// mdRows is how many rows a comment shows of what changed.
+// mdRows is how many changes a comment lists.
 const mdRows = 6
 
 func (r Reason) markdown() string {
@@ -76,7 +76,7 @@ func escapeAll(list []string) []string {
 	return out
 }
 
-// fenced is code in a fence that nothing in it can end.
+// fenced returns code in a fence that its content cannot end.
 func fenced(code []string) string {
 	if len(code) == 0 {
 		return ""
@@ -90,7 +90,7 @@ func fenced(code []string) string {
 	return fence + "cpp\n" + strings.Join(code, "\n") + "\n" + fence + "\n\n"
 }
 
-// htmlCode is a name inside of an HTML element, where Markdown means nothing.
+// htmlCode formats a name inside an HTML element, where Markdown is not interpreted.
 func htmlCode(name string) string {
 	text := code(name)
 	if strings.HasPrefix(text, "`") {

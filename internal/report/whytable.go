@@ -10,15 +10,15 @@ import (
 	"github.com/goatnote-inc/pawl/internal/profile"
 )
 
-// usual are the quantities that are told where no finding has others, the most telling
-// first. A tool has some of them.
+// usual lists the quantities shown if no finding names others, most informative first. Each
+// tool has some of them.
 var usual = []string{
 	"time_ns", "sm_pct", "dram_pct", "occupancy_pct", "registers", "l2_hit_pct", "ipc", "queued_ns", "submit_ns", "gap_ns",
 	"host_instructions", "host_ipc", "host_reads", "host_l1_miss_pct", "host_llc_miss_pct", "host_branch_miss_pct",
 }
 
-// table is what changed: the chain of the first cause, then what else moved. Of one side
-// alone it is what the first findings rest on, then what one usually asks.
+// table lists what changed: the causal chain of the first cause, then other changes. With
+// one side only, it lists the evidence of the first findings, then the usual quantities.
 func (w Why) table() (head []string, rows [][]string) {
 	if w.Difference != nil && (w.Before != nil || len(w.Difference.Changes) > 0) {
 		return []string{"", "base", "candidate"}, w.changed()
@@ -56,7 +56,7 @@ func (w Why) table() (head []string, rows [][]string) {
 	return []string{"", "value", "told where"}, rows
 }
 
-// quantityTable are the quantities of a profile by their names.
+// quantityTable maps the names of profile quantities to their definitions.
 var quantityTable = sync.OnceValue(func() map[string]profile.Quantity {
 	table := map[string]profile.Quantity{}
 	for _, q := range profile.Quantities() {
@@ -97,8 +97,7 @@ func reading(v *float64, unit string) string {
 	return Reading(*v, unit)
 }
 
-// Reading writes a quantity of a profile with its unit, with as many digits as a person
-// compares.
+// Reading formats a profile quantity with its unit, with as many digits as people compare.
 func Reading(v float64, unit string) string {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return "-"
@@ -121,8 +120,8 @@ func Reading(v float64, unit string) string {
 	}
 }
 
-// count writes whole numbers with commas between thousands, from a million on and others
-// short: 5.47 M beside 138 M can be compared at a glance.
+// count formats whole numbers with commas between thousands. From a million on, and for
+// other numbers, it is short: 5.47 M and 138 M compare at a glance.
 func count(v float64) string {
 	if v != math.Trunc(v) || math.Abs(v) >= 1e15 {
 		if math.Abs(v) < 1000 {

@@ -9,7 +9,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// magic begins a file: what it is, and how what follows it is packed.
+// magic is the start of a file: its format, followed by the compression of the rest.
 const magic = "pawl.samples/v1\n"
 
 const (
@@ -17,15 +17,15 @@ const (
 	compressed = 1
 )
 
-// What a file may be unpacked to. A sample takes a byte at least, and eight in memory.
+// Limits of unpacking a file. A sample takes at least one byte, and eight in memory.
 const (
 	MaxPayload = 256 << 20
 	maxRatio   = 100
-	freePart   = 64 << 10 // a file this small may be packed as well as it likes
+	freePart   = 64 << 10 // the ratio of smaller files is not limited
 	window     = 8 << 20
 )
 
-// pack never packs so well that unpack would take it for a bomb.
+// pack never compresses so well that unpack would treat the result as a zip bomb.
 func pack(payload []byte) ([]byte, error) {
 	if len(payload) > MaxPayload {
 		return nil, fmt.Errorf("%d MB of samples are more than the %d that are kept", len(payload)>>20, MaxPayload>>20)
@@ -43,7 +43,7 @@ func pack(payload []byte) ([]byte, error) {
 
 func allowed(packed int) int { return min(max(maxRatio*packed, freePart), MaxPayload) }
 
-// ErrTooLarge is wrapped by the error of joining more samples than there is room for.
+// ErrTooLarge is wrapped by the error for joining more samples than allowed.
 var ErrTooLarge = errors.New("there is no room for so many samples")
 
 func unpack(data []byte, room int) ([]byte, error) {

@@ -1,6 +1,6 @@
-// Package samples keeps the raw samples of a run apart from the rest of its record:
-// pawl.samples/v1, a few bytes a sample and the same bits back. It must not know where
-// they are kept, nor what they mean.
+// Package samples stores the raw samples of a run separately from the rest of its record,
+// in the format pawl.samples/v1: a few bytes per sample, without loss. It must not know
+// where they are stored, nor what they mean.
 package samples
 
 import (
@@ -12,11 +12,11 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// ErrOther is wrapped by the error of joining samples with a run they are not of.
+// ErrOther is wrapped by the error for joining samples with a different run.
 var ErrOther = errors.New("the samples are of another run")
 
-// Split takes the samples out of a run: what is left tells everything but them. The run
-// itself stays as it is.
+// Split separates the samples from a run. The stripped copy has everything else; run is
+// unchanged.
 func Split(run *measure.Run) (stripped *measure.Run, data []byte, err error) {
 	payload := appendText(appendText(nil, run.ID), run.Digest)
 	stripped = clone(run)
@@ -30,14 +30,14 @@ func Split(run *measure.Run) (stripped *measure.Run, data []byte, err error) {
 	return stripped, data, nil
 }
 
-// Join puts samples back into the run that they were taken from. Neither argument is
-// trusted, and neither is changed. The run has the digest that its document had.
+// Join puts samples back into the run that they were taken from. Both arguments are
+// untrusted and stay unchanged. The result has the digest of the original document.
 func Join(stripped *measure.Run, data []byte) (*measure.Run, error) {
 	return JoinAtMost(stripped, data, MaxPayload)
 }
 
-// JoinAtMost is Join for who has no room for more than so many bytes of samples that are
-// unpacked, each of which may become a number of eight.
+// JoinAtMost is Join with a limit on the unpacked samples in bytes. Each byte may become a
+// number of eight bytes.
 func JoinAtMost(stripped *measure.Run, data []byte, most int) (*measure.Run, error) {
 	run, err := join(stripped, data, min(most, MaxPayload))
 	if err != nil {
@@ -76,7 +76,7 @@ func join(stripped *measure.Run, data []byte, most int) (*measure.Run, error) {
 	return run, nil
 }
 
-// clone copies a run as deep as its samples are.
+// clone copies a run deeply enough to replace its samples.
 func clone(run *measure.Run) *measure.Run {
 	c := *run
 	c.Calibration = slices.Clone(run.Calibration)
@@ -94,7 +94,7 @@ func clone(run *measure.Run) *measure.Run {
 	return &c
 }
 
-// seriesOf gives every series of samples of a run, in the order in which they are kept.
+// seriesOf iterates over all series of samples of a run, in storage order.
 func seriesOf(run *measure.Run) func(yield func(*measure.Samples) bool) {
 	return func(yield func(*measure.Samples) bool) {
 		for i := range run.Calibration {

@@ -9,13 +9,13 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// How the numbers of a series are spelled. Clocks count in steps, so that nearly every
-// series is whole numbers of something; what is not is kept bit by bit.
+// The encodings of a series. Clocks count in steps, so nearly every series consists of
+// whole multiples of a unit. Other series are stored bit by bit.
 const (
 	empty   = 0 // no numbers
 	decimal = 1 // n / 10^k
-	single  = 2 // float32(n / 10^k) * 10^m: what cudaEventElapsedTime gives, in another unit
-	exact   = 3 // bits
+	single  = 2 // float32(n / 10^k) * 10^m: values of cudaEventElapsedTime in another unit
+	exact   = 3 // raw bits
 )
 
 var (
@@ -23,18 +23,18 @@ var (
 	errSeries = errors.New("a series of samples is not one")
 )
 
-// mostDecimals is as many as a number of a clock has.
+// mostDecimals is the max number of decimals of a clock reading.
 const mostDecimals = 9
 
 var powers = [...]float64{1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9}
 
-// form is a way to spell numbers: decimal with its k, or single with k and m.
+// form is a number encoding: decimal with its k, or single with k and m.
 type form struct {
 	kind byte
 	k, m int
 }
 
-// value is the number that n stands for.
+// value returns the number that n encodes.
 func (f form) value(n int64) float64 {
 	v := float64(n) / powers[f.k]
 	if f.kind == single {
@@ -43,7 +43,8 @@ func (f form) value(n int64) float64 {
 	return v
 }
 
-// whole is the integer that stands for v, if v is one to the last bit.
+// whole returns the integer closest to v in this form; false if it is too large. The caller
+// must check that it is exact.
 func (f form) whole(v float64) (int64, bool) {
 	if f.kind == single {
 		v /= powers[f.m]
@@ -55,7 +56,7 @@ func (f form) whole(v float64) (int64, bool) {
 	return int64(n), true
 }
 
-// spell finds the integers of a series in this form, raising k as far as it must.
+// spell encodes a series as integers in this form, increasing k as far as needed.
 func (f form) spell(s measure.Samples) (form, []int64, bool) {
 	list := make([]int64, len(s))
 	for i := 0; i < len(s); i++ {
@@ -67,12 +68,12 @@ func (f form) spell(s measure.Samples) (form, []int64, bool) {
 		if f.k++; f.k > mostDecimals {
 			return f, nil, false
 		}
-		i = -1 // all of them are spelled with the same k
+		i = -1 // start over: all numbers share the same k
 	}
 	return f, list, true
 }
 
-// appendSeries writes one series: nil and empty are two things.
+// appendSeries encodes one series. It distinguishes nil from empty.
 func appendSeries(b []byte, s measure.Samples) []byte {
 	if len(s) == 0 {
 		b = append(b, empty)
@@ -90,8 +91,8 @@ func appendSeries(b []byte, s measure.Samples) []byte {
 	return appendExact(binary.AppendUvarint(append(b, exact), uint64(len(s))), s)
 }
 
-// appendWhole writes integers as steps of their greatest common divisor from the one
-// before: a clock that counts in 32 ns is not asked about the 31 between.
+// appendWhole encodes integers as differences, in units of their greatest common divisor. A
+// clock that counts in steps of 32 ns then needs no bits for the values between.
 func appendWhole(b []byte, list []int64) []byte {
 	step := uint64(0)
 	for i := 1; i < len(list); i++ {
@@ -106,8 +107,8 @@ func appendWhole(b []byte, list []int64) []byte {
 	return b
 }
 
-// appendExact writes the bits that changed since the number before, without those that
-// never do at the end.
+// appendExact encodes the bits that changed since the previous number, without trailing
+// bits that never change.
 func appendExact(b []byte, s measure.Samples) []byte {
 	changed, before := uint64(0), uint64(0)
 	for _, v := range s {
@@ -123,7 +124,7 @@ func appendExact(b []byte, s measure.Samples) []byte {
 	return b
 }
 
-// cutSeries reads one series from the front.
+// cutSeries decodes one series from the front.
 func cutSeries(b []byte) (measure.Samples, []byte, error) {
 	if len(b) < 2 {
 		return nil, nil, errShort
@@ -158,8 +159,8 @@ func cutSeries(b []byte) (measure.Samples, []byte, error) {
 	}
 }
 
-// cutCount reads how many numbers follow. Each takes a byte at least, so that no more
-// is made room for than was sent.
+// cutCount decodes how many numbers follow. Each takes at least a byte, so it never
+// allocates for more than was sent.
 func cutCount(b []byte) (int, []byte, error) {
 	n, rest, err := cutUvarint(b)
 	if err != nil {

@@ -9,13 +9,13 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// Answer is what a harness says of itself.
+// Answer holds what a harness reports about itself.
 type Answer struct {
 	Welcome harness.Welcome
 	Listed  []suite.Listed
 }
 
-// Ask starts a harness once, to learn its clocks and its cases.
+// Ask starts a harness once and returns its clocks and its cases.
 func Ask(ctx context.Context, c harness.Command, hello harness.Hello) (*Answer, error) {
 	session, err := harness.Start(ctx, c, hello)
 	if err != nil {
@@ -29,8 +29,8 @@ func Ask(ctx context.Context, c harness.Command, hello harness.Hello) (*Answer, 
 	return &Answer{Welcome: session.Welcome, Listed: listed}, session.Bye(ctx)
 }
 
-// timer is the clock to write down: the device's own where there is one, else what
-// the sources suggest, if the harness has it.
+// timer returns the clock to write into the suite: the device's own if the harness has it, or
+// else what the sources suggest, if the harness has that.
 func (a *Answer) timer(suggested measure.Timer) measure.Timer {
 	for _, t := range []measure.Timer{measure.TimerDevice, suggested, measure.TimerWall} {
 		if t != "" && slices.Contains(a.Welcome.Timers, t) {

@@ -22,11 +22,11 @@ type cmakeProgram struct {
 	line    int
 }
 
-// cmakeFile is what matters of a CMakeLists.txt.
+// cmakeFile holds the relevant parts of a CMakeLists.txt.
 type cmakeFile struct {
 	programs []cmakeProgram
 	project  bool
-	output   string // where programs go, below the build folder; empty for the default
+	output   string // folder of the programs, below the build folder; empty for the default
 }
 
 func parseCMake(text string) *cmakeFile {
@@ -53,8 +53,8 @@ func parseCMake(text string) *cmakeFile {
 	return c
 }
 
-// cmakeWords splits the arguments of a command. A variable that is a whole word is
-// filled in; any other stays as it is, and matches no file.
+// cmakeWords splits the arguments of a command. It expands a variable that is a whole word. Any
+// other variable stays unexpanded, and matches no file.
 func cmakeWords(args string, vars map[string][]string) []string {
 	const most = 1_000
 	var words []string
@@ -74,7 +74,7 @@ func cmakeWords(args string, vars map[string][]string) []string {
 	return words[:min(len(words), most)]
 }
 
-// fromCMake finds the program that a CMakeLists.txt makes from a source.
+// fromCMake finds the program that a CMakeLists.txt builds from a source.
 func (t *tree) fromCMake(dir string, f file) (recipe, bool) {
 	lists, ok := t.get(path.Join(dir, "CMakeLists.txt"))
 	if !ok {
@@ -92,8 +92,8 @@ func (t *tree) fromCMake(dir string, f file) (recipe, bool) {
 	return pick(found, source)
 }
 
-// guessCMake takes it that a project builds a source somehow, as a program of the
-// same name: CMake is a language, and we read only its plainest sentences.
+// guessCMake assumes that a CMake project builds a source into a program of the same name. CMake
+// is a full language, of which the package reads only the simplest parts.
 func (t *tree) guessCMake(f file) (recipe, bool) {
 	for _, dir := range upward(f.dir()) {
 		if lists, ok := t.get(path.Join(dir, "CMakeLists.txt")); ok {
@@ -106,7 +106,7 @@ func (t *tree) guessCMake(f file) (recipe, bool) {
 	return recipe{}, false
 }
 
-// cmake is the recipe of a target that the CMakeLists.txt of a folder makes.
+// cmake returns the recipe of a target in the CMakeLists.txt of a folder.
 func (t *tree) cmake(dir, target string) recipe {
 	top, output := dir, ""
 	for _, up := range upward(dir) {

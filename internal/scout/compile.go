@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// maxTogether bounds the sources that are compiled in one command.
+// maxTogether is the maximum number of sources compiled in one command.
 const maxTogether = 20
 
-// fromCompiler makes a command that compiles a source with those beside it.
+// fromCompiler returns a recipe that compiles a source together with those in its folder.
 func (t *tree) fromCompiler(f file, l language) recipe {
 	r := recipe{program: path.Join(f.dir(), f.stem())}
 	together := t.together(f, l)
@@ -31,8 +31,8 @@ func (t *tree) fromCompiler(f file, l language) recipe {
 	return r
 }
 
-// together are a source and those beside it that have no main of their own and are
-// not included by one of them.
+// together returns a source and those in its folder that have no main and are not included by
+// any of them.
 func (t *tree) together(f file, l language) []file {
 	list := []file{f}
 	for _, other := range t.beside(f.dir()) {

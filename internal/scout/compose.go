@@ -13,16 +13,16 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// SchemaFile is where Setup puts the JSON Schema that the first line of a suite names.
+// SchemaFile is where Setup writes the JSON Schema that the first line of a suite names.
 const SchemaFile = ".pawl/suite.schema.json"
 
-// maxListed is how many configs a suite spells out one by one; beyond it the harness
-// keeps its list to itself.
+// maxListed is the maximum number of configs that a suite lists one by one. If there are more,
+// the harness lists them.
 const maxListed = 64
 
-// Compose writes the suite of a sighting, the way an engineer would by hand. With
-// the harness's answer its benchmarks are spelt out; without, the harness lists them
-// each time. The suite is valid, or there is an error that says what is not.
+// Compose returns the suite for a sighting, as an engineer would write it. With the harness's
+// answer, it lists the benchmarks; without, the harness lists them on each run. It returns an
+// error if the suite is not valid.
 func Compose(name string, s Sighting, a *Answer) ([]byte, error) {
 	doc := &yaml.Node{Kind: yaml.MappingNode}
 	put(doc, "version", number(1))
@@ -48,7 +48,7 @@ func Compose(name string, s Sighting, a *Answer) ([]byte, error) {
 	return b.Bytes(), check(b.Bytes(), a)
 }
 
-// check reads a suite back, and what the harness lists with it.
+// check parses a suite and combines it with what the harness lists.
 func check(data []byte, a *Answer) error {
 	parsed, err := suite.Parse("pawl.yaml", data)
 	if err == nil && a != nil {
@@ -69,8 +69,8 @@ func putBuild(doc *yaml.Node, b suite.Build) {
 	put(doc, "build", build)
 }
 
-// putHarness writes the harness, and what keeps a change from bringing one of its own: only as
-// a comment, since nobody can tell whether the kernel is in the same file.
+// putHarness writes the harness. It also suggests the definition key, which keeps a change from
+// supplying its own harness, but only as a comment: the kernel may be in the same file.
 func putHarness(doc *yaml.Node, s Sighting) {
 	h, harness := s.Harness, &yaml.Node{Kind: yaml.MappingNode}
 	put(harness, "command", text(h.Command))
@@ -90,7 +90,7 @@ func putHarness(doc *yaml.Node, s Sighting) {
 	}
 }
 
-// putMeasure names the clock, where there is something to say about it.
+// putMeasure writes the timer, if one is known.
 func putMeasure(doc *yaml.Node, s Sighting, a *Answer) {
 	timer := s.Timer
 	if a != nil && s.Level == Harness {
@@ -133,14 +133,14 @@ func putBenchmarks(doc *yaml.Node, listed []suite.Listed) {
 			put(b, "bytes", text(l.Bytes))
 		}
 		if len(b.Content) == 0 {
-			b.Style = yaml.FlowStyle // {}: one config without parameters, or too many to write down
+			b.Style = yaml.FlowStyle // {}: one config without parameters, or too many to list
 		}
 		put(benchmarks, l.Name, b)
 	}
 	put(doc, "benchmarks", benchmarks)
 }
 
-// references are the implementations beside the candidate, of all benchmarks.
+// references returns the implementations of all benchmarks, except the candidate.
 func references(listed []suite.Listed) []string {
 	var all []string
 	for _, l := range listed {
@@ -153,12 +153,12 @@ func references(listed []suite.Listed) []string {
 	return all
 }
 
-// others are the implementations of a benchmark beside the candidate.
+// others returns the implementations of a benchmark, except the candidate.
 func others(l suite.Listed) []string {
 	return slices.DeleteFunc(slices.Clone(l.Implementations), func(name string) bool { return name == suite.Candidate })
 }
 
-// putConfigs writes configs as a matrix where they form one, else one by one.
+// putConfigs writes configs as a matrix if they form one, or else one by one.
 func putConfigs(b *yaml.Node, configs []suite.Config) {
 	if axes, ok := matrix(configs); ok {
 		m := &yaml.Node{Kind: yaml.MappingNode, Style: yaml.FlowStyle}

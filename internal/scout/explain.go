@@ -5,12 +5,11 @@ import (
 	"strings"
 )
 
-// Explain says in words what was seen: each sighting with what it was recognised
-// by, and what had to be assumed.
+// Explain describes each sighting, the evidence for it, and what was assumed.
 func (s Survey) Explain() string {
 	var b strings.Builder
 	for _, x := range s.Sightings {
-		if x.Level == Kernel { // its source is yet to be written
+		if x.Level == Kernel { // its source does not exist yet
 			fmt.Fprintf(&b, "%s, and nothing that measures them\n", x.What)
 		} else {
 			fmt.Fprintf(&b, "%s: %s\n", x.Source, x.What)
@@ -45,7 +44,7 @@ func (s Survey) Explain() string {
 	return b.String()
 }
 
-// Place is where it stands, as people and editors write it.
+// Place returns the position of the evidence as PATH:LINE, which editors understand.
 func (e Evidence) Place() string {
 	if e.Line == 0 {
 		return e.Path

@@ -9,13 +9,13 @@ import (
 	"github.com/goatnote-inc/pawl/internal/suite"
 )
 
-// The two SDKs, by the names that sources call them.
+// The files of the two SDKs, as sources name them.
 const (
 	sdkHeader = "pawl.h"
 	sdkPython = "pawl_harness.py"
 )
 
-// maxSightings bounds each kind: with more, a person has to choose anyway.
+// maxSightings is the maximum for each kind: with more, the user must choose anyway.
 const maxSightings = 50
 
 var (
@@ -26,7 +26,7 @@ var (
 	buildsModule = lazyregexp.New(`\b(?:CUDAExtension|CppExtension|ext_modules)\b`)
 )
 
-// harnesses are the programs that speak the protocol.
+// harnesses returns the programs that use the harness protocol.
 func (t *tree) harnesses() []Sighting {
 	var list []Sighting
 	for _, f := range t.files {
@@ -59,8 +59,8 @@ func (t *tree) compiledHarness(f file, l language) Sighting {
 	return s
 }
 
-// readsAtRun looks for code that the program loads while it runs. Two builds whose
-// programs are equal may still differ in it, and must not be taken for identical.
+// readsAtRun searches for code that the program loads at run time. Two builds with equal
+// programs may still differ in it, and must not count as identical.
 func (t *tree) readsAtRun(s *Sighting, f file, l language) {
 	if l.name == "OpenCL" {
 		for _, k := range t.files {
@@ -98,7 +98,7 @@ func (t *tree) pythonHarness(f file) Sighting {
 	return s
 }
 
-// moduleSetup finds the setup.py that builds compiled code, at or above a folder.
+// moduleSetup returns the setup.py that builds compiled code, in a folder or above it.
 func (t *tree) moduleSetup(dir string) (file, bool) {
 	for _, d := range upward(dir) {
 		if f, ok := t.get(path.Join(d, "setup.py")); ok && buildsModule.MatchString(f.text) {
@@ -112,7 +112,7 @@ func pythonTest(name string) bool {
 	return strings.HasPrefix(name, "test_") || strings.HasSuffix(name, "_test.py") || name == "conftest.py"
 }
 
-// runnable is how a shell is told to run a program and not to search for it.
+// runnable returns a program as a path, so that a shell does not search for it.
 func runnable(program string) string {
 	if strings.Contains(program, "/") {
 		return program

@@ -10,23 +10,23 @@ import (
 	"github.com/goatnote-inc/pawl/sdk"
 )
 
-// skeletons are harnesses that run and measure nothing yet.
+// skeletons holds harnesses that run but do not measure anything yet.
 //
 //go:embed skeleton
 var skeletons embed.FS
 
-// kernelKind is something that can be measured once somebody writes a harness.
+// kernelKind is a kind of code that can be measured once it has a harness.
 type kernelKind struct {
 	what     string
 	exts     []string
 	pattern  *lazyregexp.Regexp
-	says     string // of a file that matches
+	says     string // describes a file that matches
 	skeleton string
-	ext      string // of the harness to be written
-	built    bool   // only where a Makefile shows that somebody builds it
+	ext      string // extension of the harness to write
+	built    bool   // requires a Makefile in the repository
 }
 
-// kernelKinds, those that know most of how they are called first.
+// kernelKinds lists the kinds, those with the most information on how to call them first.
 var kernelKinds = []kernelKind{
 	{
 		"a PyTorch extension",
@@ -40,7 +40,7 @@ var kernelKinds = []kernelKind{
 	{"C code", []string{".c"}, lazyregexp.New(`(?m)^[A-Za-z_][^;{}#\n]*\)\s*\{`), "has a function", "harness.c", ".c", true},
 }
 
-// kernels are what could be measured if there were a harness for it.
+// kernels returns what could be measured with a harness that does not exist yet.
 func (t *tree) kernels() []Sighting {
 	var list []Sighting
 	for _, k := range kernelKinds {
@@ -61,11 +61,11 @@ func (t *tree) hasMakefile() bool {
 	return slices.ContainsFunc(t.files, func(f file) bool { return slices.Contains(makeNames, f.base()) })
 }
 
-// skeleton is the suite of a harness that is yet to be filled in.
+// skeleton returns the suite of a harness that the user must complete.
 func (t *tree) skeleton(k kernelKind, found []Evidence) Sighting {
 	content, err := skeletons.ReadFile("skeleton/" + k.skeleton)
 	if err != nil {
-		panic("scout: " + err.Error()) // it is part of the binary
+		panic("scout: " + err.Error()) // the file is embedded
 	}
 	source := "harness" + k.ext
 	if _, taken := t.get(source); taken {
@@ -99,7 +99,7 @@ func (t *tree) skeleton(k kernelKind, found []Evidence) Sighting {
 	return s
 }
 
-// sdkFile is a file of the SDK, to be put into a folder.
+// sdkFile returns a file of the SDK, to write into a folder.
 func sdkFile(name, dir string) File {
 	content := sdk.Header
 	if name == sdkPython {

@@ -8,12 +8,12 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// language is one that a compiler is called for by name.
+// language is a language with its compiler command.
 type language struct {
 	name    string
-	compile string // the compiler, with flags that make code worth measuring
+	compile string // the compiler, with optimization flags
 	libs    string
-	with    []string // sources that may be compiled together with one of it
+	with    []string // extensions of sources that may be compiled together with it
 }
 
 var (
@@ -27,7 +27,7 @@ var languages = map[string]language{
 	".c": langC, ".cc": langCPP, ".cpp": langCPP, ".cxx": langCPP, ".cu": langCUDA, ".hip": langHIP,
 }
 
-// of is the language of a source file.
+// language returns the language of a source file.
 func (f file) language() (language, bool) {
 	l, ok := languages[f.ext()]
 	if ok && l.name != langCUDA.name && opencl.MatchString(f.text) {
@@ -39,7 +39,7 @@ func (f file) language() (language, bool) {
 	return l, ok
 }
 
-// include matches a line that includes one of these headers; dots are taken for dots.
+// include returns a pattern for a line that includes a header; the header is taken literally.
 func include(header string) *lazyregexp.Regexp {
 	return lazyregexp.New(`(?m)^[ \t]*#[ \t]*include[ \t]*["<](?:[^">\n]*/)?` + regexp.QuoteMeta(header) + `[">]`)
 }
@@ -55,9 +55,9 @@ var (
 	pythonThreads = lazyregexp.New(`(?m)^\s*(?:import|from)\s+(torch|triton|numpy|cupy|jax|numba|tensorflow)\b`)
 )
 
-// timer chooses the clock for a harness on the host. CPU time does not count the
-// neighbours on a shared machine; but it is that of one thread, so a kernel that
-// starts threads would look faster than it is.
+// timer chooses the clock for a harness on the host. CPU time excludes other processes on a
+// shared machine. But it covers only one thread, so a kernel that starts threads would look
+// faster than it is.
 func (t *tree) timer(f file, l language) (measure.Timer, []Evidence) {
 	if l.name != langC.name && l.name != langCPP.name || onDevice.MatchString(f.text) {
 		return "", nil
@@ -72,8 +72,8 @@ func (t *tree) timer(f file, l language) (measure.Timer, []Evidence) {
 	return measure.TimerCPU, nil
 }
 
-// pythonTimer is the same for Python. Libraries that compute have threads or a GPU
-// of their own: the harness knows best.
+// pythonTimer chooses the clock for a Python harness. Numeric libraries use threads or a GPU,
+// so for them it leaves the choice to the harness.
 func pythonTimer(f file) (measure.Timer, []Evidence) {
 	if m := pythonThreads.FindStringSubmatch(f.text); m != nil {
 		return "", []Evidence{{f.path, line(f.text, pythonThreads), fmt.Sprintf("imports %s: measured on the GPU, or with the wall clock", m[1])}}

@@ -15,14 +15,14 @@ type makeRule struct {
 	line                   int
 }
 
-// The bounds of a Makefile.
+// Limits on a Makefile.
 const (
 	maxRules  = 2_000
 	maxRecipe = 100 // lines
 )
 
-// makefile is what matters of one: its variables and its rules. Conditions are not
-// evaluated; both branches count.
+// makefile holds the relevant parts of a Makefile: its variables and its rules. Conditions are
+// not evaluated; both branches count.
 type makefile struct {
 	vars  map[string]string
 	rules []makeRule
@@ -75,11 +75,11 @@ func (m *makefile) assign(name, how, value string) {
 	}
 }
 
-// rule reads "targets: prerequisites ; recipe"; nil for any other line.
+// rule parses "targets: prerequisites ; recipe"; it returns nil for any other line.
 func (m *makefile) rule(l string, number int) *makeRule {
 	targets, rest, ok := strings.Cut(l, ":")
 	rest = strings.TrimPrefix(rest, ":")
-	if !ok || len(m.rules) == maxRules || makeAssign.MatchString(strings.TrimSpace(rest)) { // the last: a variable of one target
+	if !ok || len(m.rules) == maxRules || makeAssign.MatchString(strings.TrimSpace(rest)) { // the last: a target-specific variable
 		return nil
 	}
 	prerequisites, recipe, _ := strings.Cut(rest, ";")
@@ -91,8 +91,8 @@ func (m *makefile) rule(l string, number int) *makeRule {
 	return &m.rules[len(m.rules)-1]
 }
 
-// fromMake finds the program that a Makefile makes from a source: a rule that has
-// the source among its prerequisites, or compiles it.
+// fromMake finds the program that a Makefile builds from a source: by a rule that lists the
+// source as a prerequisite, or compiles it.
 func (t *tree) fromMake(dir string, f file) (recipe, bool) {
 	source := below(dir, f.path)
 	for _, name := range makeNames {
@@ -123,10 +123,10 @@ func (t *tree) fromMake(dir string, f file) (recipe, bool) {
 	return recipe{}, false
 }
 
-// program is what a rule makes of the source for one of its targets.
+// program returns the program that a rule builds from the source for one of its targets.
 func (m *makefile) program(r makeRule, target, source string) (string, bool) {
 	stem := strings.TrimSuffix(source, path.Ext(source))
-	if target == "%" { // a program for every source
+	if target == "%" { // a program for each source
 		if slices.Contains(m.words(r.prerequisites), "%"+path.Ext(source)) {
 			return stem, true
 		}
@@ -147,7 +147,7 @@ func (m *makefile) program(r makeRule, target, source string) (string, bool) {
 	return target, builtFrom(before, source) && !slices.Contains(m.phony, target)
 }
 
-// automatic splits a line of a recipe, with what make puts in for the rule.
+// automatic splits a line of a recipe, after expanding make's automatic variables.
 func (m *makefile) automatic(l, target string, before []string) []string {
 	first := ""
 	if len(before) > 0 {

@@ -2,20 +2,20 @@ package scout
 
 import "strings"
 
-// The bounds of expanding variables, which may be made to grow without end.
+// Limits on expanding variables, which could otherwise grow without end.
 const (
-	maxExpansions = 50_000 // in one Makefile
+	maxExpansions = 50_000 // per Makefile
 	maxExpanded   = 16 << 10
 	maxNesting    = 20
 )
 
-// words expands a text and splits it.
+// words expands a text and splits it into words.
 func (m *makefile) words(text string) []string {
 	return strings.Fields(m.expand(text[:min(len(text), maxExpanded)], 0))
 }
 
-// expand fills in $(NAME), ${NAME}, $(NAME:.c=.o) and $(patsubst ...). Any other
-// call stays as it is written, and so names no file.
+// expand fills in $(NAME), ${NAME}, $(NAME:.c=.o) and $(patsubst ...). Any other call stays as
+// written, and so names no file.
 func (m *makefile) expand(text string, depth int) string {
 	var b strings.Builder
 	for {

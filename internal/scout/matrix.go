@@ -6,15 +6,15 @@ import (
 	"github.com/goatnote-inc/pawl/internal/suite"
 )
 
-// axis is a parameter with its values, in the order they first appear.
+// axis is a parameter with its values, in order of first appearance.
 type axis struct {
 	name   string
 	values []any
 }
 
-// matrix finds the parameters whose every combination gives these configs; false
-// when they form no such grid. The order of names is that of the first config,
-// since it makes the names of configs.
+// matrix returns the parameters whose combinations are exactly these configs, or false if the
+// configs form no such grid. The order of parameters is that of the first config, because it
+// determines the names of configs.
 func matrix(configs []suite.Config) ([]axis, bool) {
 	if len(configs) == 0 || len(configs[0].Params) == 0 {
 		return nil, false
@@ -47,6 +47,6 @@ func matrix(configs []suite.Config) ([]axis, bool) {
 			return nil, false
 		}
 	}
-	// As many different configs as combinations: none is missing.
+	// As many distinct configs as combinations: none is missing.
 	return axes, combinations == len(configs) && len(seen) == len(configs)
 }

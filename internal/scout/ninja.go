@@ -10,7 +10,7 @@ import (
 // ninjaBuild matches "build out: rule in in".
 var ninjaBuild = lazyregexp.New(`(?m)^build[ \t]+([^:|\n]+?)[ \t]*:[ \t]*\S+[ \t]+([^\n]+)$`)
 
-// fromNinja finds the program that a build.ninja makes from a source.
+// fromNinja finds the program that a build.ninja builds from a source.
 func (t *tree) fromNinja(dir string, f file) (recipe, bool) {
 	n, ok := t.get(path.Join(dir, "build.ninja"))
 	if !ok {

@@ -2,17 +2,17 @@ package scout
 
 import "path"
 
-// recipe is how a program is built from a source.
+// recipe describes how to build a program from a source.
 type recipe struct {
 	command  string
-	program  string   // from the folder looked at
-	makes    []string // what the command leaves in the tree beside what the repository's own build does
+	program  string   // relative to the searched folder
+	makes    []string // files it leaves in the tree, beyond those of the repository's own build
 	evidence []Evidence
 	doubts   []string
 }
 
-// recipe finds what builds a source: the innermost Makefile, CMakeLists.txt or
-// build.ninja that names it, else the compiler itself.
+// recipe finds what builds a source: the innermost Makefile, CMakeLists.txt or build.ninja that
+// names it, or else the compiler itself.
 func (t *tree) recipe(f file, l language) recipe {
 	for _, dir := range upward(f.dir()) {
 		for _, from := range []func(string, file) (recipe, bool){t.fromMake, t.fromCMake, t.fromNinja} {
@@ -27,7 +27,7 @@ func (t *tree) recipe(f file, l language) recipe {
 	return t.fromCompiler(f, l)
 }
 
-// below is the place of a file seen from a folder above it.
+// below returns the path of a file relative to a folder above it.
 func below(dir, name string) string {
 	if dir == "." {
 		return name
@@ -35,7 +35,7 @@ func below(dir, name string) string {
 	return name[len(dir)+1:]
 }
 
-// inside is the flag that makes a tool work in a folder.
+// inside returns the flag that makes a tool work in a folder.
 func inside(flag, dir string) string {
 	if dir == "." {
 		return ""
@@ -43,10 +43,10 @@ func inside(flag, dir string) string {
 	return " " + flag + " " + dir
 }
 
-// clean makes the ways to write a path inside a build file alike.
+// clean normalizes a path in a build file.
 func clean(name string) string { return path.Clean(name) }
 
-// builtFrom tells whether words of a build file name a source or its object.
+// builtFrom reports whether words of a build file name a source or its object file.
 func builtFrom(words []string, source string) bool {
 	stem := source[:len(source)-len(path.Ext(source))]
 	for _, w := range words {
@@ -58,8 +58,8 @@ func builtFrom(words []string, source string) bool {
 	return false
 }
 
-// pick chooses among programs that are built from one source: one called harness,
-// one called like the source, the first.
+// pick chooses among programs built from one source: one named harness, or else one named after
+// the source, or else the first.
 func pick(programs []recipe, source string) (recipe, bool) {
 	stem := path.Base(source[:len(source)-len(path.Ext(source))])
 	for _, name := range []string{"harness", stem} {

@@ -16,37 +16,37 @@ import (
 	"github.com/goatnote-inc/pawl/internal/suite"
 )
 
-// SuiteFile is the name of the suite in a repository.
+// SuiteFile is the name of the suite file in a repository.
 const SuiteFile = "pawl.yaml"
 
-// Setup puts a suite into a repository and sees to it that it runs.
+// Setup writes a suite into a repository and checks that it runs.
 type Setup struct {
 	Dir   string
 	Name  string // of the suite
-	Force bool   // write over a suite that is there
+	Force bool   // overwrite an existing suite
 	Hello harness.Hello
 	// Build runs a build command in Dir.
 	Build func(context.Context, suite.Build) error
-	// Say is told what is being done; never nil.
+	// Say reports progress; it must not be nil.
 	Say func(string)
 }
 
-// Result is what Setup left behind.
+// Result holds what Setup wrote and learned.
 type Result struct {
-	Wrote  []string // files, from Dir
+	Wrote  []string // files, relative to Dir
 	Suite  *suite.Suite
-	Answer *Answer // nil for a plain command, and where the harness did not answer
-	// Problem says why the suite does not run yet: the files are there nevertheless.
+	Answer *Answer // nil for a plain command, and if the harness did not answer
+	// Problem is why the suite does not run yet. The files are written nevertheless.
 	Problem error
 }
 
-// ExistsError says that a file is in the way.
+// ExistsError reports that a file already exists.
 type ExistsError struct{ Path string }
 
 func (e *ExistsError) Error() string { return e.Path + " is there already" }
 
-// Run writes the suite and what it needs, builds, asks the harness for its cases
-// and writes them down.
+// Run writes the suite and the files it needs, builds, asks the harness for its cases and adds
+// them to the suite.
 func (s Setup) Run(ctx context.Context, x Sighting) (res Result, err error) {
 	root, err := os.OpenRoot(s.Dir)
 	if err != nil {
@@ -101,17 +101,17 @@ func (s Setup) writeFirst(w *writer, x Sighting) error {
 	if err := w.replace(SchemaFile, suite.Schema()); err != nil {
 		return err
 	}
-	// A program that is committed by accident would stand in the base's checkout, and
-	// make would take it for built.
-	// The schema is committed: pawl.yaml names it.
+	// A program committed by accident would be in the base's checkout, and make would
+	// consider it built.
+	// The schema is committed, because pawl.yaml names it.
 	return w.ignore(slices.Concat([]string{"results/"}, x.Makes, x.Build.Outputs))
 }
 
-// noProgram is how make and shells say that a program is not installed.
+// noProgram matches the messages of make and shells for a program that is not installed.
 var noProgram = lazyregexp.New(`(?m)^\s*make(?:\[\d+\])?: \S+: No such file or directory$|: (?:command )?not found$`)
 
-// try builds and asks. Where the SDK's file is what is missing it is put beside the
-// source, which is where both compilers and Python look first, and all is tried again.
+// try builds and asks the harness for its cases. If the SDK's file is missing, it writes the file
+// beside the source, where compilers and Python search first, and tries again.
 func (s Setup) try(ctx context.Context, w *writer, x Sighting) (*Answer, error) {
 	a, err := s.buildAndAsk(ctx, x)
 	if err == nil || x.SDK == "" {
@@ -122,7 +122,7 @@ func (s Setup) try(ctx context.Context, w *writer, x Sighting) (*Answer, error) 
 		return a, err
 	}
 	named := strings.Contains(err.Error(), strings.TrimSuffix(x.SDK, ".py"))
-	// Without the compiler nobody can say whether it would find the header.
+	// If the compiler is missing, it is unknown whether it would find the header.
 	if untried := x.SDK == sdkHeader && noProgram.MatchString(err.Error()); !named && !untried {
 		return a, err
 	}
@@ -146,7 +146,7 @@ func (s Setup) buildAndAsk(ctx context.Context, x Sighting) (*Answer, error) {
 		}
 	}
 	if x.Level == Tool {
-		return nil, nil // it would measure at once, and lists its cases only then
+		return nil, nil // it lists its cases only while measuring
 	}
 	s.Say("asking " + candidate.Harness.Command + " for its cases")
 	return Ask(ctx, harness.Command{

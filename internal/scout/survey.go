@@ -11,59 +11,59 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// Level tells how much is there already. The lower, the more specific.
+// Level is how much of a measurement already exists. A lower level is more specific.
 type Level int
 
 // The levels.
 const (
-	Harness Level = iota // a program that speaks pawl's protocol
+	Harness Level = iota // a program that uses pawl's protocol
 	Tool                 // a benchmark that prints a format pawl reads
-	Kernel               // something to measure, and nothing that measures it
+	Kernel               // code to measure, without anything that measures it
 )
 
 func (l Level) String() string { return [...]string{"harness", "tool", "kernel"}[l] }
 
-// Survey is what was seen in a repository.
+// Survey holds what was found in a repository.
 type Survey struct {
-	Sightings []Sighting // the most specific first, then by path
-	Suites    []string   // folders further down that have a pawl.yaml of their own
-	Files     int        // how many were read
-	Odd       int        // files and folders that were left out for their names
-	Cut       string     // why not all of them, empty when all were
+	Sightings []Sighting // most specific first
+	Suites    []string   // subfolders with their own pawl.yaml
+	Files     int        // number of files read
+	Odd       int        // number of files and folders skipped because of their names
+	Cut       string     // why the search stopped early; empty if it did not
 }
 
-// Sighting is one way to measure something here.
+// Sighting is one way to measure something in a repository.
 type Sighting struct {
 	Level   Level
 	What    string // "a harness in C"
-	Source  string // the file to name it by; slash-separated, from the folder looked at
+	Source  string // the file that identifies it; slash-separated, relative to the searched folder
 	Build   suite.Build
 	Harness suite.Harness
-	// Timer is the clock to decide by; empty for the best one the harness has.
+	// Timer is the clock that decides; empty means the best one the harness has.
 	Timer measure.Timer
 	SDK   string   // the file of the SDK that the source uses: "pawl.h", "pawl_harness.py"
-	Adds  []File   // what has to be written before it runs
-	Makes []string // what its commands leave in the tree, for .gitignore
-	// Evidence is what it was recognised by, Doubts is what was assumed.
+	Adds  []File   // files to write before it can run
+	Makes []string // files its commands leave in the tree, for .gitignore
+	// Evidence lists the lines by which it was recognized, Doubts what was assumed.
 	Evidence []Evidence
 	Doubts   []string
 }
 
-// File is one to be written into the repository.
+// File is a file to write into the repository.
 type File struct {
 	Path    string
 	Content []byte
 }
 
-// Evidence is a line of a file that says something.
+// Evidence is a line of a file that supports a sighting.
 type Evidence struct {
 	Path string
-	Line int // from 1; 0 for the file as a whole
+	Line int // from 1; 0 means the whole file
 	Says string
 }
 
-// Look reads a repository and says what it could measure. Only a folder that
-// cannot be read at all is an error.
+// Look reads a repository and reports what it could measure. It returns an error only if the
+// root folder cannot be read.
 func Look(fsys fs.FS) (Survey, error) {
 	t, err := walk(fsys)
 	if err != nil {
@@ -77,8 +77,7 @@ func Look(fsys fs.FS) (Survey, error) {
 	return s, nil
 }
 
-// merge makes one sighting of those that are one program: a benchmark may be
-// spread over many files.
+// merge combines sightings of the same program: a benchmark may be spread over many files.
 func merge(list []Sighting) []Sighting {
 	var out []Sighting
 	for _, s := range list {
@@ -98,10 +97,10 @@ func merge(list []Sighting) []Sighting {
 	return out
 }
 
-// ErrNothing says that there is nothing to measure.
+// ErrNothing reports that there is nothing to measure.
 var ErrNothing = errors.New("no kernel, harness or benchmark was recognised")
 
-// AmbiguousError says that there are several ways, and no reason to prefer one.
+// AmbiguousError reports that there are several equally good sightings.
 type AmbiguousError struct{ Sources []string }
 
 func (e *AmbiguousError) Error() string {
@@ -113,9 +112,9 @@ func (e *AmbiguousError) Error() string {
 	return fmt.Sprintf("there are %d things to measure: %s", len(e.Sources), shown)
 }
 
-// Choose returns the sighting to make a suite of: the one with this source or,
-// without one, the most specific. Of kernels without a harness the first serves,
-// since its harness is yet to be written.
+// Choose returns the sighting to write a suite for: the one with this source or, if source is
+// empty, the most specific. Among kernels without a harness it returns the first, because the
+// harness must still be written.
 func (s Survey) Choose(source string) (Sighting, error) {
 	if source != "" {
 		i := slices.IndexFunc(s.Sightings, func(x Sighting) bool { return x.has(source) })
@@ -140,7 +139,7 @@ func (s Survey) Choose(source string) (Sighting, error) {
 	return first, nil
 }
 
-// has tells whether a file is one that the sighting was recognised by.
+// has reports whether the sighting is based on a file.
 func (s Sighting) has(file string) bool {
 	return s.Source == file || slices.ContainsFunc(s.Evidence, func(e Evidence) bool { return e.Path == file })
 }

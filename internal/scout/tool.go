@@ -10,8 +10,8 @@ import (
 	"github.com/goatnote-inc/pawl/internal/suite"
 )
 
-// tools are benchmarks of other tools whose results pawl reads. What they must be
-// told, so that they keep their samples, is said in docs/reference/import-formats.md.
+// tools returns benchmarks of other tools whose results pawl reads. The flags they need to keep
+// their samples are described in docs/reference/import-formats.md.
 func (t *tree) tools() []Sighting {
 	return slices.Concat(t.compiledTools(), t.criterion(), t.goBenchmarks(), t.pytest())
 }
@@ -21,13 +21,13 @@ type compiledTool struct {
 	name, format string
 	include      *lazyregexp.Regexp
 	libs         string
-	flags        string // the result file follows
+	flags        string // followed by the name of the result file
 }
 
 var compiledTools = []compiledTool{
 	{
 		name: "NVBench", format: "nvbench", include: include("nvbench/nvbench.cuh"), libs: "-lnvbench",
-		// These three stop after 200 samples in every version; sample-count is in new ones only.
+		// These three stop after 200 samples in every version; only new versions have sample-count.
 		flags: "-d 0 --min-samples 200 --max-noise 100 --min-time 0 --jsonbin ",
 	},
 	{
@@ -68,7 +68,7 @@ var (
 	workspace     = lazyregexp.New(`(?m)^[ \t]*\[workspace\]`)
 )
 
-// criterion is one sighting a crate, or one for a whole workspace.
+// criterion returns one sighting per crate, or one for a whole workspace.
 func (t *tree) criterion() []Sighting {
 	var list []Sighting
 	for _, f := range t.files {
@@ -97,7 +97,7 @@ func (t *tree) criterion() []Sighting {
 
 var goBenchmark = lazyregexp.New(`(?m)^func (Benchmark(?:[^a-z(\s][^(\s]*)?)\(\w+ \*testing\.B\)`)
 
-// goBenchmarks is one sighting a module.
+// goBenchmarks returns one sighting per module.
 func (t *tree) goBenchmarks() []Sighting {
 	byModule := map[string][]file{}
 	var modules []string
@@ -152,10 +152,10 @@ func goSighting(module string, files []file) Sighting {
 
 var (
 	pytestFixture = lazyregexp.New(`(?m)^[ \t]*(?:async[ \t]+)?def (test_\w+)\([^)]*\bbenchmark\b`)
-	pytestCall    = lazyregexp.New(`(?m)(?:^|[\s(=])benchmark(?:\.pedantic)?\(`) // a parameter of this name alone may be anything
+	pytestCall    = lazyregexp.New(`(?m)(?:^|[\s(=])benchmark(?:\.pedantic)?\(`) // the parameter name alone proves nothing
 )
 
-// pytest is one sighting for all tests that take the benchmark fixture.
+// pytest returns one sighting for all tests that use the benchmark fixture.
 func (t *tree) pytest() []Sighting {
 	const result = ".pytest-benchmark.json"
 	s := Sighting{Level: Tool, What: "pytest-benchmark tests", Makes: []string{result}}
@@ -183,7 +183,7 @@ func (t *tree) pytest() []Sighting {
 	return []Sighting{s}
 }
 
-// appendSome keeps the first few: the others would say the same.
+// appendSome keeps only the first few: more would repeat the same.
 func appendSome(list []Evidence, e Evidence) []Evidence {
 	const most = 5
 	if len(list) < most {

@@ -12,22 +12,22 @@ import (
 	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 )
 
-// The bounds of looking: a repository may be of any size, or made to trouble us.
+// Limits on the search: a repository may be huge, or hostile.
 const (
 	maxEntries  = 20_000
 	maxDepth    = 8
-	maxFileSize = 512 << 10 // of a file no more is read: what matters stands at the top
+	maxFileSize = 512 << 10 // bytes read per file: the relevant lines are at the top
 	maxRead     = 64 << 20
 )
 
-// tree is what was read of a repository: every file that could say something.
+// tree holds the files of a repository that may be relevant.
 type tree struct {
-	files  []file // by path
+	files  []file // sorted by path
 	suites []string
-	odd    int // names that were left out
+	odd    int // number of names skipped
 	cut    string
 
-	makefiles map[string]*makefile // read once each
+	makefiles map[string]*makefile // each parsed once
 	cmakes    map[string]*cmakeFile
 }
 
@@ -38,7 +38,7 @@ func (f file) base() string { return path.Base(f.path) }
 func (f file) ext() string  { return path.Ext(f.path) }
 func (f file) stem() string { return strings.TrimSuffix(f.base(), f.ext()) }
 
-// walk reads breadth first, so that a bound leaves out what lies deepest.
+// walk reads breadth first, so that a limit cuts off the deepest files.
 func walk(fsys fs.FS) (*tree, error) {
 	t := &tree{makefiles: map[string]*makefile{}, cmakes: map[string]*cmakeFile{}}
 	entries, read := 0, 0
@@ -50,7 +50,7 @@ func walk(fsys fs.FS) (*tree, error) {
 				if dir == "." {
 					return nil, err
 				}
-				continue // a folder that is closed to us says nothing
+				continue // skip a folder that cannot be read
 			}
 			if dir != "." && t.foreign(dir, list) {
 				continue
@@ -87,7 +87,7 @@ func (t *tree) sorted() *tree {
 	return t
 }
 
-// foreign tells that a folder is not this suite's: it has one of its own, or is
+// foreign reports whether a folder does not belong to this suite: it has its own suite, or is
 // another repository.
 func (t *tree) foreign(dir string, list []fs.DirEntry) bool {
 	has := func(name string) bool {
@@ -99,10 +99,10 @@ func (t *tree) foreign(dir string, list []fs.DirEntry) bool {
 	return has("pawl.yaml") || has(".git")
 }
 
-// safeName are the paths that mean the same with and without a shell.
+// safeName matches paths that mean the same with and without a shell.
 var safeName = lazyregexp.New(`^[A-Za-z0-9_.+@][A-Za-z0-9_.+@,=-]*(/[A-Za-z0-9_.+@][A-Za-z0-9_.+@,=-]*)*$`)
 
-// skipped are folders whose content was made by a tool or by somebody else.
+// skipped reports whether a folder contains generated or third-party files.
 func skipped(name string) bool {
 	switch name {
 	case "build", "out", "dist", "target", "results", "testdata", "node_modules", "vendor", "third_party", "third-party",
@@ -112,7 +112,7 @@ func skipped(name string) bool {
 	return name[0] == '.' || strings.HasPrefix(name, "cmake-build") || strings.HasPrefix(name, "bazel-")
 }
 
-// telling are files that may say something about kernels and how they are built.
+// telling reports whether a file may contain kernels or describe how to build them.
 func telling(name string) bool {
 	switch name {
 	case "Makefile", "makefile", "GNUmakefile", "CMakeLists.txt", "build.ninja", "Cargo.toml", "go.mod", "pawl.h",
@@ -146,7 +146,7 @@ func (t *tree) get(name string) (file, bool) {
 	return t.files[i], true
 }
 
-// beside are the files in a folder, by path.
+// beside returns the files in a folder, sorted by path.
 func (t *tree) beside(dir string) []file {
 	var list []file
 	for _, f := range t.files {
@@ -157,7 +157,7 @@ func (t *tree) beside(dir string) []file {
 	return list
 }
 
-// memo parses a file the first time it is asked for.
+// memo parses a file on first use.
 func memo[T any](known map[string]*T, f file, parse func(string) *T) *T {
 	if known[f.path] == nil {
 		known[f.path] = parse(f.text)
@@ -165,7 +165,7 @@ func memo[T any](known map[string]*T, f file, parse func(string) *T) *T {
 	return known[f.path]
 }
 
-// upward lists a folder and those above it, the innermost first.
+// upward returns a folder and those above it, innermost first.
 func upward(dir string) []string {
 	list := []string{dir}
 	for dir != "." {
@@ -175,13 +175,13 @@ func upward(dir string) []string {
 	return list
 }
 
-// line is the number of the line in which a pattern first matches, 0 without.
+// line returns the number of the line where a pattern first matches, or 0.
 func line(text string, pattern *lazyregexp.Regexp) int {
 	at := pattern.FindStringIndex(text)
 	if at == nil {
 		return 0
 	}
 	lead := text[at[0]:at[1]]
-	start := at[0] + len(lead) - len(strings.TrimLeft(lead, " \t\r\n")) // (?m)^\s* may begin lines earlier
+	start := at[0] + len(lead) - len(strings.TrimLeft(lead, " \t\r\n")) // (?m)^\s* may start lines earlier
 	return 1 + strings.Count(text[:start], "\n")
 }

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// writer writes into a repository and remembers what. It cannot leave it: links
-// that lead outside are refused.
+// writer writes into a repository and records the files. It refuses links that lead out of the
+// repository.
 type writer struct {
 	root  *os.Root
 	wrote []string
@@ -23,7 +23,7 @@ func (w *writer) note(name string) {
 	}
 }
 
-// create writes a file that is not there yet; one that is stays as it is.
+// create writes a file if it does not exist yet.
 func (w *writer) create(f File) error {
 	out, err := w.root.OpenFile(f.Path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if errors.Is(err, fs.ErrExist) {
@@ -40,7 +40,7 @@ func (w *writer) create(f File) error {
 	return nil
 }
 
-// replace writes a whole file, or leaves the old one.
+// replace writes a file atomically.
 func (w *writer) replace(name string, data []byte) error {
 	temporary := name + ".new"
 	err := w.root.WriteFile(temporary, data, 0o644)
@@ -56,7 +56,7 @@ func (w *writer) replace(name string, data []byte) error {
 
 const ignoreFile = ".gitignore"
 
-// ignore adds what is missing to .gitignore. What is there stays as it is.
+// ignore adds missing paths to .gitignore. Existing lines stay as they are.
 func (w *writer) ignore(paths []string) error {
 	old, err := w.root.ReadFile(ignoreFile)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -20,7 +20,7 @@ func (s *Server) listKeys(w http.ResponseWriter, r *http.Request, p store.Projec
 	return show(w, r, whole(keys))
 }
 
-// whole is a list that is never long: what people make by hand.
+// whole returns a list as one page. It is for lists that people create by hand and that stay short.
 func whole[T any](items []T) page[T] {
 	if items == nil {
 		items = []T{}
@@ -34,7 +34,7 @@ type newKey struct {
 	Expires *time.Time    `json:"expires"`
 }
 
-// keyMade is the only answer that ever holds a key.
+// keyMade is the only response that ever contains a key.
 type keyMade struct {
 	store.Key
 	Text string `json:"key"`
@@ -78,7 +78,7 @@ func (s *Server) deleteKey(w http.ResponseWriter, r *http.Request, p store.Proje
 	return s.remove(w, r, p, "id", "key", (*store.Store).RevokeKey)
 }
 
-// remove takes one thing away by its number.
+// remove deletes one object by its number.
 func (s *Server) remove(w http.ResponseWriter, r *http.Request, p store.Project, part, what string, do func(in *store.Store, ctx context.Context, project, id int64) error) error {
 	id, err := idOf(r, part)
 	if err != nil {
@@ -117,9 +117,9 @@ func (s *Server) listMembers(w http.ResponseWriter, r *http.Request, p store.Pro
 	return show(w, r, list)
 }
 
-// postMember gives a role to a person, whom an issuer of logins knows: by their subject
-// there, whether they have logged in before or not. Only an admin of the server, who may see
-// everybody, can say a name instead.
+// postMember gives a person a role. The person is named by their subject at the login issuer, and need
+// not have logged in before. Only an admin of the server, who may list all accounts, can use a name
+// instead.
 func (s *Server) postMember(w http.ResponseWriter, r *http.Request, p store.Project) error {
 	var in struct {
 		Issuer  string     `json:"issuer"`
@@ -162,7 +162,7 @@ func (s *Server) postMember(w http.ResponseWriter, r *http.Request, p store.Proj
 	return answer(w, http.StatusOK, member)
 }
 
-// meant is the person that somebody wants to invite.
+// meant returns the account to invite.
 func (s *Server) meant(ctx context.Context, in *store.Store, issuer, subject, name string) (store.Account, error) {
 	if subject != "" {
 		return in.Invite(ctx, issuer, subject)
@@ -188,8 +188,8 @@ func toldRole(account int64, role store.Role) map[string]string {
 	return map[string]string{"account": strconv.FormatInt(account, 10), "role": string(role)}
 }
 
-// putMember changes the role of somebody who is a member. Nobody becomes one by a number:
-// numbers can be tried out.
+// putMember changes the role of an existing member. It cannot add a member by account number, because
+// numbers can be guessed.
 func (s *Server) putMember(w http.ResponseWriter, r *http.Request, p store.Project) error {
 	account, err := idOf(r, "account")
 	if err != nil {
@@ -225,7 +225,7 @@ func (s *Server) deleteMember(w http.ResponseWriter, r *http.Request, p store.Pr
 	})
 }
 
-// listAudit shows what was done, the newest first.
+// listAudit lists audit lines, newest first.
 func (s *Server) listAudit(w http.ResponseWriter, r *http.Request, p store.Project) error {
 	q := ask(r, "cursor", "limit")
 	before, limit := q.cursor("audit"), q.limit()

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// answer writes a document.
+// answer writes a JSON document.
 func answer(w http.ResponseWriter, status int, document any) error {
 	text, err := encode(document)
 	if err != nil {
@@ -23,7 +23,7 @@ func answer(w http.ResponseWriter, status int, document any) error {
 	return nil
 }
 
-// show answers a question, or says that nothing changed since it was asked last.
+// show answers with a document, or with 304 if the client already has it.
 func show(w http.ResponseWriter, r *http.Request, document any) error {
 	text, err := encode(document)
 	if err != nil {
@@ -40,14 +40,14 @@ func show(w http.ResponseWriter, r *http.Request, document any) error {
 func encode(document any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(true) // a browser that takes it for a page finds no tag in it
+	e.SetEscapeHTML(true) // a browser that treats it as HTML finds no tag in it
 	if err := e.Encode(document); err != nil {
 		return nil, fmt.Errorf("writing an answer: %w", err)
 	}
 	return b.Bytes(), nil
 }
 
-// tag is the ETag of a document: what it holds.
+// tag returns the ETag of a document, computed from its content.
 func tag(text []byte) string {
 	sum := sha256.Sum256(text)
 	return `"` + base64.RawURLEncoding.EncodeToString(sum[:15]) + `"`
@@ -57,7 +57,7 @@ func tag(text []byte) string {
 func unchanged(w http.ResponseWriter, r *http.Request, etag string) bool {
 	h := w.Header()
 	h.Set("ETag", etag)
-	h.Set("Cache-Control", "private, no-cache") // keep it, and ask whether it still holds
+	h.Set("Cache-Control", "private, no-cache") // store it, but revalidate before use
 	if !matches(r.Header.Get("If-None-Match"), etag) {
 		return false
 	}
@@ -65,8 +65,8 @@ func unchanged(w http.ResponseWriter, r *http.Request, etag string) bool {
 	return true
 }
 
-// matches tells whether a list of ETags, as If-Match and If-None-Match have it, names
-// one. Weak ones are as good here: the same tag is the same bytes.
+// matches reports whether a list of ETags, as in If-Match and If-None-Match, contains etag. Weak tags
+// match too: here, equal tags mean equal bytes.
 func matches(header, etag string) bool {
 	for one := range strings.SplitSeq(header, ",") {
 		one = strings.TrimPrefix(strings.TrimSpace(one), "W/")
@@ -77,8 +77,8 @@ func matches(header, etag string) bool {
 	return false
 }
 
-// patient writes an answer that is as long as its content: the time limit is for each
-// part of it, so that only a client that stopped reading is cut off.
+// patient writes a response of any length. The time limit applies to each part, so that only a client
+// that stopped reading is cut off.
 type patient struct {
 	w     http.ResponseWriter
 	every time.Duration
@@ -89,24 +89,23 @@ func (s *Server) patient(w http.ResponseWriter) patient {
 	return patient{w, s.limits.Body}
 }
 
-// stillThere gives a client that waited longer than the connection's own limit the time
-// to be answered.
+// stillThere extends the write deadline for a client that waited longer than the connection's own limit.
 func (s *Server) stillThere(w http.ResponseWriter) {
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(s.limits.Body)) // not there in tests without a connection
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(s.limits.Body)) // fails in tests without a connection
 }
 
 func (p patient) Write(b []byte) (int, error) {
-	_ = http.NewResponseController(p.w).SetWriteDeadline(time.Now().Add(p.every)) // not there in tests without a connection
+	_ = http.NewResponseController(p.w).SetWriteDeadline(time.Now().Add(p.every)) // fails in tests without a connection
 	return p.w.Write(b)
 }
 
-// deadline is for one body, whatever the connection's own limits are: a client that
-// sends a byte a minute must not hold a place for hours. 0 takes it away: a limit that
-// passes while we work would look as if the client had hung up.
+// deadline sets the read deadline for one body, whatever the connection's limits are: a client that sends
+// a byte a minute must not hold a slot for hours. 0 removes it: a deadline that passes during processing
+// would look as if the client had disconnected.
 func (s *Server) deadline(w http.ResponseWriter, d time.Duration) {
 	until := time.Time{}
 	if d > 0 {
 		until = time.Now().Add(d)
 	}
-	_ = http.NewResponseController(w).SetReadDeadline(until) // not there in tests without a connection
+	_ = http.NewResponseController(w).SetReadDeadline(until) // fails in tests without a connection
 }

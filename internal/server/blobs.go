@@ -15,8 +15,8 @@ import (
 	"github.com/goatnote-inc/pawl/internal/store"
 )
 
-// blobSender admits whoever sends a blob, or asks whether it is there. A job's token is
-// for the digest in the path: the bytes are held against that as they arrive.
+// blobSender authenticates a client that sends a blob or asks whether it exists. A job's token is bound
+// to the digest in the path; the bytes are checked against that digest as they arrive.
 func (s *Server) blobSender(r *http.Request) (*sender, string, error) {
 	text, digest, err := digestOf(r)
 	if err != nil {
@@ -45,8 +45,8 @@ func (s *Server) headBlob(w http.ResponseWriter, r *http.Request, _ store.Projec
 	return nil
 }
 
-// hasBlob tells whether a blob is noted and its bytes are there. Where they were lost
-// (a restore without the bucket, a hand that slipped), sending them again mends it.
+// hasBlob reports whether a blob is recorded and its bytes exist. If the bytes were lost (a restore
+// without the bucket, an accidental deletion), uploading them again fixes it.
 func (s *Server) hasBlob(ctx context.Context, project int64, digest string) (bool, error) {
 	if _, noted, err := s.store.HasBlob(ctx, project, digest); err != nil || !noted {
 		return false, err
@@ -54,8 +54,8 @@ func (s *Server) hasBlob(ctx context.Context, project int64, digest string) (boo
 	return s.blobs.Has(ctx, project, digest)
 }
 
-// postBlob keeps a file that a report will name. The bytes are kept first and noted
-// then: what is noted is there, and what is not noted is collected.
+// postBlob stores a file that a report will name. It stores the bytes before it records them, so that
+// recorded blobs always exist. Bytes that are not recorded are collected.
 func (s *Server) postBlob(w http.ResponseWriter, r *http.Request, _ store.Project) error {
 	from, digest, err := s.blobSender(r)
 	if err != nil {
@@ -99,7 +99,7 @@ func (s *Server) postBlob(w http.ResponseWriter, r *http.Request, _ store.Projec
 		if err != nil {
 			return err
 		}
-		return busy() // bytes of an earlier upload were just collected, and these with them
+		return busy() // garbage collection just removed the bytes of an earlier upload, and these with them
 	}
 	status := http.StatusOK
 	if fresh {
@@ -108,7 +108,7 @@ func (s *Server) postBlob(w http.ResponseWriter, r *http.Request, _ store.Projec
 	return answer(w, status, kept)
 }
 
-// blobRefused tells whose fault it is that a blob was not kept.
+// blobRefused decides whether the client or the server caused a failed upload.
 func blobRefused(err error, body *heard) error {
 	switch {
 	case body.err != nil:
@@ -120,7 +120,7 @@ func blobRefused(err error, body *heard) error {
 	}
 }
 
-// heard remembers how reading ended: the bucket wraps it in words of its own.
+// heard remembers the error of a reader, because the bucket wraps it beyond recognition.
 type heard struct {
 	from io.Reader
 	err  error
@@ -139,8 +139,7 @@ type blobAnswer struct {
 	Size   int64  `json:"size"`
 }
 
-// getBlob hands out a file as it was sent. It is a stranger's: a browser saves it and
-// shows nothing of it.
+// getBlob serves a file as it was sent. The content is untrusted: a browser must save it, not render it.
 func (s *Server) getBlob(w http.ResponseWriter, r *http.Request, p store.Project) error {
 	digest, _, err := digestOf(r)
 	if err != nil {
@@ -179,8 +178,8 @@ func (s *Server) sendBlob(w http.ResponseWriter, r *http.Request, project int64,
 	return nil
 }
 
-// copyWhole keeps the last byte back until the bucket has said that all of them are those
-// of the digest: a client that got as many as were announced has nothing to notice by.
+// copyWhole holds back the last byte until the bucket has verified the digest. Otherwise a client that
+// received the announced length could not notice damage.
 func copyWhole(w io.Writer, from io.Reader, size int64) error {
 	if _, err := io.CopyN(w, from, max(0, size-1)); err != nil {
 		return err

@@ -38,8 +38,8 @@ func (s *Server) eventOf(r *http.Request, p store.Project) (client.Event, error)
 	return s.store.Event(r.Context(), p.ID, id)
 }
 
-// eventTag changes with what people say of an event, and not with what the finder still
-// learns of it: nobody's answer is refused for that.
+// eventTag covers only what people set on an event, not what the finder adds later, so that a user's
+// change is not refused because of the finder.
 func eventTag(e client.Event) string {
 	return tag(fmt.Appendf(nil, "%d\n%s\n%s", e.ID, e.State, e.Note))
 }
@@ -58,7 +58,7 @@ type eventChange struct {
 	Note  *string            `json:"note"`
 }
 
-// patchEvent keeps what somebody made of an event.
+// patchEvent sets the state and note of an event.
 func (s *Server) patchEvent(w http.ResponseWriter, r *http.Request, p store.Project) error {
 	var change eventChange
 	if err := readDocument(w, r, &change); err != nil {
@@ -78,7 +78,7 @@ func (s *Server) patchEvent(w http.ResponseWriter, r *http.Request, p store.Proj
 	return answer(w, http.StatusOK, e)
 }
 
-// changeEvent is also what the form of the events' page does.
+// changeEvent implements patchEvent and the form on the events page.
 func (s *Server) changeEvent(r *http.Request, p store.Project, e client.Event, change eventChange) (client.Event, error) {
 	state, note := e.State, e.Note
 	if change.State != nil {
@@ -104,7 +104,7 @@ func (s *Server) changeEvent(r *http.Request, p store.Project, e client.Event, c
 	return e, nil
 }
 
-// sayable tells whether this can be said of an event.
+// sayable returns an error if an event cannot have this state and note.
 func sayable(state client.EventState, note string) error {
 	if !slices.Contains(states, string(state)) {
 		return badRequest("state: want new, acknowledged, fixed or false-alarm")

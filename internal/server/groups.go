@@ -40,7 +40,7 @@ type groupChange struct {
 	Note  *string           `json:"note"`
 }
 
-// patchGroup keeps what somebody made of everything that moved together.
+// patchGroup sets the state and note of all events of a group.
 func (s *Server) patchGroup(w http.ResponseWriter, r *http.Request, p store.Project) error {
 	var change groupChange
 	if err := readDocument(w, r, &change); err != nil {
@@ -60,7 +60,7 @@ func (s *Server) patchGroup(w http.ResponseWriter, r *http.Request, p store.Proj
 	return answer(w, http.StatusOK, group)
 }
 
-// changeGroup is also what the form of the events' page does.
+// changeGroup implements patchGroup and the form on the events page.
 func (s *Server) changeGroup(r *http.Request, p store.Project, id int64, change groupChange) error {
 	note := ""
 	if change.Note != nil {

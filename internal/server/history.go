@@ -38,14 +38,14 @@ func (s *Server) getSeries(w http.ResponseWriter, r *http.Request, p store.Proje
 	return show(w, r, series)
 }
 
-// Points are as many as a chart can draw or a program wants at once.
+// Limits on points: as many as a chart can draw or a program wants at once.
 const (
 	pointsDefault = 1_000
 	bucketsMost   = 5_000
 )
 
-// getPoints gives the newest points, those between two times, or the outline of them:
-// with buckets, extremes are kept.
+// getPoints returns the newest points, those between two times, or their outline: with buckets, extremes
+// are kept.
 func (s *Server) getPoints(w http.ResponseWriter, r *http.Request, p store.Project) error {
 	id, err := idOf(r, "id")
 	if err != nil {
@@ -94,7 +94,7 @@ func (s *Server) getRun(w http.ResponseWriter, r *http.Request, p store.Project)
 	return show(w, r, run)
 }
 
-// runOf is the run of a request.
+// runOf returns the run of a request.
 func (s *Server) runOf(r *http.Request, p store.Project) (client.Run, error) {
 	id, err := idOf(r, "id")
 	if err != nil {

@@ -21,12 +21,12 @@ import (
 	"github.com/goatnote-inc/pawl/internal/store"
 )
 
-// ingestTimeout is how long storing a report may take. It goes on when the client hangs
-// up: it will ask again, and get the receipt.
+// ingestTimeout limits how long storing a report may take. Storing continues if the client disconnects:
+// the client retries and gets the receipt.
 const ingestTimeout = 30 * time.Second
 
-// postReport keeps a report. Nothing of it is looked at before it is clear who sends it,
-// and a token of a job is for these bytes only, so they are read first, within bounds.
+// postReport stores a report. The report is parsed only after its sender is authenticated. A job's token
+// is bound to the bytes of the body, so these are read first, within limits.
 func (s *Server) postReport(w http.ResponseWriter, r *http.Request, _ store.Project) error {
 	from, err := s.senderOf(r)
 	if err != nil {
@@ -64,9 +64,8 @@ func (s *Server) postReport(w http.ResponseWriter, r *http.Request, _ store.Proj
 	return answer(w, status, receipt)
 }
 
-// readBody reads the body of a report, or another of JSON, of at most so many bytes. There
-// is a budget of memory for all that are being read, and a part of it for each project: who
-// comes when it is used up comes again.
+// readBody reads a JSON body of at most most bytes. All bodies being read share a memory budget, and each
+// project gets a part of it. When the budget is used up, the client must retry later.
 func (s *Server) readBody(w http.ResponseWriter, r *http.Request, project, most int64) (body []byte, release func(), err error) {
 	if err := wantJSON(r); err != nil {
 		return nil, nil, err
@@ -82,7 +81,7 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request, project, most 
 		return nil, nil, busy()
 	}
 	s.deadline(w, s.limits.Body)
-	buffer, _ := bodies.Get().(*bytes.Buffer) // nothing else is put there
+	buffer, _ := bodies.Get().(*bytes.Buffer) // the pool holds only buffers
 	release = func() {
 		s.bodies.give(project, size)
 		if buffer.Cap() <= bodyKept {
@@ -99,12 +98,12 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request, project, most 
 	return buffer.Bytes(), release, nil
 }
 
-// bodies are kept for the next: what is decoded holds no byte of them. Large ones are rare.
+// bodies reuses buffers: decoded values do not refer to their bytes. Large ones are rare.
 var bodies = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
 const bodyKept = 256 << 10
 
-// unreadable says why a body did not arrive. All of it is the sender's side, or the way.
+// unreadable explains why a body did not arrive. The cause is always the sender or the network.
 func unreadable(err error) error {
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return err
@@ -155,7 +154,7 @@ func busy() *Problem {
 	return problem(http.StatusServiceUnavailable, "busy", "the server is taking as many reports as it can: send this one again").after(time.Second)
 }
 
-// wantJSON refuses bodies that are not plain JSON. Nothing is unpacked here.
+// wantJSON refuses bodies that are not plain JSON. Compressed bodies are not accepted.
 func wantJSON(r *http.Request) error {
 	media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || media != "application/json" {
@@ -167,7 +166,7 @@ func wantJSON(r *http.Request) error {
 	return nil
 }
 
-// digestOf reads a digest from a path.
+// digestOf parses the digest in a path.
 func digestOf(r *http.Request) (string, identity.Digest, error) {
 	text := r.PathValue("digest")
 	var d identity.Digest

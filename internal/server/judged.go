@@ -6,19 +6,19 @@ import (
 	"sync"
 )
 
-// What is kept of reports that were made again from what was sent.
+// Limits of the cache of rebuilt reports.
 const (
 	judgedBytes   = 64 << 20
 	judgedLargest = 8 << 20
 )
 
-// judged keeps the reports of runs that people look at: to unpack and judge a record again
-// takes seconds, and gives the same as long as the files are the same.
+// judged caches the reports of runs that people view. Unpacking and judging a record again takes seconds,
+// and gives the same result as long as the files are the same.
 type judged struct {
 	mu    sync.Mutex
 	bytes int
 	byKey map[string]*list.Element
-	order list.List // of judgedReport, the latest first
+	order list.List // of judgedReport, most recent first
 }
 
 type judgedReport struct {
@@ -36,7 +36,7 @@ func (j *judged) get(key string) (template.HTML, bool) {
 		return "", false
 	}
 	j.order.MoveToFront(e)
-	r, _ := e.Value.(judgedReport) // nothing else is in the list
+	r, _ := e.Value.(judgedReport) // the list holds only judgedReport
 	return r.text, true
 }
 

@@ -10,28 +10,28 @@ import (
 	"github.com/goatnote-inc/pawl/client"
 )
 
-// Limits bound what one visitor, and all of them together, can make the server do.
+// Limits bounds the load that one client, or all together, can cause.
 type Limits struct {
-	Ingests     int           // reports stored at once; more are told to come again
+	Ingests     int           // reports stored at once; further clients must retry
 	IngestBytes int64         // bytes of reports in memory at once
-	Wait        time.Duration // what a report waits for its turn to be stored
+	Wait        time.Duration // max time a report waits for its turn to be stored
 	Uploads     int           // blobs received at once
-	Records     int           // requests at once that unpack records: each may hold hundreds of megabytes
-	Body        time.Duration // what a body may take to arrive; blobs get a second more per MiB
-	Request     time.Duration // what the answer to a question may take
-	Buckets     int           // rates that are remembered
+	Records     int           // concurrent requests that unpack records; each may use hundreds of megabytes
+	Body        time.Duration // max time for a body to arrive; blobs get one more second per MiB
+	Request     time.Duration // max time to answer a query
+	Buckets     int           // rate limiters kept in memory
 	PerAddress  Rate
-	PerKey      Rate // of a key, a person or the jobs of a project
+	PerKey      Rate // per key, per person, or for all jobs of a project
 	PerProject  Rate
 }
 
-// Rate is how often: so many a second in the long run, so many at once.
+// Rate is a sustained number of requests per second, and a burst.
 type Rate struct {
 	PerSecond float64
 	Burst     int
 }
 
-// DefaultLimits fit one machine.
+// DefaultLimits returns limits that fit one machine.
 func DefaultLimits() Limits {
 	return Limits{
 		Ingests: 64, IngestBytes: 256 << 20, Wait: 5 * time.Second, Uploads: 64, Records: 2, Body: time.Minute, Request: 30 * time.Second, Buckets: 20_000,
@@ -43,7 +43,7 @@ func (l Limits) orDefault() Limits {
 	d := DefaultLimits()
 	or(&l.Ingests, d.Ingests)
 	or(&l.IngestBytes, d.IngestBytes)
-	l.IngestBytes = max(l.IngestBytes, client.MaxReport) // one must fit
+	l.IngestBytes = max(l.IngestBytes, client.MaxReport) // one report must fit
 	or(&l.Wait, d.Wait)
 	or(&l.Uploads, d.Uploads)
 	or(&l.Records, d.Records)
@@ -63,23 +63,22 @@ func or[T comparable](value *T, otherwise T) {
 	}
 }
 
-// failedLogin is what a wrong key or token costs its address, in requests: guessing
-// must be slower than asking.
+// failedLogin is the cost of a wrong key or token to its address, in requests. It makes guessing slow.
 const failedLogin = 10
 
-// buckets are the rates of whoever came lately. The one that was not seen for longest
-// is forgotten first, so that strangers cannot fill the memory.
+// buckets holds one rate limiter per client. It evicts the least recently used, so that unknown clients
+// cannot exhaust memory.
 type buckets struct {
 	most int
 	now  func() time.Time
 
 	mu    sync.Mutex
 	byKey map[string]*list.Element
-	order list.List // of *bucket, the latest first
+	order list.List // of *bucket, most recent first
 }
 
 func bucketOf(e *list.Element) *bucket {
-	b, _ := e.Value.(*bucket) // nothing else is in the list
+	b, _ := e.Value.(*bucket) // the list holds only *bucket
 	return b
 }
 
@@ -92,7 +91,7 @@ func newBuckets(most int, now func() time.Time) *buckets {
 	return &buckets{most: most, now: now, byKey: map[string]*list.Element{}}
 }
 
-// take takes a token of a bucket, or tells when there will be one.
+// take takes one token from a bucket. If none is left, it returns how long to wait.
 func (b *buckets) take(key string, r Rate) (wait time.Duration, ok bool) {
 	now := b.now()
 	limit := b.of(key, r)
@@ -103,8 +102,8 @@ func (b *buckets) take(key string, r Rate) (wait time.Duration, ok bool) {
 	return max(time.Second, time.Duration(missing/r.PerSecond*float64(time.Second))), false
 }
 
-// spend takes tokens also where there are none: what was done cannot be refused, only
-// what comes next.
+// spend takes n tokens even if fewer are left. It charges work that was already done; only later requests
+// are refused.
 func (b *buckets) spend(key string, r Rate, n int) {
 	b.of(key, r).ReserveN(b.now(), n)
 }

@@ -11,20 +11,20 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// What is kept of runs that are under way. All of it is in memory, and a stranger may fill
-// it: the whole is bounded, and whoever has most gives way first.
+// Limits on running runs. They are all kept in memory, and untrusted clients can add them. At the overall
+// limit, the project with the most runs loses its oldest first.
 const (
 	liveRunsInAll     = 512
 	liveRunsAProject  = 64
 	liveForksAProject = 16
 	liveEventsKept    = 1_000
-	liveBytesKept     = 256 << 10 // of the events of a run
+	liveBytesKept     = 256 << 10 // of events, per run
 	liveRows          = 300
 	liveSides         = 8
-	liveKept          = 10 * time.Minute // after the last word of it
+	liveKept          = 10 * time.Minute // since the run's last message
 )
 
-// lives are the runs that are under way and were told to this server.
+// lives holds the running runs that were reported to this server.
 type lives struct {
 	now func() time.Time
 
@@ -32,17 +32,17 @@ type lives struct {
 	projects map[int64]map[string]*liveRun
 	runs     int
 	streams  map[int64]int
-	open     int // streams of all projects
+	open     int // open streams of all projects
 }
 
-// liveRun is one of them.
+// liveRun is one running run.
 type liveRun struct {
-	from    string // who may add to it: who began it
+	from    string // the sender that started the run; only it may add events
 	picture client.LiveRun
-	rows    map[string]int // places of cases in picture.Rows
-	events  []liveEvent    // the newest
+	rows    map[string]int // indexes of cases in picture.Rows
+	events  []liveEvent    // the newest events
 	bytes   int
-	changed chan struct{} // closed at the next event, or when it is forgotten
+	changed chan struct{} // closed at the next event, or when the run is dropped
 	gone    bool
 }
 
@@ -56,8 +56,8 @@ func newLives(now func() time.Time) *lives {
 	return &lives{now: now, projects: map[int64]map[string]*liveRun{}, streams: map[int64]int{}}
 }
 
-// hear adds events to a run; false where somebody else began one of the name. Events that
-// are known already are passed over: a sender that got no answer sends them again.
+// hear adds events to a run. It returns false if another sender started a run with this name. It skips
+// events that it already has: a sender that got no response sends them again.
 func (l *lives) hear(project int64, name, from string, fork bool, events []client.LiveEvent) (last int64, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -113,7 +113,7 @@ func (l *lives) add(project int64, name, from string, fork bool) *liveRun {
 	return run
 }
 
-// forget lets go of runs that nobody spoke of for a while.
+// forget drops runs that sent nothing for a while.
 func (l *lives) forget() {
 	before := l.now().Add(-liveKept)
 	for project, runs := range l.projects {
@@ -151,7 +151,7 @@ func (l *lives) drop(project int64, name string) {
 	}
 }
 
-// list has the runs of a project without their rows, the latest first.
+// list returns the runs of a project without their rows, most recent first.
 func (l *lives) list(project int64) []client.LiveRun {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -166,7 +166,7 @@ func (l *lives) list(project int64) []client.LiveRun {
 	return list
 }
 
-// look gives a run as it is.
+// look returns the current state of a run.
 func (l *lives) look(project int64, name string) (client.LiveRun, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -183,8 +183,8 @@ func (l *lives) look(project int64, name string) (client.LiveRun, bool) {
 	return p, true
 }
 
-// after gives the events of a run after a number, and what is closed when there is more;
-// over says that there will be none.
+// after returns the events of a run after number n, and a channel that is closed when there are more. over
+// means that no more will follow.
 func (l *lives) after(project int64, name string, n int64) (events []liveEvent, more <-chan struct{}, over, there bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -197,7 +197,7 @@ func (l *lives) after(project int64, name string, n int64) (events []liveEvent, 
 	return slices.Clone(run.events[at:]), run.changed, run.picture.State != "", true
 }
 
-// enter takes a place for a stream, if there is one.
+// enter reserves a slot for a stream, if one is free.
 func (l *lives) enter(project int64, perProject, inAll int) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -223,10 +223,10 @@ func (r *liveRun) wake() {
 	r.changed = make(chan struct{})
 }
 
-// take adds one event to the list and to the picture.
+// take adds one event to the events and to the picture.
 func (r *liveRun) take(e *client.LiveEvent) {
 	text, err := json.Marshal(e)
-	if err != nil { // it was read from JSON
+	if err != nil { // cannot happen: the event was decoded from JSON
 		return
 	}
 	r.events = append(r.events, liveEvent{e.N, e.Kind, text})
@@ -241,7 +241,7 @@ func (r *liveRun) take(e *client.LiveEvent) {
 	switch e.Kind {
 	case client.LiveStep:
 		p.Step = e.Text
-	case client.LiveStarted: // also of rounds that confirm a gain
+	case client.LiveStarted: // also sent for rounds that confirm a gain
 		p.Run, p.Suite, p.Commit, p.Branch, p.Device, p.Pawl = e.Run, e.Suite, e.Commit, e.Branch, e.Device, e.Pawl
 		p.Sides, p.Cases, p.Planned, p.Now = e.Sides, e.Cases, e.Planned, e.Now
 		p.Round, p.Of, p.Undecided, p.Step = 0, 0, 0, "measuring"
@@ -269,7 +269,7 @@ func (r *liveRun) take(e *client.LiveEvent) {
 	}
 }
 
-// row notes what a side of a case took.
+// row records the value of one side of a case.
 func (r *liveRun) row(e *client.LiveEvent) {
 	p := &r.picture
 	at, known := r.rows[e.Case]

@@ -18,11 +18,10 @@ import (
 const (
 	streamsInAll    = 256
 	streamsAProject = 32
-	// streamBeat keeps what is between us and a browser from taking a quiet stream for a
-	// dead one.
+	// streamBeat keeps proxies between server and browser from closing a quiet stream.
 	streamBeat = 15 * time.Second
-	// streamFor is how long a stream lasts: the browser comes again by itself, and then
-	// whether it may is looked at again.
+	// streamFor is how long a stream lasts. The browser reconnects by itself, and its access is then
+	// checked again.
 	streamFor = 10 * time.Minute
 )
 
@@ -36,12 +35,12 @@ func nameOf(r *http.Request) (string, error) {
 	return name, nil
 }
 
-// errNoLive says what is known of a run that is not there: nothing.
+// errNoLive is the error for an unknown live run.
 func errNoLive() error {
 	return problem(http.StatusNotFound, "not-found", "nobody tells this server of such a run now: it may be over, or be told to another server")
 }
 
-// postLive takes what a run tells of itself. Nothing of it is kept but in memory.
+// postLive receives events of a running run. They are kept only in memory.
 func (s *Server) postLive(w http.ResponseWriter, r *http.Request, _ store.Project) error {
 	name, err := nameOf(r)
 	if err != nil {
@@ -73,8 +72,8 @@ func (s *Server) postLive(w http.ResponseWriter, r *http.Request, _ store.Projec
 	return answer(w, http.StatusOK, client.LiveHeard{Heard: heard, URL: s.url.JoinPath("p", from.project.Slug, "live", name).String()})
 }
 
-// name tells one sender from another: jobs of forks apart from everybody else, and from each
-// other. Who has a key is believed.
+// name distinguishes senders: each run of a CI job has its own name, so forks cannot add to the runs of
+// others. All keys of the project share one name, because their holders are trusted.
 func (f *sender) name() string {
 	if f.key != nil {
 		return "key"
@@ -107,19 +106,19 @@ func (s *Server) liveOf(r *http.Request, p store.Project) (client.LiveRun, error
 	return run, nil
 }
 
-// streamLive sends the events of a run as they come, as browsers read them (HTML, server-sent
-// events): those after Last-Event-ID, or all that are kept.
+// streamLive sends the events of a run as they arrive, as server-sent events (HTML standard): those after
+// Last-Event-ID, or all that are kept.
 func (s *Server) streamLive(w http.ResponseWriter, r *http.Request, p store.Project) error {
 	name, err := nameOf(r)
 	if err != nil {
 		return err
 	}
-	last, _ := strconv.ParseInt(r.Header.Get("Last-Event-ID"), 10, 32) // what is no number is the beginning
+	last, _ := strconv.ParseInt(r.Header.Get("Last-Event-ID"), 10, 32) // if it is not a number, start from the beginning
 	events, _, over, there := s.lives.after(p.ID, name, last)
 	switch {
 	case !there:
 		return errNoLive()
-	case over && len(events) == 0: // tells a browser not to come again
+	case over && len(events) == 0: // tells a browser not to reconnect
 		w.WriteHeader(http.StatusNoContent)
 		return nil
 	case !s.lives.enter(p.ID, streamsAProject, streamsInAll):
@@ -128,14 +127,14 @@ func (s *Server) streamLive(w http.ResponseWriter, r *http.Request, p store.Proj
 	defer s.lives.leave(p.ID)
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
-	h.Set("X-Accel-Buffering", "no") // nginx would keep it back
+	h.Set("X-Accel-Buffering", "no") // keeps nginx from buffering
 	w.WriteHeader(http.StatusOK)
-	visitOf(r).begun = max(1, s.now().Sub(visitOf(r).began)) // how long people look is no measure of the server
+	visitOf(r).begun = max(1, s.now().Sub(visitOf(r).began)) // viewing time is not a measure of the server
 	s.stream(w, r, p.ID, name, last)
 	return nil
 }
 
-// stream writes until the run is over, the client is gone, or the server goes.
+// stream writes events until the run is over, the client disconnects, or the server shuts down.
 func (s *Server) stream(w http.ResponseWriter, r *http.Request, project int64, name string, last int64) {
 	out, control := s.patient(w), http.NewResponseController(w)
 	end := time.NewTimer(streamFor)
@@ -168,5 +167,5 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, project int64, n
 	}
 }
 
-// Drain ends what would go on for as long as the client likes: for a server that goes.
+// Drain ends open streams, which would otherwise last as long as the client likes. Call it on shutdown.
 func (s *Server) Drain() { s.drain.Do(func() { close(s.draining) }) }

@@ -19,26 +19,23 @@ import (
 	"github.com/goatnote-inc/pawl/internal/report"
 )
 
-// Login is how people say who they are: with an OpenID provider that the operator
-// chose.
+// Login configures how people log in: with an OpenID provider that the operator chose.
 type Login struct {
-	Issuer   string // as it spells itself, https://HOST[/PATH]
+	Issuer   string // as it spells its own URL, https://HOST[/PATH]
 	ClientID string
 	Secret   identity.Token
-	Scopes   []string     // besides openid; nil for profile and email
-	HTTP     *http.Client // reaches the issuer; nil for the standard one
-	// Hosts are those besides the issuer's own that its document may send us to for keys
-	// and tokens: Google's are oauth2.googleapis.com and www.googleapis.com. No other is
-	// ever asked.
+	Scopes   []string     // besides openid; nil means profile and email
+	HTTP     *http.Client // reaches the issuer; nil means the default client
+	// Hosts lists the hosts, besides the issuer's own, to which the issuer's document may refer for keys and
+	// tokens. Google's are oauth2.googleapis.com and www.googleapis.com. No other host is contacted.
 	Hosts []string
-	// Admins of the whole server: subjects, or e-mail addresses that the issuer verified.
+	// Admins lists the admins of the whole server: subjects, or e-mail addresses that the issuer verified.
 	Admins []string
-	// For is how long a login lasts; 0 for two weeks.
+	// For is how long a login lasts; 0 means two weeks.
 	For time.Duration
 }
 
-// relyingParty is our side of OpenID Connect: the code flow with PKCE, a nonce and a
-// state.
+// relyingParty implements the client side of OpenID Connect: the code flow with PKCE, a nonce and a state.
 type relyingParty struct {
 	Login
 	callback string
@@ -46,9 +43,9 @@ type relyingParty struct {
 	now      func() time.Time
 
 	mu       sync.Mutex
-	provider *oidc.Provider // nil until the issuer was first asked
-	down     *Problem       // why it did not answer, the last time
-	asked    time.Time      // when that was
+	provider *oidc.Provider // nil until the issuer has answered once
+	down     *Problem       // why the last request to the issuer failed
+	asked    time.Time      // time of that request
 }
 
 func newRelyingParty(l Login, where *url.URL, now func() time.Time) (*relyingParty, error) {
@@ -70,11 +67,11 @@ func newRelyingParty(l Login, where *url.URL, now func() time.Time) (*relyingPar
 	}, nil
 }
 
-// issuerPause is how long an issuer that did not answer is left alone: whoever waited for
-// the same answer gets it at once, instead of asking one after the other.
+// issuerPause is how long an issuer that failed to answer is not asked again. Concurrent logins then share
+// one failure instead of retrying one after the other.
 const issuerPause = 5 * time.Second
 
-// ready asks the issuer what it says of itself, until it has answered once.
+// ready fetches the issuer's document, until it has succeeded once.
 func (p *relyingParty) ready(ctx context.Context) (*oidc.Provider, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -103,7 +100,7 @@ func (p *relyingParty) oauth(provider *oidc.Provider) *oauth2.Config {
 	}
 }
 
-// begin is where a browser is sent, and what it must bring back.
+// begin returns the address to redirect the browser to, and the attempt to check when it returns.
 func (p *relyingParty) begin(ctx context.Context, next string) (where string, a attempt, err error) {
 	provider, err := p.ready(ctx)
 	if err != nil {
@@ -113,13 +110,13 @@ func (p *relyingParty) begin(ctx context.Context, next string) (where string, a 
 	return p.oauth(provider).AuthCodeURL(a.State, oidc.Nonce(a.Nonce), oauth2.S256ChallengeOption(a.Verifier)), a, nil
 }
 
-// person is what the issuer says of who logged in.
+// person holds the issuer's claims about a user.
 type person struct {
 	Subject string `json:"sub"`
 	Name    string `json:"name"`
 	Handle  string `json:"preferred_username"`
 	Email   string `json:"email"`
-	// Verified is a boolean, and a string with some issuers.
+	// Verified is a boolean, or a string with some issuers.
 	Verified any `json:"email_verified"`
 }
 
@@ -132,7 +129,7 @@ func (p person) shown() string {
 	return "nobody"
 }
 
-// address is one that the issuer has verified; empty for none.
+// address returns the address that the issuer has verified; empty means none.
 func (p person) address() string {
 	if p.Verified != true && p.Verified != "true" || len(p.Email) > 320 || !isText(p.Email) {
 		return ""
@@ -140,7 +137,7 @@ func (p person) address() string {
 	return p.Email
 }
 
-// named tells whether a list of subjects and addresses names a person.
+// named reports whether a list of subjects and addresses contains a person.
 func named(list []string, subject, address string) bool {
 	return slices.ContainsFunc(list, func(a string) bool {
 		if strings.Contains(a, "@") {
@@ -150,7 +147,7 @@ func named(list []string, subject, address string) bool {
 	})
 }
 
-// finish makes a person of what the browser brought back.
+// finish validates the parameters of the callback and returns the person.
 func (p *relyingParty) finish(ctx context.Context, a attempt, back url.Values) (person, error) {
 	if subtle.ConstantTimeCompare([]byte(a.State), []byte(back.Get("state"))) != 1 {
 		return person{}, problem(http.StatusBadRequest, "login", "the login was begun elsewhere: begin again")
@@ -188,8 +185,8 @@ func (p *relyingParty) finish(ctx context.Context, a attempt, back url.Values) (
 	return who, nil
 }
 
-// failedToLogIn tells the person little and the log what is known. The library's error
-// may hold the provider's answer, but no secret of ours.
+// failedToLogIn shows the user little and puts the details into the log. The library's error may contain
+// the provider's response, but no secret of the server.
 func failedToLogIn(issuer, what string, cause error) *Problem {
 	p := problem(http.StatusBadGateway, "login", "%s %s: begin again", issuer, what)
 	p.cause = cause

@@ -15,21 +15,20 @@ import (
 	"unicode/utf8"
 )
 
-// visit is what is known of one request while it is answered.
+// visit holds the state of one request while it is answered.
 type visit struct {
 	id      string
 	route   string // the pattern that took it; "none" before
 	from    netip.Addr
-	viewer  *Viewer // nil until somebody asked who it is
-	unknown error   // why that cannot be said
+	viewer  *Viewer // nil until the caller is identified
+	unknown error   // why the caller cannot be identified
 	problem *Problem
 	began   time.Time
-	begun   time.Duration // how long a stream took to begin; 0 for other answers
+	begun   time.Duration // time until a stream started; 0 for other responses
 }
 
-// wrap is what every request goes through, from the outside in: a number, a line in the
-// log, headers that tell the browser what to refuse, the limit of its address, and no
-// requests that other sites' pages make in a visitor's name.
+// wrap applies to every request, from the outside in: a request id, a log line, security headers, the
+// rate limit of its address, and protection against cross-site requests.
 func (s *Server) wrap(inner http.Handler) http.Handler {
 	crossOrigin := http.NewCrossOriginProtection()
 	crossOrigin.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -40,7 +39,7 @@ func (s *Server) wrap(inner http.Handler) http.Handler {
 		v := &visit{id: rand.Text()[:16], route: "none", from: s.addressOf(r), began: s.now()}
 		r = r.WithContext(withVisit(r.Context(), v))
 		seen := &watched{ResponseWriter: w}
-		defer func() { s.tell(r, v, seen, cmp.Or(v.begun, s.now().Sub(v.began))) }() // also of an answer that is cut off
+		defer func() { s.tell(r, v, seen, cmp.Or(v.begun, s.now().Sub(v.began))) }() // also for a response that is cut off
 		defer func() {
 			if hit := recover(); hit != nil {
 				s.recovered(seen, r, hit)
@@ -59,8 +58,7 @@ func (s *Server) wrap(inner http.Handler) http.Handler {
 	})
 }
 
-// writable tells whether an address is text throughout: no database can look for what
-// is none.
+// writable reports whether a URL is valid text throughout. The database cannot search for anything else.
 func writable(u *url.URL) bool {
 	query, err := url.QueryUnescape(u.RawQuery)
 	return err == nil && isText(u.Path) && isText(query)
@@ -68,22 +66,21 @@ func writable(u *url.URL) bool {
 
 func isText(s string) bool { return utf8.ValidString(s) && !strings.ContainsRune(s, 0) }
 
-// recovered keeps one broken request from ending the others. What was hit goes to the
-// log, never to the client.
+// recovered keeps a panic in one request from ending the others. Details go to the log, never to the client.
 func (s *Server) recovered(w *watched, r *http.Request, hit any) {
 	if err, ok := hit.(error); ok && errors.Is(err, http.ErrAbortHandler) {
 		panic(hit) //nolint:forbidigo // net/http's own way to cut a connection
 	}
 	err := fmt.Errorf("panic: %v\n%s", hit, debug.Stack())
-	if w.status != 0 { // half an answer is none: the client must notice
+	if w.status != 0 { // the client must notice a partial response
 		s.log.ErrorContext(r.Context(), "request failed", "request", visitOf(r).id, "error", err)
 		panic(http.ErrAbortHandler)
 	}
 	s.refuse(w, r, err)
 }
 
-// tell writes the line of a request. No path and no query: both may hold what a
-// stranger chose, and a secret by mistake.
+// tell writes the log line of a request. It omits path and query: both may contain untrusted text, or a
+// secret by mistake.
 func (s *Server) tell(r *http.Request, v *visit, w *watched, took time.Duration) {
 	status := w.status
 	if status == 0 {
@@ -107,7 +104,7 @@ func (s *Server) tell(r *http.Request, v *visit, w *watched, took time.Duration)
 	s.log.InfoContext(r.Context(), "request", attributes...)
 }
 
-// secureHeaders say that nothing of ours runs script or style that is not ours.
+// secureHeaders tells browsers to run only the server's own scripts and styles.
 func secureHeaders(h http.Header, id string, https bool) {
 	h.Set("X-Request-Id", id)
 	h.Set("Content-Security-Policy", "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'")
@@ -116,15 +113,15 @@ func secureHeaders(h http.Header, id string, https bool) {
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=()")
-	h.Set("Cache-Control", "no-store") // unless a handler knows better
+	h.Set("Cache-Control", "no-store") // a handler may override it
 	h.Add("Vary", "Cookie, Authorization")
 	if https {
 		h.Set("Strict-Transport-Security", "max-age=31536000")
 	}
 }
 
-// addressOf is who asks: the peer, or whom a proxy of ours says it asks for. What a
-// stranger writes into the header stands left of what our own proxies add.
+// addressOf returns the client's address: the peer, or the address that a trusted proxy reports. What a
+// client writes into the header is to the left of what trusted proxies append.
 func (s *Server) addressOf(r *http.Request) netip.Addr {
 	peer := netip.Addr{}
 	if at, err := netip.ParseAddrPort(r.RemoteAddr); err == nil {
@@ -148,8 +145,7 @@ func (s *Server) proxy(ip netip.Addr) bool {
 	return slices.ContainsFunc(s.proxies, func(p netip.Prefix) bool { return p.Contains(ip) })
 }
 
-// network is what one sender can choose addresses from: the last 64 bits of IPv6 are
-// theirs.
+// network returns the network from which one client can choose addresses: for IPv6, the upper 64 bits.
 func network(ip netip.Addr) netip.Addr {
 	if ip.Is6() {
 		if p, err := ip.Prefix(64); err == nil {
@@ -159,7 +155,7 @@ func network(ip netip.Addr) netip.Addr {
 	return ip
 }
 
-// watched notes what was answered.
+// watched records the status and size of a response.
 type watched struct {
 	http.ResponseWriter
 	status  int

@@ -18,7 +18,7 @@ import (
 	"github.com/goatnote-inc/pawl/ratchet"
 )
 
-// comparePage holds two points against each other: ?a=SERIES.REPORT&b=SERIES.REPORT.
+// comparePage compares two points: ?a=SERIES.REPORT&b=SERIES.REPORT.
 func (s *Server) comparePage(r *http.Request, p store.Project) (web.View, error) {
 	q := choices(r, "a", "b")
 	ctx := r.Context()
@@ -36,13 +36,13 @@ func (s *Server) comparePage(r *http.Request, p store.Project) (web.View, error)
 	}
 	v.Sentence = said(v)
 	v.Samples, v.Verdict, err = s.compared(ctx, p, v.A, v.B)
-	if why, ok := errors.AsType[*Problem](err); ok { // the page says the rest without it
+	if why, ok := errors.AsType[*Problem](err); ok { // the page shows the rest without it
 		v.Missing, err = "The samples cannot be shown: "+why.Detail+".", nil
 	}
 	return v, err
 }
 
-// side is one point with all that is known around it.
+// side returns one point with its series, run and testbed.
 func (s *Server) side(ctx context.Context, p store.Project, ref string) (web.Side, error) {
 	first, second, _ := strings.Cut(ref, ".")
 	series, err := strconv.ParseInt(first, 10, 64)
@@ -72,7 +72,7 @@ func (s *Server) side(ctx context.Context, p store.Project, ref string) (web.Sid
 	return side, err
 }
 
-// unlike says why two points cannot be compared; empty if they can.
+// unlike explains why two points cannot be compared; empty if they can.
 func unlike(a, b web.Side) string {
 	switch {
 	case a.Series.Unit != b.Series.Unit:
@@ -96,7 +96,7 @@ func said(v web.Compare) string {
 	return text + ". Their intervals overlap: it may be no change at all."
 }
 
-// compared judges the two records anew, as pawl compare does, and keeps the one case.
+// compared judges the two records again, as pawl compare does, and keeps only the one case.
 func (s *Server) compared(ctx context.Context, p store.Project, a, b web.Side) (template.HTML, ratchet.Verdict, error) {
 	done, err := s.unpacking(ctx)
 	if err != nil {
@@ -126,7 +126,7 @@ func (s *Server) compared(ctx context.Context, p store.Project, a, b web.Side) (
 	return part, result.Verdict, err
 }
 
-// recordOfCase is the record of a run without its other cases.
+// recordOfCase returns the record of a run without its other cases.
 func (s *Server) recordOfCase(ctx context.Context, p store.Project, side web.Side) (*measure.Run, error) {
 	record, err := s.record(ctx, p.ID, side.Run)
 	if err != nil {

@@ -9,10 +9,10 @@ import (
 	"github.com/goatnote-inc/pawl/internal/web"
 )
 
-// eventsShown is how many events stand on a page.
+// eventsShown is the number of events per page.
 const eventsShown = 40
 
-// eventsPage shows new events; ?state= chooses others, and all of them.
+// eventsPage shows new events; ?state= selects other states, or all events.
 func (s *Server) eventsPage(r *http.Request, p store.Project) (web.View, error) {
 	q := choices(r, "state", "cursor")
 	state := q.oneOf("state", append([]string{"all"}, states...)...)
@@ -55,7 +55,7 @@ func (s *Server) eventsPage(r *http.Request, p store.Project) (web.View, error) 
 	return v, err
 }
 
-// answerForm keeps what somebody said by a form, and shows the list again.
+// answerForm applies a change submitted by a form, and shows the list again.
 func (s *Server) answerForm(w http.ResponseWriter, r *http.Request, p store.Project, change func(*Server, *http.Request, store.Project) error) {
 	r.Body = http.MaxBytesReader(w, r.Body, maxDocument)
 	err := r.ParseForm()
@@ -85,7 +85,7 @@ func (s *Server) changeEventByForm(r *http.Request, p store.Project) error {
 	return err
 }
 
-// changeGroupByForm leaves every event its own note where none is given for all.
+// changeGroupByForm keeps each event's own note if the form has none.
 func (s *Server) changeGroupByForm(r *http.Request, p store.Project) error {
 	id, err := idOf(r, "id")
 	if err != nil {

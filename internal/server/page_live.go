@@ -8,7 +8,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/web"
 )
 
-// livePage shows a run while it is under way, and leads to what is kept of it.
+// livePage shows a running run, and links to its stored result.
 func (s *Server) livePage(r *http.Request, p store.Project) (web.View, error) {
 	run, err := s.liveOf(r, p)
 	if err != nil {
@@ -20,7 +20,7 @@ func (s *Server) livePage(r *http.Request, p store.Project) (web.View, error) {
 	}
 	kept, err := s.store.RunByName(r.Context(), p.ID, run.Run)
 	if errors.Is(err, store.ErrNotFound) {
-		return v, nil // it was not sent, or not yet
+		return v, nil // the report was not sent, or not yet
 	}
 	v.Kept = kept.ID
 	return v, err

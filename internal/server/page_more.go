@@ -13,7 +13,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/web"
 )
 
-// testbedReadings is how many runs the page of a testbed looks at.
+// testbedReadings is the number of runs that a testbed's page uses.
 const testbedReadings = 1_000
 
 func (s *Server) testbedPage(r *http.Request, p store.Project) (web.View, error) {
@@ -39,8 +39,8 @@ func (s *Server) testbedPage(r *http.Request, p store.Project) (web.View, error)
 	return v, err
 }
 
-// bed is a testbed with how it was during its last runs. What forks say of it is not
-// counted: they may have another of the same kind, and nobody checked what they tell.
+// bed returns a testbed with its health during its last runs. It ignores reports of forks: they are
+// unverified, and may come from another machine of the same kind.
 func (s *Server) bed(ctx context.Context, p store.Project, facts client.Testbed, since time.Time, most int) (web.Bed, error) {
 	list, err := s.store.TestbedHistory(ctx, p.ID, facts.ID, since, most)
 	bed := web.Bed{Testbed: facts}
@@ -53,7 +53,7 @@ func (s *Server) bed(ctx context.Context, p store.Project, facts client.Testbed,
 	return bed, err
 }
 
-// heatPage shows a suite; without a name, the first.
+// heatPage shows the heat map of a suite; without a name, of the first one.
 func (s *Server) heatPage(r *http.Request, p store.Project) (web.View, error) {
 	q := choices(r, "testbed", "numbers", "commits", "implementation")
 	v := web.Heat{Suite: r.PathValue("suite"), Numbers: q.text("numbers") == "1"}
@@ -74,7 +74,7 @@ func (s *Server) heatPage(r *http.Request, p store.Project) (web.View, error) {
 	}
 	if !slices.Contains(v.Suites, v.Suite) {
 		if r.PathValue("suite") == "" {
-			return v, nil // nothing was reported yet
+			return v, nil // no reports yet
 		}
 		return nil, problem(http.StatusNotFound, "not-found", "there is no such suite")
 	}
@@ -98,8 +98,7 @@ func (s *Server) heatPage(r *http.Request, p store.Project) (web.View, error) {
 	return v, nil
 }
 
-// searchCost is what a search costs its address, in requests: it looks through the names
-// of many projects.
+// searchCost is the cost of a search to its address, in requests: it searches the names of many projects.
 const searchCost = 20
 
 func (s *Server) searchPage(r *http.Request) (web.View, error) {

@@ -11,10 +11,10 @@ import (
 	"github.com/goatnote-inc/pawl/internal/web"
 )
 
-// What an overview has room for.
+// Limits of an overview page.
 const (
 	cardsShown   = 24
-	cardPoints   = 160 // at least; more where the overview looks further back
+	cardPoints   = 160 // minimum; more if the overview covers a longer time
 	bedsShown    = 8
 	bedReadings  = 120
 	suitesListed = 50
@@ -36,8 +36,7 @@ func (s *Server) projectsPage(r *http.Request) (web.View, error) {
 	return v, nil
 }
 
-// whoSees is the account whose projects are listed; an administrator of the server sees
-// all.
+// whoSees returns the account whose projects are listed. An admin of the server sees all.
 func (s *Server) whoSees(r *http.Request) (account int64, all bool, err error) {
 	v, err := s.viewer(r)
 	if err != nil {
@@ -80,7 +79,7 @@ func (s *Server) overviewPage(r *http.Request, p store.Project) (web.View, error
 	return v, nil
 }
 
-// cards add to groups what is seen of them at a glance.
+// cards builds the summary cards of groups.
 func (s *Server) cards(ctx context.Context, p store.Project, groups []client.Group, beds map[int64]string, last int) ([]web.Card, error) {
 	var ids []int64
 	var shas []string
@@ -119,13 +118,13 @@ func bedNames(list []client.Testbed) map[int64]string {
 	return names
 }
 
-// beds names all testbeds of a project.
+// beds returns the names of all testbeds of a project.
 func (s *Server) beds(ctx context.Context, p store.Project) (map[int64]string, error) {
 	list, err := s.store.Testbeds(ctx, p.ID)
 	return bedNames(list), err
 }
 
-// titles are those of commits.
+// titles returns the titles of commits.
 func (s *Server) titles(ctx context.Context, p store.Project, shas []string) (map[string]string, error) {
 	told, err := s.store.Revisions(ctx, p.ID, shas)
 	titles := make(map[string]string, len(told))

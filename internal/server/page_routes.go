@@ -13,11 +13,11 @@ import (
 	"github.com/goatnote-inc/pawl/internal/web"
 )
 
-// pageOfProject makes one page of a project that the visitor may read.
+// pageOfProject builds one page of a project that the user may read.
 type pageOfProject func(s *Server, r *http.Request, p store.Project) (web.View, error)
 
-// projectPages is everything people look at in a project. A choice on a page stands in
-// its query, so that every view has an address.
+// projectPages lists all pages of a project. Every choice on a page is in its query, so that every view has
+// its own URL.
 var projectPages = map[string]pageOfProject{
 	"/p/{project}":                (*Server).overviewPage,
 	"/p/{project}/series":         (*Server).seriesListPage,
@@ -32,14 +32,13 @@ var projectPages = map[string]pageOfProject{
 	"/p/{project}/events":         (*Server).eventsPage,
 }
 
-// forms is what people can say in a project.
+// forms lists the forms of a project.
 var forms = map[string]func(s *Server, r *http.Request, p store.Project) error{
 	"/p/{project}/events/{id}": (*Server).changeEventByForm,
 	"/p/{project}/groups/{id}": (*Server).changeGroupByForm,
 }
 
-// pages registers what people look at. Errors of pages go through s.refuse, like the
-// API's; refusePage makes a page of them.
+// pages registers the pages. Their errors go through s.refuse, like the API's; refusePage renders them.
 func (s *Server) pages(mux *http.ServeMux) {
 	mux.Handle("GET "+web.AssetPath, web.Assets())
 	for path, view := range projectPages {
@@ -71,7 +70,7 @@ func (s *Server) pages(mux *http.ServeMux) {
 	})
 }
 
-// frame is what is around every page.
+// frame returns the data of the layout around every page.
 func (s *Server) frame(r *http.Request, p *client.Project) web.Frame {
 	f := web.Frame{CanLogin: s.login != nil, Project: p, Path: r.URL.RequestURI()}
 	if c, err := r.Cookie("pawl_theme"); err == nil {
@@ -86,7 +85,7 @@ func (s *Server) frame(r *http.Request, p *client.Project) web.Frame {
 	return f
 }
 
-// render writes a page, or why there is none.
+// render writes a page, or the error.
 func (s *Server) render(w http.ResponseWriter, r *http.Request, status int, p *client.Project, v web.View, err error) {
 	if err != nil {
 		s.refuse(w, r, err)
@@ -101,7 +100,7 @@ func (s *Server) render(w http.ResponseWriter, r *http.Request, status int, p *c
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Add("Vary", "Accept-Encoding")
 	body := b.Bytes()
-	// No secret stands in a page: there is nothing to guess from how well it packs.
+	// Compression is safe here: a page contains no secret that its compressed size could reveal.
 	if len(body) > 4<<10 && strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
 		h.Set("Content-Encoding", "gzip")
 		body = packed(body)
@@ -110,23 +109,23 @@ func (s *Server) render(w http.ResponseWriter, r *http.Request, status int, p *c
 	_, _ = w.Write(body)
 }
 
-// packers are kept: making one costs as much as packing a page.
+// packers pools gzip writers: creating one costs as much as compressing a page.
 var packers = sync.Pool{New: func() any {
-	z, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed) // the level is one
+	z, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed) // the level is valid
 	return z
 }}
 
 func packed(body []byte) []byte {
-	z, _ := packers.Get().(*gzip.Writer) // nothing else is put there
+	z, _ := packers.Get().(*gzip.Writer) // the pool holds only gzip writers
 	defer packers.Put(z)
 	var b bytes.Buffer
 	z.Reset(&b)
-	_, _ = z.Write(body) // to memory
+	_, _ = z.Write(body) // a write to memory cannot fail
 	_ = z.Close()
 	return b.Bytes()
 }
 
-// refusePage shows a problem to a person.
+// refusePage renders a problem as a page.
 func (s *Server) refusePage(w http.ResponseWriter, r *http.Request, p *Problem) {
 	var b bytes.Buffer
 	if err := web.Render(&b, s.frame(r, nil), web.Problem{Status: p.Status, Detail: p.Detail, Request: p.Request}); err != nil {
@@ -138,8 +137,8 @@ func (s *Server) refusePage(w http.ResponseWriter, r *http.Request, p *Problem) 
 	_, _ = w.Write(b.Bytes())
 }
 
-// choices reads the query of a page. A link may carry what other sites add to it: only
-// what the page knows is looked at.
+// choices reads the query of a page. It ignores unknown parameters, because other sites may add their own
+// to a link.
 func choices(r *http.Request, known ...string) *question {
 	asked := r.URL.Query()
 	values := url.Values{}
@@ -151,7 +150,7 @@ func choices(r *http.Request, known ...string) *question {
 	return &question{values: values}
 }
 
-// next is the address of the next part of a list; empty at the end.
+// next returns the URL of the next page of a list; empty at the end.
 func next(r *http.Request, cursor string) string {
 	if cursor == "" {
 		return ""

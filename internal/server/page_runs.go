@@ -20,7 +20,7 @@ import (
 	"github.com/goatnote-inc/pawl/ratchet"
 )
 
-// runsShown is how many runs stand on a page.
+// runsShown is the number of runs per page.
 const runsShown = 50
 
 func (s *Server) runsPage(r *http.Request, p store.Project) (web.View, error) {
@@ -43,8 +43,7 @@ func (s *Server) runsPage(r *http.Request, p store.Project) (web.View, error) {
 	return v, err
 }
 
-// latestFirst sorts the runs of a page by when they were measured: they come in, and are
-// listed, in another order.
+// latestFirst sorts the runs of a page by time of measurement. They arrive and are listed in another order.
 func latestFirst(runs []client.Run) {
 	slices.SortStableFunc(runs, func(a, b client.Run) int { return b.Measured.Compare(a.Measured) })
 }
@@ -77,13 +76,13 @@ func (s *Server) runPage(r *http.Request, p store.Project) (web.View, error) {
 		return cmp.Or(cmp.Compare(weight(a.Point.Verdict), weight(b.Point.Verdict)), cmp.Compare(a.Series.Name, b.Series.Name))
 	})
 	v.Report, err = s.wholeReport(ctx, p, run)
-	if why, ok := errors.AsType[*Problem](err); ok { // the page says the rest without it
+	if why, ok := errors.AsType[*Problem](err); ok { // the page shows the rest without it
 		v.Why, err = "The whole report cannot be shown: "+why.Detail+".", nil
 	}
 	return v, err
 }
 
-// weight puts first what a reader looks for.
+// weight ranks verdicts so that the most relevant come first.
 func weight(verdict string) int {
 	order := []string{string(ratchet.Broken), string(ratchet.Regression), string(ratchet.Missing), string(ratchet.Inconclusive), string(ratchet.Improvement), string(ratchet.New)}
 	if i := slices.Index(order, verdict); i >= 0 {
@@ -92,8 +91,8 @@ func weight(verdict string) int {
 	return len(order)
 }
 
-// wholeReport makes the report of a run again, from what was sent with it. A Problem says
-// why there is none.
+// wholeReport rebuilds the report of a run from the files sent with it. A Problem explains why there is
+// none.
 func (s *Server) wholeReport(ctx context.Context, p store.Project, run client.Run) (template.HTML, error) {
 	names := []string{fmt.Sprint(p.ID)}
 	for _, b := range run.Blobs {
@@ -124,8 +123,8 @@ func (s *Server) wholeReport(ctx context.Context, p store.Project, run client.Ru
 	return text, err
 }
 
-// verdictOf is what the sender's judge said; ours where that was not sent and both sides
-// were measured; nil else.
+// verdictOf returns the verdict that the sender reported. If there is none and both sides were measured, it
+// judges the record itself. Otherwise it returns nil.
 func (s *Server) verdictOf(ctx context.Context, p store.Project, run client.Run, record *measure.Run) (*ratchet.Result, error) {
 	if which, ok := blobOf(run, client.BlobVerdict); ok {
 		var said ratchet.Result

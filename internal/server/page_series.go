@@ -9,7 +9,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/web"
 )
 
-// bucketsShown is how finely a history is drawn at first: about 2,000 points.
+// bucketsShown is the initial resolution of a chart: about 2,000 points.
 const bucketsShown = 500
 
 func (s *Server) seriesPage(r *http.Request, p store.Project) (web.View, error) {

@@ -14,8 +14,8 @@ const (
 	issuerAnswer  = 1 << 20
 )
 
-// pinnedClient asks hosts that the operator named and no other, wherever a document of
-// the issuer points; it follows no redirect, and reads a bounded answer.
+// pinnedClient returns a client that contacts only the hosts that the operator named, wherever the issuer's
+// document points. It follows no redirects and limits the size of responses.
 func pinnedClient(from *http.Client, scheme string, hosts []string) *http.Client {
 	base, timeout := http.DefaultTransport, issuerTimeout
 	if from != nil && from.Transport != nil {

@@ -14,19 +14,19 @@ import (
 	"github.com/goatnote-inc/pawl/internal/store"
 )
 
-// Problem is an answer that is not what was asked for, as RFC 9457 writes it. It is the
-// error of every handler: what was tried, why it failed, what to do.
+// Problem is an error response as defined by RFC 9457. Every handler returns it as its error: what was
+// tried, why it failed, and what to do.
 type Problem struct { //nolint:errname // what the RFC calls it
-	Type   string `json:"type"` // urn:pawl:problem: and a word that stays
+	Type   string `json:"type"` // urn:pawl:problem: and a stable word
 	Title  string `json:"title"`
 	Status int    `json:"status"`
 	Detail string `json:"detail,omitempty"`
-	// Request finds the lines in the server's log.
+	// Request identifies the lines in the server's log.
 	Request string `json:"request,omitempty"`
-	// Missing are the blobs to send before the report.
+	// Missing lists the blobs to upload before the report.
 	Missing []string `json:"missing,omitempty"`
 
-	retry time.Duration // when to come again
+	retry time.Duration // when to retry
 	cause error         // for the log only
 }
 
@@ -34,7 +34,7 @@ func (p *Problem) Error() string { return p.Title + ": " + p.Detail }
 
 func (p *Problem) Unwrap() error { return p.cause }
 
-// word is the part of the type that tells one problem from another.
+// word returns the part of the type that identifies the problem.
 func (p *Problem) word() string { return strings.TrimPrefix(p.Type, problemType) }
 
 const problemType = "urn:pawl:problem:"
@@ -52,8 +52,8 @@ func badRequest(format string, args ...any) *Problem {
 	return problem(http.StatusBadRequest, "bad-request", format, args...)
 }
 
-// explain makes a problem of whatever went wrong. What is not known here is ours to
-// mend, and nothing of it is told.
+// explain converts any error to a Problem. An unknown error is the server's fault, and its details are not
+// shown.
 func explain(err error) *Problem {
 	if p, ok := errors.AsType[*Problem](err); ok {
 		return p
@@ -97,12 +97,12 @@ func explain(err error) *Problem {
 	return p
 }
 
-// statusGone is for the log: the client does not read it any more.
+// statusGone appears only in the log: the client has disconnected.
 const statusGone = 499
 
 // refuse answers with a problem: as JSON below /v1, as a page elsewhere.
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
-	own := *explain(err) // some problems are shared by all who have them
+	own := *explain(err) // a copy, because some problems are shared variables
 	p, v := &own, visitOf(r)
 	p.Request = v.id
 	v.problem = p

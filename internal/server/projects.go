@@ -14,7 +14,7 @@ import (
 //go:embed openapi.yaml
 var contract []byte
 
-// Contract is the API's description: OpenAPI 3.1.
+// Contract returns the API's description: OpenAPI 3.1.
 func Contract() []byte { return contract }
 
 func (s *Server) getContract(w http.ResponseWriter, r *http.Request, _ store.Project) error {
@@ -26,7 +26,7 @@ func (s *Server) getContract(w http.ResponseWriter, r *http.Request, _ store.Pro
 	return nil
 }
 
-// getProjects lists what the visitor may read: a key has one project.
+// getProjects lists what the caller may read: for a key, one project.
 func (s *Server) getProjects(w http.ResponseWriter, r *http.Request, _ store.Project) error {
 	if err := ask(r).err; err != nil {
 		return err
@@ -46,7 +46,7 @@ func (s *Server) getProjects(w http.ResponseWriter, r *http.Request, _ store.Pro
 	return show(w, r, list)
 }
 
-// projectsOf are the projects that a visitor may read.
+// projectsOf returns the projects that a viewer may read.
 func (s *Server) projectsOf(r *http.Request, v *Viewer) ([]store.Project, error) {
 	var account int64
 	var all bool
@@ -67,7 +67,7 @@ func (s *Server) projectsOf(r *http.Request, v *Viewer) ([]store.Project, error)
 	return append(list, own), nil
 }
 
-// projectAnswer is a project with what its admins decided.
+// projectAnswer is a project with its settings.
 type projectAnswer struct {
 	client.Project
 	Settings store.Settings `json:"settings"`
@@ -77,8 +77,8 @@ func (s *Server) getProject(w http.ResponseWriter, r *http.Request, p store.Proj
 	return show(w, r, projectAnswer{p.Project, p.Settings})
 }
 
-// projectChange has what an admin may change; what is left out stays. Quotas are the
-// operator's: an admin of the whole server changes them.
+// projectChange holds what an admin may change; omitted fields stay as they are. Only an admin of the whole
+// server may change quotas.
 type projectChange struct {
 	Name       *string         `json:"name"`
 	Public     *bool           `json:"public"`
@@ -87,8 +87,8 @@ type projectChange struct {
 	Settings   *store.Settings `json:"settings"`
 }
 
-// patchProject changes a project as it is at that moment: what somebody else changed since
-// it was read is neither overwritten nor overlooked by If-Match.
+// patchProject changes a project under a lock. A concurrent change is not overwritten, and If-Match detects
+// it.
 func (s *Server) patchProject(w http.ResponseWriter, r *http.Request, p store.Project) error {
 	var change projectChange
 	if err := readDocument(w, r, &change); err != nil {
@@ -157,7 +157,7 @@ func (c projectChange) apply(p *store.Project, operator bool) error {
 	return nil
 }
 
-// told is the change as the audit keeps it.
+// told returns the change as the audit log records it.
 func (c projectChange) told() map[string]string {
 	m := map[string]string{}
 	for name, value := range map[string]*string{"name": c.Name, "repository": c.Repository, "default_branch": c.Branch} {
@@ -174,8 +174,8 @@ func (c projectChange) told() map[string]string {
 	return m
 }
 
-// wantMatch refuses a change of what is not any more as the client saw it. Without
-// If-Match the client does not care.
+// wantMatch refuses a change if the object differs from what the client saw. Without If-Match it does not
+// check.
 func wantMatch(r *http.Request, etag string) error {
 	if header := r.Header.Get("If-Match"); header != "" && !matches(header, etag) {
 		return problem(http.StatusPreconditionFailed, "changed", "it was changed since you read it: read it again")
@@ -183,7 +183,7 @@ func wantMatch(r *http.Request, etag string) error {
 	return nil
 }
 
-// deed changes a project and writes down who did it, both or neither.
+// deed changes a project and records the caller in its audit log, atomically.
 func (s *Server) deed(r *http.Request, p store.Project, action string, do func(in *store.Store) (map[string]string, error)) error {
 	v, err := s.viewer(r)
 	if err != nil {
@@ -192,8 +192,7 @@ func (s *Server) deed(r *http.Request, p store.Project, action string, do func(i
 	return s.store.Deed(r.Context(), p.ID, v.Name(), action, do)
 }
 
-// audit keeps who did what where that is no change of the project's own rows. It is written
-// before the deed.
+// audit records an action that does not change the project's own rows. Call it before the action.
 func (s *Server) audit(r *http.Request, p store.Project, action string, detail map[string]string) error {
 	v, err := s.viewer(r)
 	if err != nil {

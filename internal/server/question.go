@@ -17,17 +17,16 @@ import (
 	"github.com/goatnote-inc/pawl/internal/report"
 )
 
-// maxDocument is for everything that is written by hand; reports have their own limit.
+// maxDocument limits bodies that are written by hand; reports have their own limit.
 const maxDocument = 64 << 10
 
-// Lists have at most so many entries a page.
+// Limits on entries per page of a list.
 const (
 	listDefault = 100
 	listMost    = 500
 )
 
-// readDocument reads a small JSON body strictly: a name that is spelled wrong must not
-// be taken for one that was left out.
+// readDocument reads a small JSON body strictly: a misspelled name must not pass for an omitted one.
 func readDocument(w http.ResponseWriter, r *http.Request, into any) error {
 	if err := wantJSON(r); err != nil {
 		return err
@@ -52,7 +51,7 @@ func readDocument(w http.ResponseWriter, r *http.Request, into any) error {
 	return nil
 }
 
-// idOf is the number in a path. What is no number names nothing.
+// idOf returns the number in a path. Anything else is not found.
 func idOf(r *http.Request, name string) (int64, error) {
 	n, err := strconv.ParseInt(r.PathValue(name), 10, 64)
 	if err != nil || n <= 0 {
@@ -61,9 +60,8 @@ func idOf(r *http.Request, name string) (int64, error) {
 	return n, nil
 }
 
-// question reads the query of a request. The first thing that is wrong is kept; so is
-// whatever nobody asked for, because a filter that is spelled wrong must not be no
-// filter.
+// question reads the query of a request and keeps the first error. Unknown parameters are errors too: a
+// misspelled filter must not act as no filter.
 type question struct {
 	values url.Values
 	err    error
@@ -97,7 +95,7 @@ func (q *question) fail(name, format string, args ...any) {
 
 func (q *question) text(name string) string { return q.values.Get(name) }
 
-// number is one from a range, or what it is when nobody says.
+// number returns an integer within a range, or the default if the parameter is absent.
 func (q *question) number(name string, low, high, otherwise int) int {
 	text := q.values.Get(name)
 	if text == "" {
@@ -123,10 +121,10 @@ func (q *question) id(name string) int64 {
 	return n
 }
 
-// limit is how many entries a page has.
+// limit returns the number of entries per page.
 func (q *question) limit() int { return q.number("limit", 1, listMost, listDefault) }
 
-// time is a moment as RFC 3339 writes it, or a day.
+// time parses a time as in RFC 3339, or a day.
 func (q *question) time(name string) time.Time {
 	text := q.values.Get(name)
 	if text == "" {
@@ -141,7 +139,7 @@ func (q *question) time(name string) time.Time {
 	return time.Time{}
 }
 
-// oneOf is a word of a list, or nothing.
+// oneOf returns one of the words, or an empty string.
 func (q *question) oneOf(name string, words ...string) string {
 	text := q.values.Get(name)
 	if text != "" && !slices.Contains(words, text) {
@@ -150,9 +148,9 @@ func (q *question) oneOf(name string, words ...string) string {
 	return text
 }
 
-// cursor is where the next page begins. It is opaque to clients and holds nothing that
-// a right depends on: a cursor of another project finds that place in this one. The name
-// of the list stands in it, so that one of another list is refused.
+// cursor returns where the next page starts. It is opaque to clients and grants no access: a cursor of
+// another project only selects a position in this one. It contains the name of the list, so that a cursor
+// of another list is refused.
 func (q *question) cursor(list string) int64 {
 	text := q.values.Get("cursor")
 	if text == "" {
@@ -172,13 +170,13 @@ func cursorAt(list string, n int64) string {
 	return base64.RawURLEncoding.EncodeToString([]byte(list + ":" + strconv.FormatInt(n, 10)))
 }
 
-// page is a part of a list, and where the next begins.
+// page is a part of a list, with the cursor of the next part.
 type page[T any] struct {
 	Items []T    `json:"items"`
-	Next  string `json:"next,omitempty"` // the cursor of the next page; empty on the last
+	Next  string `json:"next,omitempty"` // cursor of the next page; empty on the last
 }
 
-// pageOf cuts a list that was asked for with one entry more than the page has.
+// pageOf cuts a list that was queried with one entry more than the page holds.
 func pageOf[T any](list string, items []T, limit int, place func(T) int64) page[T] {
 	p := page[T]{Items: items}
 	if len(items) > limit {

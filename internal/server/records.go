@@ -20,26 +20,25 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// What a record may hold when it is unpacked here. Larger ones are handed out as the
-// files that they are.
+// Limits for records that are unpacked here. Larger ones are served only as files.
 const (
 	maxRecord  = 64 << 20
-	maxSamples = 64 << 20 // of the file
-	maxPayload = 32 << 20 // of the samples in it, unpacked: a number each, of eight bytes
+	maxSamples = 64 << 20 // size of the file
+	maxPayload = 32 << 20 // size of its unpacked samples, eight bytes each
 	maxRatio   = 100
 )
 
-// recordLimits are looked at before anything is made of a record: {} are two bytes, and a
-// round in memory is hundreds.
+// recordLimits is checked before a record is decoded: {} is two bytes of JSON, but a round in memory is
+// hundreds.
 var recordLimits = parcel.JSONLimits{
 	Bytes: maxRecord, Depth: 32, Lists: 400_000, Strings: 4_000_000, Letters: 48 << 20, Longest: 1 << 20, Numbers: 8_000_000,
 }
 
-// errNoRecord says that a run has no record any more, or never had one.
+// errNoRecord means that the record of a run was not sent or is no longer kept.
 var errNoRecord = problem(http.StatusNotFound, "no-record", "the run's record was not sent, or is not kept any more")
 
-// getRecord gives the record of a run, whole: its document with the samples put back
-// where they are still kept.
+// getRecord returns the complete record of a run: its document, with the samples restored if they are still
+// kept.
 func (s *Server) getRecord(w http.ResponseWriter, r *http.Request, p store.Project) error {
 	run, err := s.runOf(r, p)
 	if err != nil {
@@ -69,8 +68,8 @@ func (s *Server) getRecord(w http.ResponseWriter, r *http.Request, p store.Proje
 	return nil
 }
 
-// cutOff ends an answer that has begun and cannot be finished: half of it must not look
-// like all of it. Mostly it is the client that went away.
+// cutOff ends a response that was started and cannot be finished: a part must not look complete. Usually
+// the client has disconnected.
 func (s *Server) cutOff(r *http.Request, what string, err error) {
 	level := slog.LevelWarn
 	if errors.Is(err, blob.ErrDamaged) {
@@ -80,13 +79,13 @@ func (s *Server) cutOff(r *http.Request, what string, err error) {
 	panic(http.ErrAbortHandler)
 }
 
-// unpacking takes one of the places of requests that hold records, until done is called.
-// A stranger may have made them as large as they can be, and anybody may ask for those of
-// a public project: without a limit, a few requests would take all the memory there is.
+// unpacking takes one of the slots for requests that hold records, until done is called. Untrusted clients
+// may have made records as large as allowed, and anyone may request those of a public project. Without a
+// limit, a few requests would use all memory.
 func (s *Server) unpacking(ctx context.Context) (done func(), err error) {
 	waiting, cancel := context.WithTimeout(ctx, s.limits.Wait)
 	defer cancel()
-	// A free place is a free place, also for who comes to it when the time is over.
+	// Take a free slot even if the waiting time has already passed.
 	if !s.records.TryAcquire(1) && s.records.Acquire(waiting, 1) != nil {
 		return nil, problem(http.StatusServiceUnavailable, "busy", "as many records are being read as there is memory for: ask again").after(time.Second)
 	}
@@ -102,8 +101,8 @@ func blobOf(run client.Run, kind client.BlobKind) (client.Blob, bool) {
 	return client.Blob{}, false
 }
 
-// record rebuilds the record of a run from what was sent with it, for who is [unpacking].
-// It is a stranger's: nothing of it is believed but that it is what they sent.
+// record rebuilds the record of a run from the files sent with it. The caller must hold [unpacking]. The
+// content is untrusted: it is only known to be what the sender sent.
 func (s *Server) record(ctx context.Context, project int64, run client.Run) (*measure.Run, error) {
 	which, ok := blobOf(run, client.BlobRecord)
 	if !ok {
@@ -126,7 +125,7 @@ func (s *Server) record(ctx context.Context, project int64, run client.Run) (*me
 	}
 	from, err := s.blobs.Get(ctx, project, which.Digest)
 	if errors.Is(err, blob.ErrNotFound) {
-		return record, nil // samples go before the record does
+		return record, nil // samples are deleted before the record
 	}
 	if err != nil {
 		return nil, err
@@ -146,8 +145,8 @@ func (s *Server) record(ctx context.Context, project int64, run client.Run) (*me
 	return whole, nil
 }
 
-// unpack reads a compressed file of a run, within bounds: once to see what would become
-// of it, and once more for that.
+// unpack reads a compressed file of a run within limits. It reads the file twice: first to check the limits,
+// then to decode it.
 func (s *Server) unpack(ctx context.Context, project int64, which client.Blob, read func(io.Reader) error) error {
 	check := func(document io.Reader) error { return parcel.CheckJSON(document, recordLimits) }
 	if err := s.unpackOnce(ctx, project, which, check); err != nil {
@@ -184,7 +183,7 @@ func tooLarge(which client.Blob) error {
 	return problem(http.StatusUnprocessableEntity, "too-large", "the %s is too large to be shown: its file is below blobs/%s", which.Kind, which.Digest)
 }
 
-// damaged is for files that are what was sent, and were no good then.
+// damaged is the error for files that were already unreadable when they were sent.
 func damaged(err error) error {
 	return problem(http.StatusUnprocessableEntity, "damaged", "the sender's file cannot be read: %s", report.Plain(err.Error()))
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/store"
 )
 
-// Route is one line of the API: what may be asked, and the right it needs.
+// Route is one operation of the API, and the right it needs.
 type Route struct {
 	Method, Path string
 	Need         Right
@@ -15,7 +15,7 @@ type Route struct {
 	serve        func(*Server, http.ResponseWriter, *http.Request, store.Project) error
 }
 
-// pace tells whether an answer has a time limit, or takes as long as its bytes need.
+// pace is whether a response has a time limit or lasts as long as its bytes need.
 type pace bool
 
 const (
@@ -23,10 +23,10 @@ const (
 	long  pace = true
 )
 
-// project is below which everything of a project stands.
+// project is the path prefix of everything in a project.
 const project = "/v1/projects/{project}"
 
-// routes is the whole API. openapi.yaml describes the same, and a test compares them.
+// routes is the whole API. openapi.yaml describes the same routes, and a test compares them.
 var routes = []Route{
 	{"GET", "/v1/openapi.yaml", Anybody, quick, (*Server).getContract},
 	{"GET", "/v1/projects", Anybody, quick, (*Server).getProjects},
@@ -79,8 +79,7 @@ var routes = []Route{
 	{"GET", project + "/audit", Admin, quick, (*Server).listAudit},
 }
 
-// handle finds the project of a request, and whether the visitor may do this to it,
-// before the route's own handler is called.
+// handle finds the project of a request and checks the caller's right before it calls the route's handler.
 func (s *Server) handle(route Route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		visitOf(r).route = route.Path

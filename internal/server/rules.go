@@ -13,7 +13,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/watch"
 )
 
-// ruleText is a rule as the API writes it: identity.Rule in the API's spelling.
+// ruleText is identity.Rule with the field names of the API.
 type ruleText struct {
 	ID             int64      `json:"id,omitempty"`
 	RepositoryID   int64      `json:"repository_id"`
@@ -82,7 +82,7 @@ func (s *Server) deleteRule(w http.ResponseWriter, r *http.Request, p store.Proj
 	return s.remove(w, r, p, "id", "rule", (*store.Store).RemoveRule)
 }
 
-// hookText is a hook; its secret goes in and never comes out.
+// hookText is a hook in a request. Its secret is never returned.
 type hookText struct {
 	Kind   string `json:"kind"`
 	URL    string `json:"url"`
@@ -100,7 +100,7 @@ func (s *Server) listHooks(w http.ResponseWriter, r *http.Request, p store.Proje
 	return show(w, r, whole(hooks))
 }
 
-// shownHook hides what of a URL is as good as a password: Slack's whole path is.
+// shownHook hides the secret parts of a URL. For Slack this is the whole path.
 func shownHook(h store.Hook) store.Hook {
 	h.Secret = ""
 	if u, err := url.Parse(h.URL); err == nil && h.Kind != "mail" {
@@ -109,8 +109,7 @@ func shownHook(h store.Hook) store.Hook {
 	return h
 }
 
-// postHook adds a place to tell. Where it may point is checked again whenever it is
-// called: a name can change its address.
+// postHook adds a hook. Its address is checked again at every call, because a name can change its address.
 func (s *Server) postHook(w http.ResponseWriter, r *http.Request, p store.Project) error {
 	var in hookText
 	if err := readDocument(w, r, &in); err != nil {
@@ -131,7 +130,7 @@ func (s *Server) postHook(w http.ResponseWriter, r *http.Request, p store.Projec
 	return answer(w, http.StatusCreated, shownHook(hook))
 }
 
-// hookHost is where a hook would tell, if it may.
+// hookHost returns the host of a hook, or an error if it is not allowed.
 func (s *Server) hookHost(in hookText) (string, error) {
 	u, err := url.Parse(in.URL)
 	switch {

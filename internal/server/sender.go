@@ -14,20 +14,20 @@ import (
 	"github.com/goatnote-inc/pawl/internal/store"
 )
 
-// sender is who adds to a project: a key of it, or a job that a rule of it knows.
+// sender is a client that adds data to a project: one of its keys, or a CI job that one of its rules allows.
 type sender struct {
 	project store.Project
-	known   bool // there is such a project
+	known   bool // the project exists
 	key     *store.Key
 	token   identity.Token
-	rules   []identity.Rule // of the project, for the token
-	grant   identity.Grant  // of the token, once it was held against the bytes
+	rules   []identity.Rule // rules of the project, to check the token
+	grant   identity.Grant  // granted to the token, after it was checked against the bytes
 }
 
-// senderOf finds out who sends, before a byte is read: what is read takes memory and a
-// place that others need. A job's token is for bytes that have not arrived, so only its
-// issuer and its job are looked at here. A project that is not there has no rules, which
-// refuses in the words of one that has none for this job.
+// senderOf authenticates the sender before any byte is read, because reading takes memory and a slot that
+// others need. A job's token is bound to bytes that have not arrived yet, so only its issuer and job are
+// checked here. A missing project is treated as one without rules. It gets the same refusal as a project
+// that has no rule for this job.
 func (s *Server) senderOf(r *http.Request) (*sender, error) {
 	v, err := s.viewer(r)
 	if err != nil {
@@ -67,7 +67,7 @@ func (s *Server) senderOf(r *http.Request) (*sender, error) {
 	return from, s.spend(v, p)
 }
 
-// grant holds a job's token against the bytes. Keys need nothing more.
+// grant checks a job's token against the bytes. Keys need no further check.
 func (s *Server) grant(r *http.Request, from *sender, digest identity.Digest) error {
 	if from.token.IsZero() {
 		return nil
@@ -77,14 +77,14 @@ func (s *Server) grant(r *http.Request, from *sender, digest identity.Digest) er
 	if err != nil {
 		return s.tokenRefused(r, err)
 	}
-	if !from.known { // cannot be: without rules there is no grant
+	if !from.known { // cannot happen: without rules there is no grant
 		return discreet(&identity.RefusedError{Reason: identity.NoRule})
 	}
 	from.grant = grant
 	return nil
 }
 
-// tokenRefused counts a token that is no good against its address.
+// tokenRefused charges an invalid token to its address.
 func (s *Server) tokenRefused(r *http.Request, err error) error {
 	refused, ok := errors.AsType[*identity.RefusedError](err)
 	if !ok {
@@ -94,8 +94,7 @@ func (s *Server) tokenRefused(r *http.Request, err error) error {
 	return discreet(refused)
 }
 
-// discreet tells a repository that no rule names the same as one that asks for a project
-// that is not there.
+// discreet gives a repository without a rule the same answer as one that names a missing project.
 func discreet(e *identity.RefusedError) error {
 	switch e.Reason {
 	case identity.NoRule, identity.WrongRepo, identity.WrongOwner:
@@ -110,9 +109,8 @@ func discreet(e *identity.RefusedError) error {
 
 var pullRef = lazyregexp.New(`^refs/pull/([1-9][0-9]{0,8})/merge$`)
 
-// lane is where a report may go, by the rights of its sender and not by its own word.
-// Where the forge says of which branch and pull request a job is, the report's own claim
-// is overwritten.
+// lane returns the lane of a report. It follows from the rights of the sender, not from the report's claim.
+// If the forge states the branch and pull request of a job, they replace the report's own.
 func (f *sender) lane(r *client.Report) (client.Lane, error) {
 	if f.key != nil {
 		own := slices.Contains(f.key.Scopes, store.ScopeReportMain) || slices.Contains(f.key.Scopes, store.ScopeAdmin)
@@ -123,14 +121,14 @@ func (f *sender) lane(r *client.Report) (client.Lane, error) {
 	}
 	c := f.grant.Claims
 	switch f.grant.Kind {
-	case identity.ForkReport: // what it says of itself is shown as said
+	case identity.ForkReport: // its own claims are shown as claims
 		return client.Fork, nil
 	case identity.Baseline:
 		if r.Commit.SHA != c.SHA {
 			return "", problem(http.StatusForbidden, "commit", "the job is of commit %s, the report of another: only its own commit may become a baseline", c.SHA)
 		}
 		r.Branch, r.Pull = strings.TrimPrefix(c.Ref, "refs/heads/"), 0
-		if r.Dirty { // not what the commit holds
+		if r.Dirty { // differs from the commit
 			return client.Branch, nil
 		}
 		return client.Main, nil
@@ -146,7 +144,7 @@ func (f *sender) lane(r *client.Report) (client.Lane, error) {
 	}
 }
 
-// blobLane is the lane that a file is counted in: that of forks, or any other.
+// blobLane returns the lane whose quota a file counts toward: that of forks, or any other.
 func (f *sender) blobLane() client.Lane {
 	if f.key == nil && f.grant.Kind == identity.ForkReport {
 		return client.Fork
@@ -154,7 +152,7 @@ func (f *sender) blobLane() client.Lane {
 	return client.Branch
 }
 
-// provenance is what was proved of a sender.
+// provenance returns what was proved about a sender.
 func (f *sender) provenance() map[string]string {
 	if f.key != nil {
 		return map[string]string{"key": strconv.FormatInt(f.key.ID, 10), "key_name": f.key.Name}

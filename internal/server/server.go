@@ -23,30 +23,30 @@ import (
 	"github.com/goatnote-inc/pawl/internal/watch"
 )
 
-// Config is what a server is made of.
+// Config configures a server.
 type Config struct {
 	Store    *store.Store
 	Blobs    *blob.Bucket
-	Verifier *identity.Verifier // of CI jobs; nil where only keys may send
-	Login    *Login             // of people; nil where nobody can log in
-	URL      string             // how people reach it, https://HOST; http only on loopback
+	Verifier *identity.Verifier // verifies CI jobs; nil means only keys may send
+	Login    *Login             // nil means that people cannot log in
+	URL      string             // public address, https://HOST; http only on loopback
 	Log      *slog.Logger
 	Now      func() time.Time
-	Limits   Limits // zero values are those of DefaultLimits
+	Limits   Limits // zero fields mean those of DefaultLimits
 	Metrics  Metrics
-	// Proxies are believed when they say for whom they ask (X-Forwarded-For).
+	// Proxies lists the proxies whose X-Forwarded-For is trusted.
 	Proxies []netip.Prefix
-	// Secret signs what a browser carries while it logs in: 32 bytes, the same for all
-	// servers of one address. Empty makes one up, which is enough for one server.
+	// Secret signs the data that a browser holds during a login: 32 bytes, the same for all servers of one
+	// address. If empty, a random one is used, which is enough for a single server.
 	Secret []byte
-	// Mail says to whom mail may go; nobody where it is zero.
+	// Mail lists the allowed recipients of mail; zero allows none.
 	Mail watch.Mail
-	// PrivateHooks lets hooks point to private addresses, and to http.
+	// PrivateHooks allows hooks to private addresses and over http.
 	PrivateHooks bool
 }
 
-// Metrics are told what happens. Labels are bounded: a route is a pattern of the table,
-// a reason one of the words of problems.
+// Metrics records what happens. Labels are bounded: a route is a pattern of the table, a reason one of the
+// words of problems.
 type Metrics interface {
 	Request(ctx context.Context, route, method string, status int, took time.Duration)
 	Ingested(points int, again bool)
@@ -59,8 +59,8 @@ func (noMetrics) Request(context.Context, string, string, int, time.Duration) {}
 func (noMetrics) Ingested(int, bool)                                          {}
 func (noMetrics) Refused(string)                                              {}
 
-// Server answers requests. It keeps nothing but counters, and what runs that are under way
-// told it: any number of them may serve one database.
+// Server answers requests. Its only state is counters, caches and the runs in progress that were reported to
+// it, so any number of servers may share one database.
 type Server struct {
 	store    *store.Store
 	blobs    *blob.Bucket
@@ -77,10 +77,10 @@ type Server struct {
 	private  bool // hooks may point to private addresses
 
 	buckets *buckets
-	ingests *shares             // reports that are being stored
-	bodies  *shares             // bytes of reports that are being read
-	uploads *shares             // blobs that are being read
-	records *semaphore.Weighted // requests that hold records
+	ingests *shares             // limits reports being stored
+	bodies  *shares             // limits bytes of reports being read
+	uploads *shares             // limits blobs being read
+	records *semaphore.Weighted // limits requests that hold records
 	judged  *judged
 	lives   *lives
 	handler http.Handler
@@ -89,7 +89,7 @@ type Server struct {
 	draining chan struct{}
 }
 
-// New checks a configuration and makes a server of it. It asks nobody.
+// New checks a configuration and creates a server. It makes no network requests.
 func New(c Config) (*Server, error) {
 	if c.Store == nil || c.Blobs == nil {
 		return nil, errors.New("a server needs a store and a place for blobs")
@@ -113,7 +113,7 @@ func New(c Config) (*Server, error) {
 	}
 	if len(s.secret) == 0 {
 		s.secret = make([]byte, 32)
-		_, _ = rand.Read(s.secret) // never fails: crypto/rand ends the program instead
+		_, _ = rand.Read(s.secret) // never fails: crypto/rand crashes the program instead
 	}
 	if len(s.secret) < 32 {
 		return nil, fmt.Errorf("the secret has %d bytes, want at least 32", len(s.secret))
@@ -134,11 +134,11 @@ func New(c Config) (*Server, error) {
 	return s, nil
 }
 
-// Handler answers everything on the public port but /livez and /readyz.
+// Handler serves everything on the public port except /livez and /readyz.
 func (s *Server) Handler() http.Handler { return s.handler }
 
-// mux has the API and the pages side by side: what is not there is a problem in the
-// one, and a page in the other.
+// mux serves the API and the pages. A missing path is a problem document in the API, and an error page
+// elsewhere.
 func (s *Server) mux() http.Handler {
 	api, pages := http.NewServeMux(), http.NewServeMux()
 	for _, r := range routes {
@@ -160,8 +160,8 @@ func (s *Server) mux() http.Handler {
 	})
 }
 
-// parseURL takes an address as a configuration says it. Cookies and tokens are for
-// https; plain http is for a look at a server on one's own machine.
+// parseURL parses the server's public address. Cookies and tokens require https; plain http is allowed only
+// on the local machine.
 func parseURL(text string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" || u.User != nil || u.Path != "" && u.Path != "/" || u.RawQuery != "" || u.Fragment != "" || u.Scheme != "https" && (u.Scheme != "http" || !loopback(u.Hostname())) {
@@ -182,7 +182,7 @@ type contextKey struct{}
 
 func visitOf(r *http.Request) *visit {
 	v, _ := r.Context().Value(contextKey{}).(*visit)
-	if v == nil { // a handler called without the middleware, as a test might
+	if v == nil { // a handler called without the middleware, as in a test
 		return &visit{id: "none"}
 	}
 	return v

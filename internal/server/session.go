@@ -14,16 +14,15 @@ import (
 	"golang.org/x/oauth2"
 )
 
-// The cookies: one for a login that is there, one for a login that is being made.
+// Cookies: one for a login, one for a login in progress.
 const (
 	sessionCookie = "pawl_session"
 	attemptCookie = "pawl_login"
 	attemptFor    = 10 * time.Minute
 )
 
-// loginRoutes are what a browser goes through. The page that offers to log in (GET
-// /login) is one of the pages: it links to /login/start?next=PATH, and logging out is a
-// form that posts to /logout.
+// loginRoutes registers the routes of a login. The page that offers to log in (GET /login) is one of the
+// pages: it links to /login/start?next=PATH. Logging out is a form that posts to /logout.
 func (s *Server) loginRoutes(mux *http.ServeMux) {
 	for pattern, do := range map[string]func(http.ResponseWriter, *http.Request) error{
 		"GET /login/start": s.startLogin, "GET /login/callback": s.finishLogin, "POST /logout": s.logout,
@@ -38,7 +37,7 @@ func (s *Server) loginRoutes(mux *http.ServeMux) {
 	}
 }
 
-// attempt is what a login needs to know again when the browser comes back.
+// attempt is the state of a login that must be known when the browser returns.
 type attempt struct {
 	State    string    `json:"s"`
 	Nonce    string    `json:"n"`
@@ -72,7 +71,7 @@ func (s *Server) finishLogin(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return problem(http.StatusBadRequest, "login", "the login was begun elsewhere, or too long ago: begin again")
 	}
-	s.setCookie(w, attemptCookie, "", -1) // once
+	s.setCookie(w, attemptCookie, "", -1) // it is valid only once
 	a, ok := s.open(cookie.Value)
 	if !ok {
 		return problem(http.StatusBadRequest, "login", "the login was begun elsewhere, or too long ago: begin again")
@@ -86,9 +85,9 @@ func (s *Server) finishLogin(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if old, err := r.Cookie(s.cookieName(sessionCookie)); err == nil {
-		_ = s.store.EndLogin(r.Context(), old.Value) // one browser, one login; an old one ends by itself too
+		_ = s.store.EndLogin(r.Context(), old.Value) // one login per browser; an old one also expires
 	}
-	// A new value for every login: nobody can have planted it before.
+	// A new value for every login prevents session fixation.
 	session := rand.Text() + rand.Text()
 	if err := s.store.AddLogin(r.Context(), session, account.ID, s.now().Add(s.login.For)); err != nil {
 		return err
@@ -109,7 +108,7 @@ func (s *Server) logout(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// ownPath is a place of ours to go back to, whatever the link said.
+// ownPath returns a local path to return to, whatever the link contained.
 func ownPath(next string) string {
 	u, err := url.Parse(next)
 	if err != nil || len(next) > 500 || !strings.HasPrefix(next, "/") || strings.HasPrefix(next, "//") || strings.ContainsAny(next, "\\\r\n\t") ||
@@ -119,7 +118,7 @@ func ownPath(next string) string {
 	return next
 }
 
-// cookieName has the prefix that makes browsers hold a cookie to this host and to TLS.
+// cookieName adds the prefix that makes browsers bind a cookie to this host and to TLS.
 func (s *Server) cookieName(name string) string {
 	if s.url.Scheme == "https" {
 		return "__Host-" + name
@@ -127,8 +126,8 @@ func (s *Server) cookieName(name string) string {
 	return name
 }
 
-// setCookie sets one that script cannot read and other sites' requests do not carry. A
-// negative age takes it away.
+// setCookie sets a cookie that scripts cannot read and cross-site requests do not carry. A negative age
+// deletes it.
 func (s *Server) setCookie(w http.ResponseWriter, name, value string, age time.Duration) {
 	c := &http.Cookie{ //nolint:gosec // Secure wherever there is TLS: without is for one's own machine
 		Name: s.cookieName(name), Value: value, Path: "/", MaxAge: int(age / time.Second),
@@ -140,17 +139,17 @@ func (s *Server) setCookie(w http.ResponseWriter, name, value string, age time.D
 	http.SetCookie(w, c)
 }
 
-// seal signs an attempt, so that it can lie with the browser.
+// seal signs an attempt, so that the browser can hold it.
 func (s *Server) seal(a attempt) string {
 	text, err := json.Marshal(a)
-	if err != nil { // a clock beyond the year 9999
+	if err != nil { // a clock after the year 9999
 		return ""
 	}
 	body := base64.RawURLEncoding.EncodeToString(text)
 	return body + "." + base64.RawURLEncoding.EncodeToString(s.sign(body))
 }
 
-// open takes an attempt back, if it is ours and not over.
+// open decodes an attempt if its signature is valid and it has not expired.
 func (s *Server) open(sealed string) (attempt, bool) {
 	body, mac, _ := strings.Cut(sealed, ".")
 	sum, err := base64.RawURLEncoding.DecodeString(mac)

@@ -7,26 +7,26 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// shareOf is the part of a budget that one project can have: one in so many.
+// shareOf limits each project to one in this many parts of a budget.
 const shareOf = 4
 
-// shares are a budget of which no project can have more than its part, so that others find
-// room whatever one of them does.
+// shares is a budget of which no project can use more than its part, so that one project cannot block the
+// others.
 type shares struct {
 	whole *semaphore.Weighted
-	most  int64 // of one project
+	most  int64 // max for one project
 
 	mu    sync.Mutex
 	parts map[int64]*part
 }
 
-// part is what a project has of a budget; it is forgotten when nobody holds or waits.
+// part is a project's part of a budget. It is deleted when no request holds it or waits for it.
 type part struct {
 	*semaphore.Weighted
 	users int
 }
 
-// newShares divides a budget, but so that one thing of the least size fits into a part.
+// newShares divides a budget. Each part is at least least, so that one item of that size fits.
 func newShares(whole, least int64) *shares {
 	return &shares{whole: semaphore.NewWeighted(whole), most: min(whole, max(least, whole/shareOf)), parts: map[int64]*part{}}
 }
@@ -53,7 +53,7 @@ func (b *shares) leave(project int64) {
 	}
 }
 
-// try takes n for a project, if they are there.
+// try takes n for a project if available, without waiting.
 func (b *shares) try(project, n int64) bool {
 	p := b.enter(project)
 	if p.TryAcquire(n) {
@@ -66,7 +66,7 @@ func (b *shares) try(project, n int64) bool {
 	return false
 }
 
-// wait takes n for a project as soon as they are there, or says why it did not.
+// wait takes n for a project, waiting until available. It returns an error if ctx ends first.
 func (b *shares) wait(ctx context.Context, project, n int64) error {
 	p := b.enter(project)
 	err := p.Acquire(ctx, n)
@@ -80,12 +80,12 @@ func (b *shares) wait(ctx context.Context, project, n int64) error {
 	return err
 }
 
-// give gives back what was taken.
+// give returns n to the budget.
 func (b *shares) give(project, n int64) {
 	b.whole.Release(n)
 	b.mu.Lock()
 	p := b.parts[project]
 	b.mu.Unlock()
-	p.Release(n) // it is there: who holds is counted
+	p.Release(n) // it exists as long as it has holders
 	b.leave(project)
 }

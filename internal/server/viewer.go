@@ -12,31 +12,31 @@ import (
 	"github.com/goatnote-inc/pawl/internal/store"
 )
 
-// Right is what somebody may do in a project.
+// Right is a permission in a project.
 type Right int
 
 // The rights.
 const (
-	Anybody Right = iota // no project is asked for
-	Read                 // see everything but who has access
-	Send                 // add reports; decided with the bytes, by the routes that take them
-	Write                // say what became of an event
-	Admin                // decide who has access, change and delete the project
+	Anybody Right = iota // needs no project
+	Read                 // see everything except the access list
+	Send                 // add reports; checked together with the bytes by the routes that receive them
+	Write                // set the state of events
+	Admin                // control access, change and delete the project
 )
 
 func (r Right) String() string {
 	return []string{"anybody", "read", "report", "write", "admin"}[r]
 }
 
-// Viewer is who asks: a person, a key, a job of CI that brought a token, or nobody.
+// Viewer is the caller: a person, a key, a CI job with a token, or anonymous.
 type Viewer struct {
 	Account  *store.Account
-	Operator bool // an admin of the whole server, by the settings as they are now
+	Operator bool // an admin of the whole server, by the current settings
 	Key      *store.Key
-	Token    identity.Token // of a job: worth nothing before it was held against the bytes it is for
+	Token    identity.Token // of a job; not valid until checked against the bytes it is for
 }
 
-// Name says who acted, in the log and in a project's audit: numbers and names, no secret.
+// Name identifies the caller in the log and in a project's audit log. It contains no secret.
 func (v *Viewer) Name() string {
 	switch {
 	case v.Key != nil:
@@ -50,11 +50,11 @@ func (v *Viewer) Name() string {
 	}
 }
 
-// nobody tells whether the visitor did not say who they are.
+// nobody reports whether the caller is anonymous.
 func (v *Viewer) nobody() bool { return v.Account == nil && v.Key == nil && v.Token.IsZero() }
 
-// viewer finds out who asks, once a request. Credentials that are no good are an error,
-// not nobody: whoever sends a revoked key must be told.
+// viewer identifies the caller, once per request. Invalid credentials are an error, not an anonymous
+// caller: the holder of a revoked key must be told.
 func (s *Server) viewer(r *http.Request) (*Viewer, error) {
 	v := visitOf(r)
 	if v.viewer == nil && v.unknown == nil {
@@ -92,16 +92,16 @@ func (s *Server) identify(r *http.Request, v *visit) (*Viewer, error) {
 			return nil, err
 		}
 	}
-	return &Viewer{}, nil // a login that is over is nobody: the page offers to log in again
+	return &Viewer{}, nil // an expired login is anonymous: the page offers to log in again
 }
 
-// operates tells whether the settings name this person an admin of the server. It is asked
-// at each request: who is taken off the list is none any more, however long a login lasts.
+// operates reports whether the settings name this account an admin of the server. It is checked at each
+// request, so that removal from the list takes effect immediately.
 func (s *Server) operates(a store.Account) bool {
 	return s.login != nil && a.Issuer == s.login.Issuer && named(s.login.Admins, a.Subject, a.Email)
 }
 
-// rights are what a viewer may do in a project. A job's token is not asked here.
+// rights returns what a viewer may do in a project. It does not cover job tokens.
 func (s *Server) rights(ctx context.Context, v *Viewer, p store.Project) ([]Right, error) {
 	var list []Right
 	if p.Public {
@@ -125,9 +125,8 @@ func (s *Server) rights(ctx context.Context, v *Viewer, p store.Project) ([]Righ
 	return list, nil
 }
 
-// ofScope and ofRole are the whole of who may do what. Reports come from keys and jobs
-// only: a person's browser has nothing to report. A key that reports cannot read: it
-// lies about in CI.
+// ofScope and ofRole define all permissions. Reports come only from keys and jobs, not from a person's
+// browser. A key that reports cannot read, because keys in CI leak easily.
 var (
 	ofScope = map[store.Scope][]Right{
 		store.ScopeRead:       {Read},
@@ -142,9 +141,8 @@ var (
 	}
 )
 
-// projectFor is the project of a request, if the visitor may do to it what is needed.
-// Otherwise the answer was given: whoever has no right at all cannot tell a private
-// project from none.
+// projectFor returns the project of a request if the caller has the needed right. Otherwise it has already
+// answered. A caller without any right cannot distinguish a private project from a missing one.
 func (s *Server) projectFor(w http.ResponseWriter, r *http.Request, need Right) (store.Project, bool) {
 	p, err := s.admit(r, need)
 	if err != nil {
@@ -184,7 +182,7 @@ func (s *Server) admit(r *http.Request, need Right) (store.Project, error) {
 	}
 }
 
-// spend counts a request against whoever makes it, and against the project.
+// spend counts a request toward the limits of the caller and of the project.
 func (s *Server) spend(v *Viewer, p store.Project) error {
 	if !v.nobody() && v.Token.IsZero() {
 		if wait, ok := s.buckets.take(v.bucket(), s.limits.PerKey); !ok {

@@ -12,8 +12,8 @@ import (
 	"github.com/goatnote-inc/pawl/internal/store"
 )
 
-// export writes everything of a project, as fast as the client reads. An answer that has
-// begun cannot become a problem: it is cut off, and its last line is missing.
+// export writes all data of a project, as fast as the client reads. Once started, the response cannot become
+// an error: it is cut off, and its last line is missing.
 func (s *Server) export(w http.ResponseWriter, r *http.Request, p store.Project) error {
 	q := ask(r, "format")
 	format := cmp.Or(q.oneOf("format", "jsonl", "parquet"), "jsonl")
@@ -35,8 +35,8 @@ func (s *Server) export(w http.ResponseWriter, r *http.Request, p store.Project)
 	return nil
 }
 
-// exportPoints writes the points of a project as one Parquet file. What is cut off has no
-// directory, and no reader takes it for whole.
+// exportPoints writes the points of a project as one Parquet file. A file that is cut off has no footer,
+// so no reader accepts it.
 func (s *Server) exportPoints(w http.ResponseWriter, r *http.Request, p store.Project) error {
 	w.Header().Set("Content-Type", "application/vnd.apache.parquet")
 	w.Header().Set("Content-Disposition", fmt.Sprintf(`attachment; filename="%s.parquet"`, p.Slug))
@@ -51,15 +51,14 @@ func (s *Server) exportPoints(w http.ResponseWriter, r *http.Request, p store.Pr
 	return nil
 }
 
-// gone says what a deletion took away.
+// gone is the response to a deletion: what was removed.
 type gone struct {
 	Project string `json:"project"`
 	store.Gone
 }
 
-// deleteProject takes a project away, with all it has. It goes on when the client hangs
-// up. Nobody sees the project from its first moment on: where the server itself dies
-// meanwhile, its operator deletes the rest.
+// deleteProject deletes a project with all its data. It continues if the client disconnects. The project is
+// hidden from the start. If the server dies meanwhile, retention finishes the deletion.
 func (s *Server) deleteProject(w http.ResponseWriter, r *http.Request, p store.Project) error {
 	q := ask(r, "confirm")
 	if q.err != nil {

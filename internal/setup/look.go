@@ -15,7 +15,7 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// programs looks for git and for what the suite's commands run.
+// programs adds git and the programs that the suite's commands run.
 func (l *look) programs() {
 	l.add(l.program("git", l.search(), true, "the base is a commit: pawl checks it out and measures against it"))
 	for _, n := range Needs(l.Suite, l.Dir, l.Path) {
@@ -33,7 +33,7 @@ func (l *look) programs() {
 	}
 }
 
-// withoutToolkit says where the CUDA toolkit is, or comes from.
+// withoutToolkit adds where the CUDA toolkit is, or how to get it.
 func (l *look) withoutToolkit(i Item) Item {
 	if at := newest(l.Root, "usr/local/cuda/bin/nvcc", "usr/local/cuda-*/bin/nvcc"); at != "" {
 		i.State, i.At, i.packages = Unset, at, nil
@@ -46,7 +46,7 @@ func (l *look) withoutToolkit(i Item) Item {
 	return i
 }
 
-// useful looks for what a build goes faster or safer with.
+// useful adds tools that make builds faster or safer.
 func (l *look) useful(ctx context.Context) {
 	builds := slices.ContainsFunc(Variants(l.Suite), func(v variant) bool { return v.Build.Needed() })
 	if !builds {
@@ -63,7 +63,7 @@ func (l *look) useful(ctx context.Context) {
 	l.sandbox(ctx)
 }
 
-// sandbox looks for what builds of strangers' code are kept in.
+// sandbox adds the sandbox for builds of untrusted code.
 func (l *look) sandbox(ctx context.Context) {
 	modes := map[string]bool{}
 	for _, v := range Variants(l.Suite) {
@@ -89,7 +89,7 @@ func (l *look) sandbox(ctx context.Context) {
 			i.Version = s.Version(ctx)
 		} else {
 			i.State, i.Note = Unset, err.Error()
-			i.ByHand = true // it changes what every program of the machine may do
+			i.ByHand = true // it changes what every program on the machine may do
 			if _, err := os.Stat("/proc/sys/kernel/apparmor_restrict_unprivileged_userns"); err == nil {
 				i.Fix = []Command{{Line: "sysctl -w kernel.apparmor_restrict_unprivileged_userns=0", Root: true}}
 			}
@@ -98,13 +98,12 @@ func (l *look) sandbox(ctx context.Context) {
 	l.add(i)
 }
 
-// modules are those of Python that kernels and their oracles are written with, by
-// the name under which pip has them.
+// modules maps the Python modules commonly used by kernels and oracles to their pip packages.
 var modules = map[string]string{"torch": "torch", "numpy": "numpy", "scipy": "scipy", "triton": "triton", "cupy": "cupy-cuda12x", "jax": "jax"}
 
 var importLine = lazyregexp.New(`(?m)^\s*(?:from\s+([A-Za-z_]\w*)|import\s+([^#\n]+))`)
 
-// python looks for the modules that the suite's scripts import.
+// python adds the modules that the suite's scripts import.
 func (l *look) python(ctx context.Context) {
 	type use struct{ line, what string }
 	var uses []use
@@ -136,8 +135,7 @@ func (l *look) python(ctx context.Context) {
 	}
 }
 
-// imported are the modules that a script imports, without what is inside of them:
-// "import numpy.linalg as la, torch" has two.
+// imported returns the top-level modules that a script imports: "import numpy.linalg as la, torch" has two.
 func imported(script string) []string {
 	var names []string
 	for _, m := range importLine.FindAllStringSubmatch(script, -1) {
@@ -150,12 +148,12 @@ func imported(script string) []string {
 	return names
 }
 
-// pythonName is that of an interpreter on the search path. It is asked for modules
-// and becomes part of a command, so it is nothing else: not a file of the suite's
-// folder, nor a word with a meaning for the shell.
+// pythonName matches the name of an interpreter on the search path. The interpreter is run and
+// becomes part of a command, so nothing else is allowed: no file of the suite's folder, and no word
+// with a meaning for the shell.
 var pythonName = lazyregexp.New(`^python[0-9.]*$`)
 
-// interpreter is the Python of a command line; empty where there is none.
+// interpreter returns the Python of a command line; empty if there is none.
 func interpreter(line string) string {
 	for word := range strings.FieldsSeq(line) {
 		if name, ok := strings.CutPrefix(word, "/usr/bin/"); pythonName.MatchString(word) || ok && pythonName.MatchString(name) {
@@ -165,7 +163,7 @@ func interpreter(line string) string {
 	return ""
 }
 
-// askModule tells of a module without loading it.
+// askModule reports a module without loading it.
 const askModule = `import sys, importlib.util as u, importlib.metadata as m
 name = sys.argv[1]
 found = u.find_spec(name)
@@ -184,7 +182,7 @@ func (l *look) module(ctx context.Context, python, name, why string) {
 		ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 		defer cancel()
 		cmd := exec.CommandContext(ctx, at, "-c", askModule, name)
-		cmd.Dir = "/" // a file of that name in the suite's folder is not the module
+		cmd.Dir = "/" // do not mistake a file in the suite's folder for the module
 		if out, err := cmd.Output(); err == nil {
 			i.State, i.At, i.Version = Here, at, strings.TrimSpace(string(out))
 		}
@@ -202,5 +200,5 @@ func (l *look) module(ctx context.Context, python, name, why string) {
 	l.add(i)
 }
 
-// trusted tells whether only one's own code runs here, as far as the suite says.
+// trusted reports whether only the user's own code runs here, according to the suite.
 func (l *look) trusted() bool { return l.Suite.Trust == "" || l.Suite.Trust == measure.Trusted }

@@ -9,24 +9,23 @@ import (
 	"github.com/goatnote-inc/pawl/internal/suite"
 )
 
-// Need is a program that a suite cannot do without, or probably cannot.
+// Need is a program that a suite requires, or probably requires.
 type Need struct {
 	Program string
-	In      shell.Search // where it is looked for
+	In      shell.Search // where to look for it
 	Sure    bool         // a command of the suite runs it; otherwise a file of the build names it
 	Why     string
 }
 
-// telling are the tools whose name in a file of the build means that they are
-// probably needed; others, such as "go", are words of comments too. Compilers are a
-// matter of choice: those that are here are told of.
+// telling lists the tools that are probably needed if a build file names them; others, such as "go", are also
+// words in comments. Compilers are interchangeable, so only installed ones are listed.
 var (
 	telling   = []string{"nvcc", "hipcc", "cc", "c++", "cmake", "ninja", "ccache", "python3"}
 	compilers = []string{"gcc", "g++", "clang", "clang++"}
 )
 
-// Needs lists the programs of a suite whose commands run in dir with this PATH, each
-// once. A harness that is a file of its own is not among them.
+// Needs lists the programs of a suite whose commands run in dir with this PATH, each once. It omits
+// harnesses that are given by a path.
 func Needs(s *suite.Suite, dir, path string) []Need {
 	var list []Need
 	add := func(n Need) {
@@ -45,7 +44,7 @@ func Needs(s *suite.Suite, dir, path string) []Need {
 	for _, v := range variants {
 		command("build", v.Build.Command, v.Build.Env)
 		if v.Build.Command == "" && v.Build.Needed() {
-			// What is wrong with a recipe is told when it is built; its tools are known before.
+			// Errors of a recipe are reported when it is built; its tools are known before.
 			r, _ := build.Compose(v.Build, build.Place{Dir: dir})
 			for _, tool := range r.Tools {
 				add(Need{tool, SearchOf(dir, path, v.Build.Env), true, "the recipe " + v.Build.Recipe + " needs it"})
@@ -67,7 +66,7 @@ func Needs(s *suite.Suite, dir, path string) []Need {
 	return list
 }
 
-// Commands are all that the suite builds and measures with.
+// Commands returns the build and harness commands of the suite.
 func Commands(s *suite.Suite) []string {
 	var list []string
 	for _, v := range Variants(s) {
@@ -76,8 +75,8 @@ func Commands(s *suite.Suite) []string {
 	return list
 }
 
-// Variants are what the suite builds and starts, each once, the candidate's first.
-// Before the harness has listed its cases the suite's own serve.
+// Variants returns what the suite builds and starts, each once, the candidate's first. Before the
+// harness has listed its cases, the suite's own commands are used.
 func Variants(s *suite.Suite) []suite.Variant {
 	if s == nil {
 		return nil
@@ -96,7 +95,7 @@ func Variants(s *suite.Suite) []suite.Variant {
 	})
 }
 
-// SearchOf is where a command in dir with this environment finds its programs.
+// SearchOf returns where a command in dir with this environment finds its programs.
 func SearchOf(dir, path string, env map[string]string) shell.Search {
 	if p, set := env["PATH"]; set {
 		path = p

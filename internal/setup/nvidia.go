@@ -16,8 +16,7 @@ import (
 
 type variant = suite.Variant
 
-// nvidia looks for the driver, its settings and the profiler, for suites that
-// measure on an NVIDIA GPU or could.
+// nvidia adds the driver, its settings and the profiler, for suites that measure on an NVIDIA GPU or could.
 func (l *look) nvidia(ctx context.Context) {
 	wanted := l.Suite.Device.Kind == gpu.NVIDIA
 	card := slices.IndexFunc(l.inventory.Devices, func(d device.Device) bool { return d.Identity().Kind != gpu.CPU })
@@ -39,7 +38,7 @@ func (l *look) nvidia(ctx context.Context) {
 	l.profiler()
 }
 
-// withoutDriver says what to do where no NVIDIA GPU can be read.
+// withoutDriver adds what to do if no NVIDIA GPU can be read.
 func (l *look) withoutDriver(i Item) Item {
 	i.State, i.Note = Missing, l.inventory.NoNVIDIA
 	_, container := fs.Stat(l.Root, ".dockerenv")
@@ -61,9 +60,9 @@ func (l *look) withoutDriver(i Item) Item {
 	return i
 }
 
-// hasCard tells whether a PCI device of NVIDIA's is in the machine.
+// hasCard reports whether the machine has an NVIDIA PCI device.
 func (l *look) hasCard() bool {
-	vendors, _ := fs.Glob(l.Root, "sys/bus/pci/devices/*/vendor") // it fails only on a bad pattern
+	vendors, _ := fs.Glob(l.Root, "sys/bus/pci/devices/*/vendor") // fails only on a bad pattern
 	return slices.ContainsFunc(vendors, func(name string) bool {
 		text, err := fs.ReadFile(l.Root, name)
 		return err == nil && strings.TrimSpace(string(text)) == "0x10de"
@@ -82,17 +81,17 @@ func (l *look) persistence(id gpu.Identity, state gpu.State) {
 	l.add(i)
 }
 
-// newest is the last file of the first pattern that matches any.
+// newest returns the last file of the first pattern with a match.
 func newest(root fs.FS, patterns ...string) string {
 	for _, pattern := range patterns {
-		if found, _ := fs.Glob(root, pattern); len(found) > 0 { // it fails only on a bad pattern
+		if found, _ := fs.Glob(root, pattern); len(found) > 0 { // fails only on a bad pattern
 			return "/" + found[len(found)-1]
 		}
 	}
 	return ""
 }
 
-// profiler looks for ncu, and whether it may read the GPU's counters.
+// profiler adds ncu, and whether it may read the GPU's counters.
 func (l *look) profiler() {
 	i := Item{Name: "ncu", State: Missing, Why: "profiles explain why a kernel is slow"}
 	if at, _ := tool.FindNcu(l.Root, l.search()); at != "" {

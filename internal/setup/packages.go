@@ -5,17 +5,16 @@ import (
 	"strings"
 )
 
-// System is what installs packages on a machine.
+// System is the package manager of a machine.
 type System struct{ family string }
 
-// The families of systems whose package manager we know.
+// Families of systems with a known package manager.
 const (
-	debian = "debian" // and Ubuntu: apt
-	fedora = "fedora" // and Red Hat's: dnf
+	debian = "debian" // includes Ubuntu: apt
+	fedora = "fedora" // includes Red Hat: dnf
 )
 
-// SystemOf reads which system has these files; one that does not say is taken for
-// Debian, the most frequent.
+// SystemOf detects the system from its files. It assumes Debian, the most common, if they do not say.
 func SystemOf(root fs.FS) System {
 	text, err := fs.ReadFile(root, "etc/os-release")
 	if err != nil {
@@ -43,8 +42,8 @@ func SystemOf(root fs.FS) System {
 	return System{debian}
 }
 
-// packages are what brings a program, or a module of Python, on each family. Where
-// one is empty the family does not have it.
+// packages maps programs and Python modules to their package in each family. Empty
+// means that the family does not have it.
 var packages = map[string]struct{ debian, fedora string }{
 	"c++": {"build-essential", "gcc-c++"}, "cc": {"build-essential", "gcc"}, "g++": {"g++", "gcc-c++"}, "gcc": {"gcc", "gcc"},
 	"make": {"make", "make"}, "clang": {"clang", "clang"}, "clang++": {"clang", "clang"}, "nvcc": {"nvidia-cuda-toolkit", ""}, "hipcc": {"hipcc", "hipcc"},
@@ -59,8 +58,8 @@ var packages = map[string]struct{ debian, fedora string }{
 	"import torch": {"python3-torch", "python3-torch"},
 }
 
-// Package is what brings a program, or "import NAME" a module of Python; empty where
-// we do not know, or the system has none.
+// Package returns the package of a program, or of a Python module as "import NAME"; empty if
+// unknown, or if the system has none.
 func (s System) Package(what string) string {
 	p := packages[what]
 	switch s.family {
@@ -73,7 +72,7 @@ func (s System) Package(what string) string {
 	}
 }
 
-// Hint says how a person gets a program; empty where we do not know.
+// Hint returns the command with which a user installs a program; empty if unknown.
 func (s System) Hint(program string) string {
 	p := s.Package(program)
 	switch {
@@ -86,7 +85,7 @@ func (s System) Hint(program string) string {
 	}
 }
 
-// install is the command that brings packages.
+// install returns the command that installs packages.
 func (s System) install(packages ...string) Command {
 	line := "apt-get install -y --no-install-recommends "
 	if s.family == fedora {
@@ -95,8 +94,7 @@ func (s System) install(packages ...string) Command {
 	return Command{Line: line + strings.Join(packages, " "), Root: true}
 }
 
-// refresh is the command that learns of the newest packages; empty where installing
-// does that.
+// refresh returns the command that updates the package lists; empty if installing does that.
 func (s System) refresh() Command {
 	if s.family == debian {
 		return Command{Line: "apt-get update", Root: true}

@@ -13,61 +13,61 @@ import (
 	"github.com/goatnote-inc/pawl/internal/suite"
 )
 
-// State is what a machine has of a thing.
+// State is the state of an item on a machine.
 type State string
 
-// The states of a thing.
+// States of an item.
 const (
 	Here    State = "here"
 	Missing State = "missing"
-	Unset   State = "unset" // it is here, and not set as it should be
+	Unset   State = "unset" // present, but not configured as it should be
 )
 
-// Item is one thing that a suite needs or has use for.
+// Item is something that a suite needs or can use.
 type Item struct {
 	Name     string    `json:"name"`
 	State    State     `json:"state"`
 	Required bool      `json:"required"`          // the suite does not run without it
-	At       string    `json:"at,omitempty"`      // where it is
-	Version  string    `json:"version,omitempty"` // as it tells it itself
-	Why      string    `json:"why"`               // the suite needs it, or has use for it
-	Fix      []Command `json:"fix,omitempty"`     // what would bring it, in order
-	// ByHand says that the fix is for a person to decide on: it is never run from here.
+	At       string    `json:"at,omitempty"`      // its path
+	Version  string    `json:"version,omitempty"` // as reported by the program
+	Why      string    `json:"why"`               // why the suite needs it or can use it
+	Fix      []Command `json:"fix,omitempty"`     // commands that install it, in order
+	// ByHand means that the user must decide on the fix: Run never gets it.
 	ByHand bool   `json:"by_hand,omitempty"`
-	Note   string `json:"note,omitempty"` // what else to know, or to do where no command does it
+	Note   string `json:"note,omitempty"` // other information, or what to do if there is no command
 
-	packages []string // what brings it
+	packages []string // packages that provide it
 }
 
 // Command is a command line that changes a machine.
 type Command struct {
 	Line string `json:"line"` // for sh
-	Root bool   `json:"root"` // only root may
+	Root bool   `json:"root"` // needs root
 }
 
-// Plan is what a suite needs and what would have to be done.
+// Plan lists what a suite needs and the commands that install what is missing.
 type Plan struct {
 	Items    []Item    `json:"items"`
-	Commands []Command `json:"commands"` // all that can be run from here, in order
+	Commands []Command `json:"commands"` // everything that Run can do, in order
 }
 
-// Ready tells whether everything is there that the suite cannot do without.
+// Ready reports whether everything that the suite requires is present.
 func (p Plan) Ready() bool {
 	return !slices.ContainsFunc(p.Items, func(i Item) bool { return i.Required && i.State != Here })
 }
 
-// Options say what to look at. Zero values of the machine mean this one.
+// Options describe what to examine. Zero values for the machine mean this one.
 type Options struct {
 	Suite *suite.Suite
-	Dir   string // where its commands run
+	Dir   string // folder in which its commands run
 
 	Root    fs.FS
 	Path    string
 	Devices func(context.Context) (device.Inventory, error)
-	Admin   bool // who asks is root: commands need no sudo
+	Admin   bool // the user is root: commands need no sudo
 }
 
-// filled takes this machine where none is given.
+// filled sets defaults for this machine.
 func (o Options) filled() Options {
 	if o.Root == nil {
 		o.Root = os.DirFS("/")
@@ -82,7 +82,7 @@ func (o Options) filled() Options {
 	return o
 }
 
-// Look finds out what the suite needs and what of it is there.
+// Look determines what the suite needs and what of it is present.
 func Look(ctx context.Context, o Options) (Plan, error) {
 	l := &look{Options: o.filled()}
 	l.system = SystemOf(l.Root)
@@ -104,7 +104,7 @@ func Look(ctx context.Context, o Options) (Plan, error) {
 	return Plan{Items: l.items, Commands: l.commands()}, nil
 }
 
-// look is a plan in the making.
+// look is a plan under construction.
 type look struct {
 	Options
 	system    System
@@ -119,7 +119,7 @@ func (l *look) has(name string) bool {
 	return slices.ContainsFunc(l.items, func(i Item) bool { return i.Name == name })
 }
 
-// add notes a thing; one that is missing gets the command that brings its package.
+// add adds an item; a missing one gets the command that installs its package.
 func (l *look) add(i Item) {
 	if i.State == Missing && len(i.packages) > 0 {
 		i.Fix = append(i.Fix, l.system.install(i.packages...))
@@ -130,7 +130,7 @@ func (l *look) add(i Item) {
 	l.items = append(l.items, i)
 }
 
-// program is an item for a program that is looked for.
+// program returns the item for a program.
 func (l *look) program(name string, in shell.Search, required bool, why string) Item {
 	i := Item{Name: name, State: Missing, Required: required, Why: why}
 	if at, runs := in.Find(name); runs {
@@ -145,8 +145,8 @@ func (l *look) program(name string, in shell.Search, required bool, why string) 
 	return i
 }
 
-// commands are what brings everything that may be brought from here: packages all at
-// once, then the rest.
+// commands returns the commands that install everything that Run may install:
+// all packages at once, then the rest.
 func (l *look) commands() []Command {
 	var names []string
 	var rest []Command
@@ -170,7 +170,7 @@ func (l *look) commands() []Command {
 	return append(list, rest...)
 }
 
-// asRoot puts sudo before a command where it is needed.
+// asRoot prefixes a command with sudo if needed.
 func (l *look) asRoot(c Command) Command {
 	if c.Root && !l.Admin && !hasSudo(c.Line) {
 		c.Line = "sudo " + c.Line

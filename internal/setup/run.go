@@ -11,10 +11,10 @@ import (
 	"time"
 )
 
-// RunError is a command that failed. Those after it were not run.
+// RunError is a failed command. The commands after it were not run.
 type RunError struct {
 	Command Command
-	Left    []Command // what was still to be run
+	Left    []Command // commands not run
 	Err     error
 }
 
@@ -30,14 +30,13 @@ func (e *RunError) Unwrap() error { return e.Err }
 
 var errNoSudo = errors.New("there is no sudo here")
 
-// Streams are what commands are given: an administrator's password is typed there.
+// Streams are the standard streams of commands; the user types a password for sudo there.
 type Streams struct {
 	In       io.Reader
 	Out, Err io.Writer
 }
 
-// Run runs commands one by one, tells of each before, and stops at the first that
-// fails.
+// Run runs commands one by one, calling tell before each, and stops at the first failure.
 func Run(ctx context.Context, commands []Command, s Streams, tell func(Command)) error {
 	for i, c := range commands {
 		tell(c)
@@ -48,8 +47,7 @@ func Run(ctx context.Context, commands []Command, s Streams, tell func(Command))
 	return nil
 }
 
-// run keeps the command in pawl's own process group: one in the background could not
-// ask for a password.
+// run keeps the command in pawl's own process group: a background process could not ask for a password.
 func run(ctx context.Context, c Command, s Streams) error {
 	if hasSudo(c.Line) {
 		if _, err := exec.LookPath("sudo"); err != nil {
@@ -59,7 +57,7 @@ func run(ctx context.Context, c Command, s Streams) error {
 	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", c.Line)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = s.In, s.Out, s.Err
 	cmd.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive")
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) } // a package manager must not be torn out of its work
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) } // lets a package manager finish cleanly
 	cmd.WaitDelay = time.Minute
 	err := cmd.Run()
 	if ctx.Err() != nil {

@@ -7,10 +7,10 @@ import (
 	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 )
 
-// Programs names the programs that a command line for sh needs, as far as
-// that can be told without running it: none where the shell itself decides, and
-// nothing behind a command that changes where programs are found. A program of the
-// folder counts only at the beginning, because a command before it may make it.
+// Programs returns the programs that a command line for sh needs, as far as that is known
+// without running it. It returns none if the line uses shell syntax it cannot analyze, and
+// none after a command that changes where programs are found. A program given by its path
+// counts only as the first command, because an earlier command may create it.
 func Programs(line string) []string {
 	commands, plain := splitCommand(line)
 	if !plain {
@@ -35,23 +35,23 @@ func Programs(line string) []string {
 }
 
 var (
-	// movers change where later words are found, or what they mean.
+	// movers change where later words are found, or their meaning.
 	movers = []string{".", "source", "eval", "export", "module", "alias", "conda", "spack", "unset", "trap", "exit", "return"}
-	// compound begin what is not a plain list of commands.
+	// compound lists words that start something other than a plain list of commands.
 	compound = []string{"if", "then", "else", "elif", "fi", "for", "while", "until", "do", "done", "case", "esac", "select", "function", "{", "}", "[["}
 	builtins = []string{":", "[", "cd", "echo", "false", "printf", "pwd", "read", "set", "test", "true", "ulimit", "umask", "wait"}
 	// prefixes run the program that follows them.
 	prefixes = []string{"!", "exec", "command", "time", "nohup", "env"}
 )
 
-// programOf is the program of one simple command; empty where there is none, or
-// where only the shell knows.
+// programOf returns the program of one simple command. It is empty if there is none, or if
+// only the shell can tell.
 func programOf(words []string) string {
 	for _, w := range words {
 		name, _, assigns := strings.Cut(w, "=")
 		switch {
 		case assigns && name == "PATH":
-			return "export" // it is looked for elsewhere
+			return "export" // later programs are found elsewhere
 		case assigns && !strings.Contains(name, "/"), slices.Contains(prefixes, w):
 			continue
 		case strings.HasPrefix(w, "-"), strings.ContainsAny(w, unknowable):
@@ -62,23 +62,22 @@ func programOf(words []string) string {
 	return ""
 }
 
-// unknowable are the characters with which a word depends on the shell.
+// unknowable lists the characters that the shell expands.
 const unknowable = "$`*?~"
 
 var (
 	comment = lazyregexp.New(`(?m)(^|[ \t;])#.*$`)
-	// token is a piece of a command line: space, an operator, quoted text, or a part of a word.
+	// token matches a piece of a command line: space, an operator, quoted text, or part of a word.
 	token = lazyregexp.New(`(?s)\\\n|[ \t]+|&&|\|\||<<|>>|[<>]&|[\n;&|()<>]|'[^']*'|"[^"\\]*"|[^ \t\n;&|()<>'"\\]+|.`)
 )
 
-// splitCommand splits a line into simple commands and their words. It is not plain
-// where it has alternatives, functions, escapes or text in place of a file: what
-// then runs is not for us to say.
+// splitCommand splits a line into simple commands and their words. plain is false for a line
+// with alternatives, functions, escapes or here-documents: what it runs is unknown.
 func splitCommand(line string) (commands [][]string, plain bool) {
 	var s splitter
 	for _, t := range token.FindAllString(comment.ReplaceAllString(line, "$1"), -1) {
 		switch {
-		case t == "\\\n": // the line goes on
+		case t == "\\\n": // the line continues
 		case strings.Trim(t, " \t") == "":
 			s.endWord()
 		case t == "||", t == "<<", t == "'", t == `"`, t == "\\", t == "(" && (s.inWord || len(s.words) > 0):
@@ -103,7 +102,7 @@ type splitter struct {
 	words    []string
 	word     string
 	inWord   bool
-	toFile   bool // the next word is where output goes
+	toFile   bool // the next word is a redirection target
 }
 
 func (s *splitter) add(part string) {
@@ -129,7 +128,7 @@ func (s *splitter) endCommand() {
 	s.words, s.toFile = nil, false
 }
 
-// redirect ends a word; the number before it is that of a descriptor.
+// redirect ends a word and drops a preceding file descriptor number.
 func (s *splitter) redirect() {
 	if strings.Trim(s.word, "0123456789") == "" {
 		s.word, s.inWord = "", false

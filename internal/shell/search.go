@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// Search is where a shell looks for programs.
+// Search holds where a shell searches for programs.
 type Search struct {
-	Dir  string // where it runs
-	Path string // its PATH
+	Dir  string // working folder
+	Path string // value of PATH
 }
 
-// Find returns the file that a shell would run for a name. A file that is there
-// and may not be run is returned too, with false.
+// Find returns the file that a shell would run for a name. If name has a slash and the file
+// is not executable, Find returns it with false.
 func (s Search) Find(name string) (at string, runs bool) {
 	if strings.Contains(name, "/") {
 		return s.executable(name)

@@ -1,6 +1,6 @@
-// Package shell runs a user's command line, the way builds and harnesses are
-// started: in a process group of its own that is killed as a whole, with an environment
-// that does not lead git astray. It knows processes, not what they are for.
+// Package shell runs a user's command line, such as a build or a harness. Each command has its
+// own process group, which is killed as a whole, and an environment that cannot point git to
+// the wrong repository. The package knows processes, but not their purpose.
 package shell
 
 import (
@@ -14,15 +14,14 @@ import (
 	"time"
 )
 
-// Grace is how long a command's output is waited for after it has ended: a
-// process that it started may hold it open for ever.
+// Grace is how long to wait for a command's output after the command has ended. A process
+// that it started may hold its output open forever.
 const Grace = 5 * time.Second
 
-// Command prepares a command line for sh, to be started with Start or Run. When ctx ends,
-// the whole process group is killed. When pawl dies without a word, the kernel kills the
-// command itself; what that started must notice by its closed pipes. The command has a
-// session of its own: a process cannot leave its session for pawl's, so that orphans of
-// the command are told from what pawl starts for itself.
+// Command prepares a command line for sh, for Start or Run. When ctx ends, the whole process
+// group is killed. If pawl dies, the kernel kills the command itself; its children must notice
+// their closed pipes. The command has a session of its own. A process cannot join pawl's
+// session, so orphans of the command are distinct from processes that pawl starts for itself.
 func Command(ctx context.Context, line, dir string, env []string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", direct(line))
 	cmd.Dir = dir
@@ -33,8 +32,8 @@ func Command(ctx context.Context, line, dir string, env []string) *exec.Cmd {
 	return cmd
 }
 
-// direct lets a plain command take the shell's place, so that a signal for the
-// shell reaches the program. What only a shell understands is left alone.
+// direct prefixes a plain command with exec, so that a signal sent to the shell reaches the
+// program. Lines that need a shell stay as they are.
 func direct(line string) string {
 	if strings.ContainsAny(line, ";&|<>()$`\n*?[]#~={}!") || strings.HasPrefix(strings.TrimSpace(line), "exec ") {
 		return line
@@ -42,12 +41,12 @@ func direct(line string) string {
 	first, _, _ := strings.Cut(strings.TrimSpace(line), " ")
 	switch first {
 	case "", "cd", "exit", "export", "set", "unset", "ulimit", "umask", "eval", ".", "source", "if", "for", "while", "case", "true", "false", ":", "test":
-		return line // a word of the shell's own
+		return line // a shell builtin or keyword
 	}
 	return "exec " + line
 }
 
-// Kill ends the process group of a started command.
+// Kill kills the process group of a started command.
 func Kill(cmd *exec.Cmd) error {
 	if err := syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
 		return fmt.Errorf("kill %s: %w", cmd.Path, err)
@@ -55,16 +54,16 @@ func Kill(cmd *exec.Cmd) error {
 	return nil
 }
 
-// gitLocal are the variables by which git tells its children which repository
-// they are in, as git rev-parse --local-env-vars lists them. A hook that runs pawl has
-// them set, and they would make every git command work on the wrong tree.
+// gitLocal lists the variables that tell a child of git which repository it is in, as
+// printed by git rev-parse --local-env-vars. They are set in a hook that runs pawl, where
+// they would make every git command work on the wrong tree.
 var gitLocal = []string{
 	"GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_CONFIG", "GIT_CONFIG_PARAMETERS", "GIT_CONFIG_COUNT", "GIT_OBJECT_DIRECTORY",
 	"GIT_DIR", "GIT_WORK_TREE", "GIT_IMPLICIT_WORK_TREE", "GIT_GRAFT_FILE", "GIT_INDEX_FILE", "GIT_NO_REPLACE_OBJECTS",
 	"GIT_REPLACE_REF_BASE", "GIT_PREFIX", "GIT_SHALLOW_FILE", "GIT_COMMON_DIR", "GIT_INTERNAL_SUPER_PREFIX",
 }
 
-// Environ is pawl's own environment without what would lead git astray.
+// Environ returns pawl's own environment without the variables in gitLocal.
 func Environ() []string {
 	var env []string
 next:

@@ -32,8 +32,8 @@ var hide = sync.OnceFunc(func() {
 	}
 })
 
-// Start starts a command of Command. The caller must call Wait. From the first call on, pawl adopts
-// orphans and other processes cannot read its memory.
+// Start starts a command made by Command. The caller must call Wait. From the first call on, pawl
+// adopts orphans, and other processes cannot read its memory.
 func Start(cmd *exec.Cmd) error {
 	adopt()
 	hide()
@@ -46,7 +46,7 @@ func Start(cmd *exec.Cmd) error {
 	return err
 }
 
-// Wait waits for a command of Start.
+// Wait waits for a command started by Start.
 func Wait(cmd *exec.Cmd) error {
 	err := cmd.Wait()
 	started.Lock()
@@ -55,7 +55,7 @@ func Wait(cmd *exec.Cmd) error {
 	return err
 }
 
-// Run starts a command of Command and waits for it.
+// Run starts a command made by Command and waits for it.
 func Run(cmd *exec.Cmd) error {
 	if err := Start(cmd); err != nil {
 		return err
@@ -74,12 +74,12 @@ type Process struct {
 	Adopted bool // whether Top is an orphan that pawl did not start
 }
 
-// Ended reports whether the process has ended and waits to be reaped.
+// Ended reports whether the process has ended and is waiting to be reaped.
 func (p Process) Ended() bool { return p.State == 'Z' || p.State == 'X' }
 
-// Processes returns the commands of Start that run, the orphans they left, and everything below them.
-// It leaves out what pawl started otherwise, such as git: these share pawl's session, which no
-// process of a command can join.
+// Processes returns the running commands of Start, the orphans they left, and all their
+// descendants. It leaves out other children of pawl, such as git: these share pawl's session,
+// which no process of a command can join.
 func Processes() []Process {
 	started.Lock()
 	defer started.Unlock()
@@ -131,7 +131,7 @@ func init() {
 	listsChildren.Store(err == nil)
 }
 
-// lister returns a function that returns the children of a process. Where the kernel does not list
+// lister returns a function that returns the children of a process. If the kernel does not list
 // them, it reads all processes of the machine once.
 func lister() func(pid int) []int {
 	if listsChildren.Load() {
@@ -177,9 +177,9 @@ func Tasks(pid int) []string {
 	return names
 }
 
-// Signal sends a signal to p, and to no other process that has its PID meanwhile.
+// Signal sends a signal to p, and never to a later process with the same PID.
 func (p Process) Signal(s os.Signal) error {
-	process, err := os.FindProcess(p.PID) // a handle of the kernel's, which PIDs in use again do not change
+	process, err := os.FindProcess(p.PID) // a kernel handle, which stays valid when the PID is reused
 	if err != nil {
 		return err
 	}
@@ -205,8 +205,8 @@ func (p Process) Stopped() bool {
 	return true
 }
 
-// Reap takes an orphan that has ended off the process table, and reports whether it did. It leaves
-// commands of Start alone: their exit status is for Wait.
+// Reap removes an orphan that has ended from the process table, and reports whether it did. It
+// leaves commands of Start alone: Wait needs their exit status.
 func (p Process) Reap() bool {
 	if !p.Adopted || p.PID != p.Top || !p.Ended() {
 		return false

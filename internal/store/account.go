@@ -11,17 +11,17 @@ import (
 	"github.com/goatnote-inc/pawl/internal/store/db"
 )
 
-// Account is a person who logged in, as an issuer knows them.
+// Account is a user who has logged in or was invited, identified by issuer and subject.
 type Account struct {
 	ID      int64     `json:"id"`
 	Issuer  string    `json:"issuer"`
 	Subject string    `json:"subject"`
 	Name    string    `json:"name"`
-	Email   string    `json:"-"` // that the issuer has verified, at the last login; empty for none
+	Email   string    `json:"-"` // verified by the issuer at the last login; empty means none
 	Created time.Time `json:"created"`
 }
 
-// SignIn finds the account of a subject, or makes it, and keeps its newest name and the
+// SignIn finds or creates the account of a subject. It stores the newest name and the
 // address that the issuer has verified, if any.
 func (s *Store) SignIn(ctx context.Context, issuer, subject, name, email string) (Account, error) {
 	row, err := db.New(s.rows()).SignIn(ctx, db.SignInParams{Issuer: issuer, Subject: subject, Name: name, Email: email, Created: s.now()})
@@ -32,8 +32,8 @@ func (s *Store) SignIn(ctx context.Context, issuer, subject, name, email string)
 	return accountOf(row), nil
 }
 
-// Invite finds the account of a subject, or makes one for who has not logged in yet. Who
-// invites does not learn which.
+// Invite finds the account of a subject, or creates one for a user who has not logged in
+// yet. The inviter does not learn which.
 func (s *Store) Invite(ctx context.Context, issuer, subject string) (Account, error) {
 	if issuer == "" || len(issuer) > 500 || subject == "" || len(subject) > 255 {
 		return Account{}, &InvalidError{"a person is known by an issuer and by their subject there, of at most 255 bytes"}
@@ -45,7 +45,7 @@ func (s *Store) Invite(ctx context.Context, issuer, subject string) (Account, er
 	return accountOf(row), nil
 }
 
-// AccountByID finds an account, or says [ErrNotFound].
+// AccountByID returns the account with id, or [ErrNotFound].
 func (s *Store) AccountByID(ctx context.Context, id int64) (Account, error) {
 	row, err := db.New(s.rows()).AccountByID(ctx, id)
 	if err != nil {
@@ -54,8 +54,8 @@ func (s *Store) AccountByID(ctx context.Context, id int64) (Account, error) {
 	return accountOf(row), nil
 }
 
-// Accounts lists who has ever logged in, by name; with a person only those whose number,
-// subject or name it is. More than a thousand are not listed.
+// Accounts lists accounts by name, at most a thousand. If person is set, it lists only
+// accounts whose number, subject or name equals it.
 func (s *Store) Accounts(ctx context.Context, person string) ([]Account, error) {
 	rows, err := db.New(s.rows()).Accounts(ctx, person)
 	if err != nil {
@@ -68,8 +68,8 @@ func (s *Store) Accounts(ctx context.Context, person string) ([]Account, error) 
 	return list, nil
 }
 
-// AddLogin keeps a browser's login. The cookie's value is kept as its hash only, so that
-// who reads the database cannot log in with it.
+// AddLogin stores a browser's login. It stores only a hash of the cookie's value, so that
+// read access to the database is not enough to log in.
 func (s *Store) AddLogin(ctx context.Context, cookie string, account int64, expires time.Time) error {
 	hash := sha256.Sum256([]byte(cookie))
 	q := db.New(s.rows())
@@ -83,7 +83,7 @@ func (s *Store) AddLogin(ctx context.Context, cookie string, account int64, expi
 	return nil
 }
 
-// Login finds the account of a cookie that has not expired, or says [ErrNotFound].
+// Login returns the account of a cookie that has not expired, or [ErrNotFound].
 func (s *Store) Login(ctx context.Context, cookie string) (Account, error) {
 	hash := sha256.Sum256([]byte(cookie))
 	row, err := db.New(s.rows()).AccountByLogin(ctx, db.AccountByLoginParams{Hash: hash[:], Expires: s.now()})
@@ -93,7 +93,7 @@ func (s *Store) Login(ctx context.Context, cookie string) (Account, error) {
 	return accountOf(row), nil
 }
 
-// EndLogin forgets a login.
+// EndLogin deletes a login.
 func (s *Store) EndLogin(ctx context.Context, cookie string) error {
 	hash := sha256.Sum256([]byte(cookie))
 	if err := db.New(s.rows()).EndLogin(ctx, hash[:]); err != nil {
@@ -106,7 +106,7 @@ func accountOf(row db.PawlAccount) Account {
 	return Account{ID: row.ID, Issuer: row.Issuer, Subject: row.Subject, Name: row.Name, Email: row.Email, Created: row.Created.UTC()}
 }
 
-// changed says [ErrNotFound] of a change that met no row.
+// changed returns [ErrNotFound] if a change matched no row.
 func changed(rows int64, err error, what string, id int64) error {
 	if err == nil && rows == 0 {
 		err = ErrNotFound
@@ -117,5 +117,5 @@ func changed(rows int64, err error, what string, id int64) error {
 	return nil
 }
 
-// none tells whether an error only says that there is nothing.
+// none reports whether err only means that no row was found.
 func none(err error) bool { return errors.Is(found(err), ErrNotFound) }

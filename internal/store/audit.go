@@ -19,7 +19,7 @@ import (
 
 // Entry is a line of a project's audit log.
 type Entry struct {
-	N      int64             `json:"n"` // from 1, without gaps
+	N      int64             `json:"n"` // starts at 1, no gaps
 	At     time.Time         `json:"at"`
 	Actor  string            `json:"actor"`
 	Action string            `json:"action"`
@@ -27,17 +27,17 @@ type Entry struct {
 	Hash   []byte            `json:"hash"`
 }
 
-// Audit adds a line to a project's log. Each carries the hash of the one before, so that
-// none can be changed, removed or put between unnoticed; only the last ones can be cut
-// off, which who keeps a hash elsewhere notices.
+// Audit adds a line to a project's log. Each line contains the hash of the line before it, so
+// changing, removing or inserting a line is detected. Cutting off the last lines is not
+// detected, unless a hash of them is kept elsewhere.
 func (s *Store) Audit(ctx context.Context, project int64, actor, action string, detail map[string]string) error {
 	return s.inProject(ctx, project, func(tx pgx.Tx) error {
 		return audit(ctx, tx, project, s.now(), actor, action, detail)
 	})
 }
 
-// audit adds a line as part of a transaction, so that what was done and the word about it
-// stand together. Writers of one project take turns until they commit.
+// audit adds a line as part of a transaction, so that a change and its audit line are committed
+// together. Writers of one project wait for each other until they commit.
 func audit(ctx context.Context, tx pgx.Tx, project int64, at time.Time, actor, action string, detail map[string]string) error {
 	e := Entry{N: 1, At: at.UTC().Truncate(time.Microsecond), Actor: plain(actor), Action: plain(action), Detail: map[string]string{}}
 	for k, v := range detail {
@@ -65,7 +65,7 @@ func audit(ctx context.Context, tx pgx.Tx, project int64, at time.Time, actor, a
 	return nil
 }
 
-// hash covers all of a line and the hash of the one before; lengths keep fields apart.
+// hash covers the whole line and the hash of the line before it. Lengths separate the fields.
 func (e Entry) hash(project int64, before, detail []byte) []byte {
 	h := sha256.New()
 	for _, field := range [][]byte{
@@ -79,7 +79,7 @@ func (e Entry) hash(project int64, before, detail []byte) []byte {
 	return h.Sum(nil)
 }
 
-// AuditLog lists lines below a number, the newest first; 0 for the newest.
+// AuditLog lists lines with numbers below before, newest first. 0 starts at the newest line.
 func (s *Store) AuditLog(ctx context.Context, project, before int64, limit int) ([]Entry, error) {
 	if before <= 0 {
 		before = math.MaxInt64
@@ -97,7 +97,7 @@ func (s *Store) AuditLog(ctx context.Context, project, before int64, limit int) 
 	return list, nil
 }
 
-// VerifyAudit reads the whole chain of a project and says where it is broken.
+// VerifyAudit reads the whole chain of a project and returns an error where it is broken.
 func (s *Store) VerifyAudit(ctx context.Context, project int64) (lines int64, err error) {
 	var before []byte
 	for {
@@ -136,7 +136,7 @@ func entryOf(row db.AuditAfterRow) (Entry, error) {
 	return e, nil
 }
 
-// plain makes of any bytes a text that the database takes as it is.
+// plain replaces invalid UTF-8 and zero bytes, which the database rejects.
 func plain(text string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
 }

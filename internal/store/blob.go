@@ -12,10 +12,10 @@ import (
 	"github.com/goatnote-inc/pawl/internal/store/db"
 )
 
-// AddBlob notes that a blob is kept, and counts it against the project's quota; it tells
-// whether it was new. The bytes are kept first: a note without bytes would be a lie. Look
-// for them once more afterwards: [Store.DropBytes] may have taken them for an orphan's
-// before they were noted, and cannot any more.
+// AddBlob records that a blob is stored and counts it toward the project's quota. fresh
+// reports whether it was new. Store the bytes first: a record without bytes would be false.
+// Check that the bytes exist once more afterwards: [Store.DropBytes] may have removed them as
+// orphans before they were recorded; once they are recorded, it cannot.
 func (s *Store) AddBlob(ctx context.Context, project int64, digest string, size int64, lane client.Lane) (fresh bool, err error) {
 	sum, err := digestOf(digest)
 	if err != nil {
@@ -36,7 +36,7 @@ func (s *Store) AddBlob(ctx context.Context, project int64, digest string, size 
 	return n > 0, nil
 }
 
-// HasBlob tells whether a blob of the project is kept, and its size.
+// HasBlob reports whether a blob of the project is recorded, and its size.
 func (s *Store) HasBlob(ctx context.Context, project int64, digest string) (size int64, ok bool, err error) {
 	sum, err := digestOf(digest)
 	if err != nil {
@@ -52,13 +52,13 @@ func (s *Store) HasBlob(ctx context.Context, project int64, digest string) (size
 	return size, true, nil
 }
 
-// RoomForBlob says [QuotaError] when a blob of a size would be above the project's quota.
+// RoomForBlob returns a [QuotaError] if a blob of this size would exceed the project's quota.
 func (s *Store) RoomForBlob(ctx context.Context, project, size int64, lane client.Lane) error {
 	return s.quotas.room(ctx, s, project, lane, 0, size)
 }
 
-// lockBlob makes who notes a blob and who removes its bytes take turns: how a
-// transaction begins. The digest was checked to be hex.
+// lockBlob returns the statement that starts a transaction which records a blob or removes its
+// bytes, so that the two exclude each other. The caller has checked that the digest is hex.
 func lockBlob(project int64, digest string) string {
 	return fmt.Sprintf("; select pg_advisory_xact_lock(hashtextextended('pawl.blob %s', %d))", digest, project)
 }

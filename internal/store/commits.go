@@ -8,15 +8,15 @@ import (
 	"github.com/goatnote-inc/pawl/client"
 )
 
-// told is what a report says of commits, as columns, by sha.
+// told holds the commits that a report describes, as columns sorted by sha.
 type told struct {
 	shas, parents, authors, titles []string
 	times                          []*time.Time
 }
 
-// news are the commits of a report but for those of which this process knows that the
-// database has their time from a sender as trusted as this one: of the 256 parents that
-// each report carries, mostly none.
+// news returns the commits of a report that may be new to the database. It omits those whose
+// time is already known from an equally trusted sender. Each report carries 256 parents, of
+// which usually none is new.
 func (s *Store) news(r *row) told {
 	all := append([]client.Commit{r.report.Commit}, r.report.History...)
 	known := make([]bool, len(all))
@@ -38,11 +38,10 @@ func (s *Store) news(r *row) told {
 	return t
 }
 
-// tellCommits is the part of writeReport that tells of commits where something becomes
-// known: the first who tells of one, the first who knows its time, and a more trusted
-// sender over another. Rows are found by the index alone, however old the plan is. Who
-// tells of the same commit at the same moment waits for the end of the transaction; all
-// tell of them in the same order.
+// tellCommits is the part of writeReport that records commits. It writes a row if the commit is
+// new, if its time becomes known, or if this sender is more trusted than the previous one. Rows
+// are found by the index alone, however old the plan is. A report with the same commit waits for
+// the end of the transaction. All reports write commits in the same order.
 const tellCommits = `
   insert into pawl.revision as r (project_id, lane, sha, parent, at, author, title)
   select $1, $13, unnest($34::text[]), unnest($35::text[]), unnest($36::timestamptz[]), unnest($37::text[]), unnest($38::text[]) from receipt
@@ -52,8 +51,8 @@ const tellCommits = `
     title  = case when excluded.title  <> '' and (r.title  = '' or r.lane > excluded.lane) then excluded.title  else r.title  end
   where excluded.at is not null and (r.at is null or r.lane > excluded.lane)`
 
-// settle remembers, once they are committed, the commits whose time nobody as trusted as
-// this sender can change.
+// settle caches, after the commit, those commits whose time only a more trusted sender can still
+// change.
 func (s *Store) settle(r *row) {
 	for n, sha := range r.commits.shas {
 		if r.commits.times[n] != nil {

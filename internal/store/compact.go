@@ -12,33 +12,32 @@ import (
 	"github.com/goatnote-inc/pawl/internal/tile"
 )
 
-// CompactOptions say what is put into tiles.
+// CompactOptions selects the points to move into tiles.
 type CompactOptions struct {
-	Project int64     // 0 for all
-	Before  time.Time // points that stand before it; zero for [HotSince] of now
-	Batch   int       // points of one transaction at most; 0 for 20,000
+	Project int64     // 0 means all
+	Before  time.Time // only points dated before it; zero means [HotSince] of now
+	Batch   int       // max points per transaction; 0 means 20,000
 }
 
-// Compacted is what a compaction did.
+// Compacted counts what a compaction did.
 type Compacted struct {
-	Points int `json:"points"` // that went into tiles
-	Tiles  int `json:"tiles"`  // that were written
-	Again  int `json:"again"`  // of those, tiles that were there and were written anew
+	Points int `json:"points"` // moved into tiles
+	Tiles  int `json:"tiles"`  // written
+	Again  int `json:"again"`  // of those, existing tiles that were rewritten
 }
 
-// HotSince is the time before which points are compacted: the beginning of a month that
-// is over for at least ten days, so that a partition is emptied once and then dropped,
-// and each tile is written a few times and not every night.
+// HotSince returns the time before which points are compacted: the start of a month. All months
+// before it ended at least ten days ago. A partition is then emptied once and dropped, and each tile is
+// written a few times instead of every night.
 func HotSince(now time.Time) time.Time {
 	t := now.UTC().AddDate(0, 0, -10)
 	return time.Date(t.Year(), t.Month(), 1, 0, 0, 0, 0, time.UTC)
 }
 
-// Compact moves points that stand before a time into tiles. Each transaction takes away a
-// bounded number of hot points and writes the tiles that hold them: whenever it is
-// interrupted, every point is in one of the two places. Reports may arrive meanwhile: a
-// transaction moves the rows it took and no others. Late points go into the tile where
-// they belong.
+// Compact moves points dated before a time into tiles. Each transaction removes a bounded
+// number of hot points and writes the tiles that hold them. If it is interrupted, every point is
+// in exactly one of the two places. Reports may arrive during compaction: a transaction moves
+// only the rows it removed. Late points go into the tile that covers them.
 func (s *Store) Compact(ctx context.Context, o CompactOptions) (Compacted, error) {
 	if o.Before.IsZero() {
 		o.Before = HotSince(s.now())
@@ -67,7 +66,7 @@ func (s *Store) Compact(ctx context.Context, o CompactOptions) (Compacted, error
 	return done, nil
 }
 
-// projectsOr is one project, or all but those that are being deleted.
+// projectsOr returns the one project, or all projects that are not being deleted.
 func (s *Store) projectsOr(ctx context.Context, one int64) ([]int64, error) {
 	if one != 0 {
 		return []int64{one}, nil
@@ -83,7 +82,7 @@ func (s *Store) projectsOr(ctx context.Context, one int64) ([]int64, error) {
 	return ids, nil
 }
 
-// lockTiles waits until nobody else writes tiles of a project. Two writers would both
+// lockTiles waits for exclusive access to a project's tiles. Two concurrent writers would both
 // extend the last tile of a series.
 func lockTiles(ctx context.Context, tx pgx.Tx, project int64) error {
 	if _, err := tx.Exec(ctx, `select pg_advisory_xact_lock(hashtextextended('pawl.tile', $1))`, project); err != nil {
@@ -92,8 +91,8 @@ func lockTiles(ctx context.Context, tx pgx.Tx, project int64) error {
 	return nil
 }
 
-// compactBatch moves the first points in the order of series, from one on. It tells where
-// to go on: at the series it ended in, which may have more.
+// compactBatch moves the first points in series order, starting at series from. next is the
+// series to continue with: the one it ended in, which may have more points.
 func (s *Store) compactBatch(ctx context.Context, project, from int64, o CompactOptions) (next int64, done Compacted, err error) {
 	err = s.inProject(ctx, project, func(tx pgx.Tx) error {
 		if err := lockTiles(ctx, tx, project); err != nil {
@@ -118,15 +117,15 @@ func (s *Store) compactBatch(ctx context.Context, project, from int64, o Compact
 	return next, done, err
 }
 
-// ofSeries are points of one series, sorted.
+// ofSeries holds sorted points of one series.
 type ofSeries struct {
 	series int64
 	points []tile.Point
 }
 
-// takePoints deletes the first hot points in the order of series, and gives them.
+// takePoints deletes the first hot points in series order and returns them.
 func takePoints(ctx context.Context, tx pgx.Tx, project, from int64, o CompactOptions) ([]ofSeries, error) {
-	// What the delete returns is what it deleted: a row that came later stays hot.
+	// Use the rows that the delete returned: a row that arrived later stays hot.
 	rows, err := tx.Query(ctx, `with first as (
 			select series_id, at, report_id from pawl.point where project_id = $1 and series_id >= $2 and at < $3
 			order by series_id, at, report_id limit $4)
@@ -143,7 +142,7 @@ func takePoints(ctx context.Context, tx pgx.Tx, project, from int64, o CompactOp
 	return bySeries(by), nil
 }
 
-// bySeries puts points in order.
+// bySeries sorts series by id and their points by time.
 func bySeries(by map[int64][]tile.Point) []ofSeries {
 	list := make([]ofSeries, 0, len(by))
 	for series, points := range by {

@@ -11,17 +11,17 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// aheadMonths is how far partitions are made before they are needed.
+// aheadMonths is how many months ahead partitions are created.
 const aheadMonths = 3
 
-// Partitioned is what was done to the partitions of hot points.
+// Partitioned lists the changes to the partitions of hot points.
 type Partitioned struct {
-	Made    []string `json:"made,omitempty"` // months, as 2026-03
+	Made    []string `json:"made,omitempty"` // months, such as 2026-03
 	Dropped []string `json:"dropped,omitempty"`
 }
 
-// Partitions makes the partitions of this and the next months, and drops those that are
-// empty and before [HotSince]. One that is in use is left for the next time.
+// Partitions creates the partitions of this month and the next ones. It drops partitions that
+// are empty and before [HotSince]. A partition in use is left for the next call.
 func (s *Store) Partitions(ctx context.Context) (Partitioned, error) {
 	var done Partitioned
 	now := s.now().UTC()
@@ -55,15 +55,15 @@ func (s *Store) Partitions(ctx context.Context) (Partitioned, error) {
 	return done, nil
 }
 
-// dropPartition drops one that is empty. To drop it everybody must be kept out for a
-// moment; where that takes long, the others go first.
+// dropPartition drops a partition if it is empty. This needs a short exclusive lock. If the lock
+// is not available soon, it gives up, so that other transactions do not wait.
 func (s *Store) dropPartition(ctx context.Context, month time.Time) (dropped bool, err error) {
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `set local lock_timeout = '1s'`); err != nil {
 			return err
 		}
-		// Whoever reads or writes points takes the table first and its partition then: in the
-		// other order two would wait for each other, and one of them would fail.
+		// Readers and writers of points lock the table first, then its partition. The other order
+		// here would cause deadlocks.
 		if _, err := tx.Exec(ctx, `lock table only pawl.point in access exclusive mode`); err != nil {
 			return err
 		}
@@ -76,7 +76,7 @@ func (s *Store) dropPartition(ctx context.Context, month time.Time) (dropped boo
 	return dropped, err
 }
 
-// months that have a partition, in order.
+// months returns the months that have a partition, in order.
 func (s *Store) months(ctx context.Context) ([]time.Time, error) {
 	rows, err := s.pool.Query(ctx, `select c.relname from pg_inherits i join pg_class c on c.oid = i.inhrelid
 		where i.inhparent = 'pawl.point'::regclass order by c.relname`)

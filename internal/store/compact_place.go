@@ -11,7 +11,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/tile"
 )
 
-// place is where a tile stands in its series.
+// place is the position of a tile in its series.
 type place struct {
 	at, report int64 // of its first point
 }
@@ -20,8 +20,8 @@ func (p place) before(q tile.Point) bool {
 	return tile.Compare(tile.Point{At: p.at, Report: p.report}, q) <= 0
 }
 
-// storePoints writes points into the tiles where they belong: the one that begins last
-// before them, or new ones. Tiles of a series never overlap. The caller holds lockTiles.
+// storePoints writes points into the tiles that cover them: the last tile that starts before
+// them, or new tiles. Tiles of a series never overlap. The caller holds lockTiles.
 func storePoints(ctx context.Context, tx pgx.Tx, project int64, batch []ofSeries) (written, again int, err error) {
 	if len(batch) == 0 {
 		return 0, 0, nil
@@ -55,16 +55,16 @@ func storePoints(ctx context.Context, tx pgx.Tx, project int64, batch []ofSeries
 	return len(tiles), len(old), insertTiles(ctx, tx, project, tiles)
 }
 
-// refill is one tile that gets more points, or the beginning of a series.
+// refill is a set of points to add to one tile, or to a series without tiles.
 type refill struct {
 	series int64
-	into   *place // nil where there is no tile yet
-	open   bool   // no tile follows: it may be filled to the brim
+	into   *place // nil if the series has no tile yet
+	open   bool   // it is the last tile, so it may be filled completely
 	points []tile.Point
 }
 
-// assign says into which of the tiles of a series its points go. Points before the first
-// tile join it.
+// assign distributes the points of a series over its tiles. Points before the first tile go
+// into it.
 func assign(b ofSeries, places []place) []refill {
 	if len(places) == 0 {
 		return []refill{{series: b.series, open: true, points: b.points}}
@@ -87,7 +87,7 @@ func assign(b ofSeries, places []place) []refill {
 	return list
 }
 
-// lastBefore is the index of the last tile that begins at a point or before it; -1 for none.
+// lastBefore returns the index of the last tile that starts at or before p, or -1.
 func lastBefore(places []place, p tile.Point) int {
 	i, _ := slices.BinarySearchFunc(places, p, func(t place, p tile.Point) int {
 		if t.before(p) {
@@ -98,7 +98,7 @@ func lastBefore(places []place, p tile.Point) int {
 	return i - 1
 }
 
-// readPlaces are the tiles of each series from the one its first point belongs to.
+// readPlaces returns the tiles of each series, starting with the tile of its first point.
 func readPlaces(ctx context.Context, tx pgx.Tx, project int64, batch []ofSeries) (map[int64][]place, error) {
 	var ids, reports []int64
 	var ats []time.Time
@@ -131,7 +131,7 @@ type tileKey struct {
 	place
 }
 
-// takeTiles deletes the tiles that are written anew, and gives their points.
+// takeTiles deletes the tiles to be rewritten and returns their points.
 func takeTiles(ctx context.Context, tx pgx.Tx, project int64, jobs []refill) (map[tileKey][]tile.Point, error) {
 	var ids, reports []int64
 	var ats []time.Time
@@ -160,7 +160,7 @@ func takeTiles(ctx context.Context, tx pgx.Tx, project int64, jobs []refill) (ma
 	return old, err
 }
 
-// insertTiles writes tiles in one statement.
+// insertTiles inserts tiles with one statement.
 func insertTiles(ctx context.Context, tx pgx.Tx, project int64, tiles []resting) error {
 	n := len(tiles)
 	if n == 0 {

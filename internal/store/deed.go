@@ -9,10 +9,10 @@ import (
 	"github.com/goatnote-inc/pawl/internal/store/db"
 )
 
-// Deed changes a project and writes the line of its audit log about it, both or neither. What
-// do does with the store that it is given is part of one transaction, in which that project
-// is the only one; detail is what the line tells besides who and what. A nil detail says
-// that nothing was done, and writes no line.
+// Deed changes a project and adds a line to its audit log, atomically. do runs inside one
+// transaction: it must use the store that it is given, which accepts only this project. The
+// detail that do returns goes into the line, beside actor and action. A nil detail means that
+// nothing was changed; then no line is written.
 func (s *Store) Deed(ctx context.Context, project int64, actor, action string, do func(in *Store) (detail map[string]string, err error)) error {
 	return s.inProject(ctx, project, func(tx pgx.Tx) error {
 		in := *s
@@ -25,8 +25,8 @@ func (s *Store) Deed(ctx context.Context, project int64, actor, action string, d
 	})
 }
 
-// rows is what statements that name no project run on: the transaction of a deed, or any
-// connection.
+// rows returns the connection for statements that name no project: the transaction of a Deed,
+// or the pool.
 func (s *Store) rows() db.DBTX {
 	if s.tx != nil {
 		return s.tx
@@ -34,8 +34,7 @@ func (s *Store) rows() db.DBTX {
 	return s.pool
 }
 
-// Locked is a project as it stays until the end of the deed: nobody else changes it
-// meanwhile.
+// Locked returns a project and locks its row until the end of the Deed.
 func (s *Store) Locked(ctx context.Context, project int64) (Project, error) {
 	if _, err := s.rows().Exec(ctx, `select from pawl.project where id = $1 for update`, project); err != nil {
 		return Project{}, fmt.Errorf("waiting for project %d: %w", project, err)

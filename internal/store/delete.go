@@ -12,26 +12,26 @@ import (
 	"github.com/goatnote-inc/pawl/internal/failpoint"
 )
 
-// Gone is what a deletion removed.
+// Gone counts what a deletion removed.
 type Gone struct {
-	Rows  map[string]int64 `json:"rows"` // by table, without those that had none
+	Rows  map[string]int64 `json:"rows"` // by table; tables without deleted rows are omitted
 	Blobs int              `json:"blobs"`
 	Bytes int64            `json:"bytes"`
 }
 
-// deleteBatch is how many rows go in one transaction.
+// deleteBatch is the number of rows deleted per transaction.
 const deleteBatch = 10_000
 
-// ofProject are the tables that hold what a project has, in an order in which nothing is
-// left without what it needs: who looks meanwhile sees less, and nothing torn. The audit
-// log outlives its project.
+// ofProject lists the tables with rows of a project, in an order that keeps references valid: a
+// concurrent reader sees fewer rows, but no broken ones. The audit log is kept after its project
+// is deleted.
 var ofProject = []string{
 	"dirty", "event", "event_group", "trend_state", "point", "tile", "receipt", "report_blob", "report",
 	"series", "testbed", "revision", "hook", "oidc_rule", "api_key", "member",
 }
 
-// DeleteProject removes a project and all it has, but for its audit log, and tells what
-// went. It takes many small transactions; interrupted, it is finished by Retain.
+// DeleteProject removes a project and all its data except the audit log, and returns counts. It
+// uses many small transactions. If it is interrupted, Retain finishes it.
 func (s *Store) DeleteProject(ctx context.Context, project int64, drop DropBlob) (Gone, error) {
 	gone := Gone{Rows: map[string]int64{}}
 	tag, err := s.pool.Exec(ctx, `update pawl.project set deleting = coalesce(deleting, $2) where id = $1`, project, s.now())
@@ -57,7 +57,7 @@ func (s *Store) DeleteProject(ctx context.Context, project int64, drop DropBlob)
 	return gone, nil
 }
 
-// finishDeletions goes on with those that were interrupted.
+// finishDeletions resumes interrupted deletions.
 func (s *Store) finishDeletions(ctx context.Context, drop DropBlob) error {
 	half, err := s.halfDeleted(ctx)
 	if err != nil {
@@ -71,7 +71,7 @@ func (s *Store) finishDeletions(ctx context.Context, drop DropBlob) error {
 	return nil
 }
 
-// halfDeleted are projects whose deletion has begun.
+// halfDeleted returns projects whose deletion was started.
 func (s *Store) halfDeleted(ctx context.Context) ([]int64, error) {
 	rows, err := s.pool.Query(ctx, `select id from pawl.project where deleting is not null order by id`)
 	if err != nil {
@@ -80,7 +80,7 @@ func (s *Store) halfDeleted(ctx context.Context) ([]int64, error) {
 	return pgx.CollectRows(rows, pgx.RowTo[int64])
 }
 
-// empty removes the rows of a table, some at a time.
+// empty deletes the project's rows of a table in batches.
 func (s *Store) empty(ctx context.Context, project int64, table string, gone *Gone) error {
 	for {
 		tag, err := s.of(project).Exec(ctx, deleteSQL(table), project)
@@ -100,8 +100,8 @@ func (g *Gone) add(table string, rows int64) {
 	}
 }
 
-// deleteSQL deletes the first rows of a project in a table. A row of a partitioned table
-// is told by its key: its place is not unique.
+// deleteSQL deletes a batch of a project's rows from a table. Rows of a partitioned table are
+// identified by key, because a ctid is unique only within a partition.
 func deleteSQL(table string) string {
 	some := ` limit ` + strconv.Itoa(deleteBatch)
 	if table == "point" {
@@ -112,8 +112,8 @@ func deleteSQL(table string) string {
 	return `delete from ` + name + ` where project_id = $1 and ctid = any(array(select ctid from ` + name + ` where project_id = $1` + some + `))`
 }
 
-// emptyBlobs removes bytes first: a row without bytes can be removed again, bytes without
-// a row are only found by fsck. The project takes no report any more.
+// emptyBlobs removes bytes before rows. A row without bytes can be removed again later; only
+// fsck finds bytes without a row. The project no longer accepts reports at this point.
 func (s *Store) emptyBlobs(ctx context.Context, project int64, drop DropBlob, gone *Gone) error {
 	type blob struct {
 		Digest []byte
@@ -143,9 +143,9 @@ func (s *Store) emptyBlobs(ctx context.Context, project int64, drop DropBlob, go
 	}
 }
 
-// deleteLast removes the project itself. Whoever is still writing is waited for: looks and
-// compactions hold a lock of their own, which is taken first, reports hold the project's
-// row. What they left goes too, and nobody finds anything to begin anew with.
+// deleteLast removes the project itself, after waiting for current writers. Scans and compactions
+// hold their own locks, which are taken first; reports hold a lock on the project's row. It also
+// removes what those writers left. Afterwards no writer can start again.
 func (s *Store) deleteLast(ctx context.Context, project int64, drop DropBlob, gone *Gone) error {
 	var last Gone
 	err := s.inProject(ctx, project, func(tx pgx.Tx) error {

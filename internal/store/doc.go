@@ -1,11 +1,11 @@
-// Package store keeps what reports say in PostgreSQL: receipts, points, events, and
-// who may see them. With package queue it is the only place that knows pgx. Every
-// statement about a project runs in a transaction that named it, and rows of others do
-// not exist there: the database says so, not this code.
+// Package store keeps reports in PostgreSQL: receipts, points, events, and access rights. Only
+// this package and package queue use pgx. Every statement about a project runs in a transaction
+// that names the project. Row security in the database, not this code, hides the rows of other
+// projects.
 //
-// What can be said in SQL alone stands in queries/ and is checked by sqlc (package db).
-// Written by hand is what sqlc cannot say: a report as one statement over arrays, batches
-// of one round trip, lists with conditions that are put together, tiles.
+// Plain SQL is in queries/ and is checked by sqlc (package db). Code that sqlc cannot express is
+// written by hand: a report as one statement over arrays, batches in one round trip, lists with
+// composed conditions, and tiles.
 //
 // The package must not know HTTP, nor what a change in a history means.
 package store

@@ -16,8 +16,8 @@ import (
 
 var _ watch.Store = (*Store)(nil)
 
-// Looking implements watch.Store. The lock is the database's: it goes with the
-// transaction, however that ends.
+// Looking implements watch.Store. The lock is a database lock that ends with the transaction,
+// even after a crash.
 func (s *Store) Looking(ctx context.Context, project int64, f func(watch.Desk) error) error {
 	err := s.inProject(ctx, project, func(tx pgx.Tx) error {
 		var free bool
@@ -40,7 +40,7 @@ func (s *Store) Looking(ctx context.Context, project int64, f func(watch.Desk) e
 	return err
 }
 
-// desk is a look's transaction.
+// desk is the transaction of one scan.
 type desk struct {
 	tx      pgx.Tx
 	project int64
@@ -70,7 +70,7 @@ func (d desk) Take(ctx context.Context, reports, points int) (watch.Taken, error
 		if t.Reports++; t.Oldest.IsZero() || since.Before(t.Oldest) {
 			t.Oldest = since
 		}
-		if lane == nil || *lane != 0 { // deleted meanwhile, or of a lane that nobody looks at
+		if lane == nil || *lane != 0 { // deleted meanwhile, or in a lane that is not scanned
 			return nil
 		}
 		ids, err := unpackIDs(packed)
@@ -86,8 +86,8 @@ func (d desk) Take(ctx context.Context, reports, points int) (watch.Taken, error
 	return t, nil
 }
 
-// Histories implements watch.Desk. Only series of the main lane have one here, whatever
-// a report says.
+// Histories implements watch.Desk. It returns only series of the main lane, whatever a report
+// claims.
 func (d desk) Histories(ctx context.Context, series []int64) ([]watch.History, error) {
 	list, err := d.known(ctx, series)
 	if err != nil {
@@ -122,10 +122,10 @@ func (d desk) Histories(ctx context.Context, series []int64) ([]watch.History, e
 	return list, nil
 }
 
-// oneByOne reads the points of series each for itself, where something among them cannot
-// be read. What fails because the database does is no damage.
+// oneByOne reads the points of each series separately, to find the ones that cannot be read. A
+// failure of the database itself is not counted as damage.
 func (d desk) oneByOne(ctx context.Context, list []watch.History, why error) (map[int64][]tile.Point, error) {
-	const alive = 'T' // the transaction has not failed
+	const alive = 'T' // in a transaction that has not failed
 	all := map[int64][]tile.Point{}
 	for i := range list {
 		if ctx.Err() != nil || d.tx.Conn().PgConn().TxStatus() != alive {
@@ -138,7 +138,7 @@ func (d desk) oneByOne(ctx context.Context, list []watch.History, why error) (ma
 	return all, nil
 }
 
-// known reads what is remembered of series.
+// known reads the stored state of series.
 func (d desk) known(ctx context.Context, series []int64) ([]watch.History, error) {
 	rows, err := d.tx.Query(ctx, `select s.id, s.testbed_id, s.better = 'higher', coalesce(t.version, 0), coalesce(t.points, 0),
 			coalesce(t.first_at, 'epoch'), coalesce(t.last_at, 'epoch'), t.state
@@ -173,7 +173,7 @@ func (d desk) Commits(ctx context.Context, reports []int64) (map[int64]string, e
 	return commits, nil
 }
 
-// EventsBetween implements watch.Desk. A range that is empty is one as watch.Event says.
+// EventsBetween implements watch.Desk. An empty commit range is represented as watch.Event defines.
 func (d desk) EventsBetween(ctx context.Context, from, to time.Time) ([]watch.Event, error) {
 	return d.events(ctx, `e.at > $2 and least(e.since, e.at - interval '1 microsecond') < $3`, from, to)
 }
@@ -183,7 +183,7 @@ func (d desk) EventsOf(ctx context.Context, groups []int64) ([]watch.Event, erro
 	return d.events(ctx, `e.group_id = any($2)`, groups)
 }
 
-// events reads those for which a condition holds; the project is $1.
+// events reads the events that match a condition, in which $1 is the project.
 func (d desk) events(ctx context.Context, condition string, args ...any) ([]watch.Event, error) {
 	rows, err := d.tx.Query(ctx, `select e.id, e.series_id, s.testbed_id, e.kind, e.first_report, e.worse, e.from_sha, e.to_sha,
 			e.commits, e.since, e.at, e.before, e.after, e.p, e.state, coalesce(e.group_id, 0)

@@ -11,8 +11,8 @@ import (
 	"github.com/goatnote-inc/pawl/internal/watch"
 )
 
-// Keep implements watch.Desk: three statements, however many series there are, and one
-// more for every event that is new.
+// Keep implements watch.Desk. It uses three statements for any number of series, plus one per new
+// event.
 func (d desk) Keep(ctx context.Context, outcomes []*watch.Outcome) error {
 	if len(outcomes) == 0 {
 		return nil
@@ -23,7 +23,7 @@ func (d desk) Keep(ctx context.Context, outcomes []*watch.Outcome) error {
 	for _, o := range outcomes {
 		gone = append(gone, o.Gone...)
 	}
-	if len(gone) > 0 { // before others take their places
+	if len(gone) > 0 { // first, because new events may take their positions
 		b.Queue(`delete from pawl.event where project_id = $1 and id = any($2)`, d.project, gone)
 	}
 	for _, o := range outcomes {
@@ -38,7 +38,7 @@ func (d desk) Keep(ctx context.Context, outcomes []*watch.Outcome) error {
 	return nil
 }
 
-// keepKnown writes what is remembered of series.
+// keepKnown writes the stored state of series.
 func (d desk) keepKnown(b *pgx.Batch, outcomes []*watch.Outcome) {
 	n := len(outcomes)
 	series, versions, points := make([]int64, n), make([]int32, n), make([]int32, n)
@@ -57,7 +57,7 @@ func (d desk) keepKnown(b *pgx.Batch, outcomes []*watch.Outcome) {
 		d.project, series, versions, points, first, last, values, noise, two, states)
 }
 
-// keepEvent writes one event. What people said of it is not touched.
+// keepEvent writes one event. It leaves the state and note set by people unchanged.
 func (d desk) keepEvent(b *pgx.Batch, e *watch.Event) {
 	args := []any{d.project, e.FirstReport, e.Worse, e.From, e.To, e.Since, e.At, e.Before, e.After, e.P, e.Commits}
 	if e.ID != 0 {

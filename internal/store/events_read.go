@@ -10,14 +10,14 @@ import (
 	"github.com/goatnote-inc/pawl/client"
 )
 
-// EventQuery narrows a list of events. Zero asks for all.
+// EventQuery filters a list of events. The zero value matches all.
 type EventQuery struct {
 	State  client.EventState
 	Series int64
 	Group  int64
-	Worse  bool      // only what got worse
-	Since  time.Time // that stand after it
-	Before int64     // the id of the last one that was listed
+	Worse  bool      // only changes for the worse
+	Since  time.Time // only events dated at or after it
+	Before int64     // the last id of the previous page
 	Limit  int
 }
 
@@ -26,7 +26,7 @@ const eventSelect = `e.id, e.series_id, s.name, e.kind, e.worse, e.from_sha, e.t
 	from pawl.event e join pawl.series s on s.project_id = e.project_id and s.id = e.series_id
 	left join pawl.event_group g on g.project_id = e.project_id and g.id = e.group_id`
 
-// Events lists events, those found last first.
+// Events lists events, most recently found first.
 func (s *Store) Events(ctx context.Context, project int64, q EventQuery) ([]client.Event, error) {
 	c := conditions{args: []any{project}}
 	if q.State != "" {
@@ -54,7 +54,7 @@ func (s *Store) Events(ctx context.Context, project int64, q EventQuery) ([]clie
 	return list, nil
 }
 
-// Event is one of them.
+// Event returns one event, or ErrNotFound.
 func (s *Store) Event(ctx context.Context, project, id int64) (client.Event, error) {
 	list, err := listOf(ctx, s, project, scanEvent, `select `+eventSelect+` where e.project_id = $1 and e.id = $2`, project, id)
 	if err == nil && len(list) == 0 {
@@ -76,17 +76,17 @@ func scanEvent(row pgx.CollectableRow) (e client.Event, err error) {
 	return e, err
 }
 
-// GroupQuery narrows a list of groups. Zero asks for all.
+// GroupQuery filters a list of groups. The zero value matches all.
 type GroupQuery struct {
-	Since  time.Time // that stand after it
-	Worse  bool      // only those in which something got worse
-	Before int64     // the id of the last one that was listed
+	Since  time.Time // only groups dated at or after it
+	Worse  bool      // only groups in which something got worse
+	Before int64     // the last id of the previous page
 	Limit  int
 }
 
 const groupSelect = `g.id, g.from_sha, g.to_sha, g.at, g.worst, g.series, g.worse, g.machine from pawl.event_group g`
 
-// Groups lists groups without their events, those found last first.
+// Groups lists groups without their events, most recently found first.
 func (s *Store) Groups(ctx context.Context, project int64, q GroupQuery) ([]client.Group, error) {
 	c := conditions{args: []any{project}}
 	if !q.Since.IsZero() {
@@ -105,7 +105,7 @@ func (s *Store) Groups(ctx context.Context, project int64, q GroupQuery) ([]clie
 	return list, nil
 }
 
-// Group is one of them, with its events, the largest change first.
+// Group returns one group with its events, largest change first.
 func (s *Store) Group(ctx context.Context, project, id int64) (client.Group, error) {
 	var groups []client.Group
 	var events []client.Event

@@ -18,12 +18,12 @@ import (
 var _ watch.Board = (*Store)(nil)
 
 const (
-	newsAge    = 14 * 24 * time.Hour // what happened before is history and no news
+	newsAge    = 14 * 24 * time.Hour // older changes are history, not news
 	newsGroups = 200
 )
 
-// Tell decides whether people of a project are told something now: there is something new, and they were not told of anything for a while. It remembers what they are
-// told, once and for all, and calls send for each hook in the same transaction.
+// Tell notifies a project if it has new groups and every has passed since its last notification.
+// It marks the groups as told, permanently, and calls send for each hook in the same transaction.
 func (s *Store) Tell(ctx context.Context, project int64, every time.Duration, send func(ctx context.Context, tx pgx.Tx, hook int64, told time.Time) error) error {
 	err := s.inProject(ctx, project, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `select pg_advisory_xact_lock(hashtextextended('pawl.tell', $1))`, project); err != nil {
@@ -100,8 +100,8 @@ func (s *Store) HookOf(ctx context.Context, project, hook int64) (watch.Hook, er
 	return h, nil
 }
 
-// Waiting names projects with reports to look at, and those with hooks and news. Rows are a
-// project's own, so each is asked; many in one round trip.
+// Waiting returns the projects with reports to scan, and those with hooks and news. Row security
+// requires a query per project; many queries share one round trip.
 func (s *Store) Waiting(ctx context.Context) (look, tell []int64, err error) {
 	rows, err := s.pool.Query(ctx, `select id from pawl.project where deleting is null order by id`)
 	if err != nil {

@@ -6,15 +6,15 @@ import (
 	"strconv"
 )
 
-// RefusedError is a reason not to trust a database, and what to do about it.
+// RefusedError is a reason not to trust a database, and how to fix it.
 type RefusedError struct{ Reason, Do string }
 
 func (r *RefusedError) Error() string {
 	return fmt.Sprintf("the database is refused: %s: %s", r.Reason, r.Do)
 }
 
-// examine refuses a database that would break a promise: to keep what was acknowledged,
-// and to show nobody another project's rows.
+// examine refuses a database that could lose acknowledged reports or show a project's rows to
+// another project.
 func (s *Store) examine(ctx context.Context, allowUnsafe bool) error {
 	var version, fsync, fullPages, commit string
 	var user, as string
@@ -45,7 +45,7 @@ func (s *Store) examine(ctx context.Context, allowUnsafe bool) error {
 	return s.migrated(ctx)
 }
 
-// checkDurable refuses settings with which an acknowledged report may be lost.
+// checkDurable refuses settings that can lose an acknowledged report.
 func checkDurable(fsync, fullPages, commit string) error {
 	for _, setting := range []struct{ name, value string }{{"fsync", fsync}, {"full_page_writes", fullPages}, {"synchronous_commit", commit}} {
 		if setting.value == "off" {
@@ -55,11 +55,12 @@ func checkDurable(fsync, fullPages, commit string) error {
 	return nil
 }
 
-// fixed are the first minor versions in which row security holds: before them statistics
-// tell of hidden rows of partitioned tables (CVE-2025-8713). Later majors began fixed.
+// fixed maps major versions to the first minor version with sound row security. Before it,
+// statistics reveal hidden rows of partitioned tables (CVE-2025-8713). Later major versions
+// include the fix from the start.
 var fixed = map[int]int{15: 14, 16: 10, 17: 6}
 
-// checkVersion reads server_version_num: major * 10000 + minor.
+// checkVersion checks server_version_num, which is major * 10000 + minor.
 func checkVersion(number string) error {
 	n, err := strconv.Atoi(number)
 	if err != nil || n < 10000 {
@@ -78,7 +79,7 @@ func checkVersion(number string) error {
 	return nil
 }
 
-// migrated says whether the schema is that of this binary.
+// migrated returns an error if the schema is not the one of this binary.
 func (s *Store) migrated(ctx context.Context) error {
 	done, err := appliedMigrations(ctx, s.pool)
 	if violates(err, "42P01") || violates(err, "3F000") || violates(err, "42501") {

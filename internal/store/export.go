@@ -12,24 +12,24 @@ import (
 	"github.com/goatnote-inc/pawl/client"
 )
 
-// Line is one line of an export: what it is, and what the API says of it.
+// Line is one line of an export: its kind, and the object in the format of the API.
 type Line struct {
 	Kind   string `json:"kind"` // project, testbed, commit, series, run, point, group, event or audit
 	Series int64  `json:"series,omitempty"`
 	Data   any    `json:"data"`
 }
 
-// exportPage is how many rows are read at once.
+// exportPage is the number of rows read per page.
 const exportPage = 1000
 
-// ExportEnd is the last line of a whole export, for who writes one to add.
+// ExportEnd is the last line of a complete export. The caller of Export appends it.
 const ExportEnd = `{"kind":"end","data":{}}` + "\n"
 
-// Export writes everything that was measured, found and done in a project as JSON lines,
-// in the order of kinds as Line names them. Keys and hooks are not in it: they are secrets,
-// and of no use elsewhere. Blobs are named by the runs and fetched by their digests. It
-// reads page after page and uses as much memory for a billion points as for a thousand;
-// what arrives meanwhile may or may not be in it.
+// Export writes the data of a project as JSON lines: what was measured, found and done, in the
+// order of kinds listed at Line. Keys and hooks are omitted: they are secrets, and useless
+// elsewhere. Runs name their blobs, which are fetched by digest. Export reads page by page, so
+// its memory use does not grow with the number of points. Data that arrives during the export
+// may be missing from it.
 func (s *Store) Export(ctx context.Context, project int64, w io.Writer) error {
 	p, err := s.ProjectByID(ctx, project)
 	if err != nil {
@@ -58,8 +58,8 @@ func (e exporter) line(kind string, series int64, data any) error {
 	return e.out.Encode(Line{Kind: kind, Series: series, Data: data})
 }
 
-// pages writes lists one after the other, each beginning after the last row of the one
-// before, until one is empty.
+// pages writes pages of a list until one is empty. Each page starts after the last row of the
+// previous one.
 func pages[T any](e exporter, kind string, list func(last *T) ([]T, error)) error {
 	var last *T
 	for {
@@ -126,7 +126,7 @@ func (e exporter) runs(ctx context.Context) error {
 	})
 }
 
-// blobsOf adds what stands beside runs, which are in the order of their ids.
+// blobsOf adds the blobs to runs, which are sorted by id.
 func (e exporter) blobsOf(ctx context.Context, runs []client.Run) error {
 	at := map[int64]int{}
 	for i, r := range runs {

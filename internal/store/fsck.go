@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Problem is something that should not be, and what to do about it.
+// Problem is an inconsistency, and how to fix it.
 type Problem struct {
 	Project int64  `json:"project"`
 	Kind    string `json:"kind"` // receipt, report, point, tile, series, blob, audit, event or leftover
@@ -19,38 +19,38 @@ func (p Problem) String() string {
 	return fmt.Sprintf("project %d: %s: %s. %s", p.Project, p.Kind, p.What, p.Do)
 }
 
-// KeptBlob is a blob as its bytes are kept.
+// KeptBlob describes the stored bytes of a blob.
 type KeptBlob struct {
 	Digest string
 	Size   int64
-	At     time.Time // when they were written
+	At     time.Time // when the bytes were written
 }
 
-// FsckOptions say what is looked at.
+// FsckOptions selects what is checked.
 type FsckOptions struct {
-	Project int64 // 0 for all, and for what deleted projects left behind
+	Project int64 // 0 means all, and also what deleted projects left behind
 
-	// Blobs lists the bytes that are kept for a project; nil leaves them out.
+	// Blobs lists the stored bytes of a project. Nil skips this check.
 	Blobs func(ctx context.Context, project int64) iter.Seq2[KeptBlob, error]
-	// Collect removes bytes that no row names and that are older than the time a blob may
-	// wait for its report. Nil only tells of them.
+	// Collect removes bytes that no row names and that are older than the time a blob may wait
+	// for its report. Nil only reports them.
 	Collect DropBlob
-	// Events looks whether the events of a project follow from its points; nil leaves it out.
+	// Events checks whether the events of a project follow from its points. Nil skips this check.
 	Events func(ctx context.Context, project int64) ([]Problem, error)
 
-	Most int // problems of a kind in a project that are told of; 0 for 100
+	Most int // max problems reported per kind and project; 0 means 100
 }
 
-// What to do, where it is the same for many.
+// Fixes that several problems share.
 const (
 	doRestore = "Restore the database from a backup, or remove the report and send it again."
 	doLost    = "Restore it from a backup of the object storage, or send the run again."
 	doReport  = "This is a fault of pawld: please report it with this line."
 )
 
-// Fsck looks at everything that is kept and tells what is wrong. It reads every point,
-// in bounded portions, and the server may work meanwhile: what looks wrong is looked at
-// twice. An error means that it could not look.
+// Fsck checks all stored data and returns the problems. It reads every point, in bounded
+// portions. The server may keep running: what looks wrong is checked a second time. An error
+// means that the check could not be completed.
 func (s *Store) Fsck(ctx context.Context, o FsckOptions) ([]Problem, error) {
 	if o.Most <= 0 {
 		o.Most = 100
@@ -79,7 +79,7 @@ func (s *Store) Fsck(ctx context.Context, o FsckOptions) ([]Problem, error) {
 	return all, nil
 }
 
-// fsck is a look at one project.
+// fsck is a check of one project.
 type fsck struct {
 	s        *Store
 	project  int64

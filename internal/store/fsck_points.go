@@ -13,20 +13,20 @@ import (
 	"github.com/goatnote-inc/pawl/internal/tile"
 )
 
-// expected is what a report says of its points.
+// expected holds what a report states about its points.
 type expected struct {
 	at     int64
-	points int32 // that were not found yet
+	points int32 // not found yet
 }
 
-// points reads every point and counts them against the reports they came with: none is
-// without its report, none is missing, none is twice.
+// points reads every point and compares the counts with the reports. No point may lack its
+// report, be missing, or occur twice.
 func (f *fsck) points(ctx context.Context) error {
 	reports, err := f.reports(ctx)
 	if err != nil {
 		return err
 	}
-	strange := map[int64]suspect{} // by report, to be looked at again
+	strange := map[int64]suspect{} // by report, to be checked again
 	for after := int64(0); ; {
 		ids, err := f.seriesAfter(ctx, after)
 		if err != nil {
@@ -56,13 +56,13 @@ func (f *fsck) points(ctx context.Context) error {
 	return nil
 }
 
-// suspect is a point whose report does not know it; none where points are missing.
+// suspect is a point that its report does not list. It is zero if points are missing.
 type suspect struct {
 	series int64
 	at     time.Time
 }
 
-// reports are all of the project, with how many points each should have.
+// reports returns all reports of the project, with the number of points each should have.
 func (f *fsck) reports(ctx context.Context) (map[int64]expected, error) {
 	all := map[int64]expected{}
 	for after := int64(0); ; {
@@ -81,8 +81,8 @@ func (f *fsck) reports(ctx context.Context) (map[int64]expected, error) {
 	}
 }
 
-// seriesAfter are the next numbers of series that have a row, hot points or tiles: points
-// of a series that is not there are looked at too.
+// seriesAfter returns the next ids of series that have a row, hot points or tiles. It includes
+// points and tiles whose series row is missing.
 func (f *fsck) seriesAfter(ctx context.Context, after int64) ([]int64, error) {
 	return listOf(ctx, f.s, f.project, pgx.RowTo[int64], `select id from (
 		(select id from pawl.series where project_id = $1 and id > $2 order by id limit $3)
@@ -117,16 +117,16 @@ func (f *fsck) seriesPoints(ctx context.Context, ids []int64, reports map[int64]
 	})
 }
 
-// tileRow is a series whose tiles are looked at one after the other.
+// tileRow is the state of checking a series tile by tile.
 type tileRow struct {
 	series    int64
-	last, end tile.Point // the first point of the last tile, and its last
-	whole     bool       // all could be read
-	n         int        // tiles of the last portion
+	last, end tile.Point // first and last point of the latest tile
+	whole     bool       // all tiles so far are readable
+	n         int        // tiles in the latest portion
 }
 
-// tiles looks at each tile by itself and beside its neighbour, and gives the series whose
-// tiles can all be read.
+// tiles checks each tile, and that it does not overlap the previous one. It returns the series
+// whose tiles are all readable.
 func (f *fsck) tiles(ctx context.Context, ids []int64) (sound []int64, err error) {
 	var rows []*tileRow
 	for _, id := range ids {
@@ -164,14 +164,14 @@ func (f *fsck) tile(row *tileRow, r resting) {
 		row.whole = false
 		return
 	}
-	// A tile may have been divided between two portions: only inside one they are compared.
+	// A tile may have been split between two portions, so compare only within a portion.
 	if row.n > 1 && row.whole && tile.Compare(row.end, row.last) >= 0 {
 		f.tell("tile", doReport, "the tile of series %d from %s begins before the one before it ends", row.series, r.FirstAt.UTC().Format(time.RFC3339))
 	}
 	row.end = points[len(points)-1]
 }
 
-// recount looks at one report again: it may have arrived, moved or gone while we looked.
+// recount checks one report again: it may have arrived, moved or been deleted during the check.
 func (f *fsck) recount(ctx context.Context, id int64, odd suspect) error {
 	if odd.series != 0 {
 		points, err := f.s.Points(ctx, f.project, odd.series, Range{From: odd.at, To: odd.at})
@@ -190,14 +190,14 @@ func (f *fsck) recount(ctx context.Context, id int64, odd suspect) error {
 	}
 	run, err := f.s.Run(ctx, f.project, id)
 	if errors.Is(err, ErrNotFound) {
-		return nil // it went, and its points with it
+		return nil // the report was deleted with its points
 	}
 	if err != nil {
 		return err
 	}
 	points, err := f.s.RunSeries(ctx, f.project, id)
 	if errors.Is(err, ErrDamaged) {
-		return nil // told already
+		return nil // already reported
 	}
 	if err == nil && len(points) != run.Points {
 		f.tell("report", doRestore, "report %d (run %s) promised %d points, and %d are there", id, run.Run, run.Points, len(points))

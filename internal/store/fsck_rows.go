@@ -10,7 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// each calls for the first texts that a query gives: what is wrong.
+// each reports a problem for each text that a query returns, up to the limit.
 func (f *fsck) each(ctx context.Context, kind, do, sql string, args ...any) error {
 	args = append([]any{f.project, f.o.Most + 1}, args...)
 	wrong, err := listOf(ctx, f.s, f.project, pgx.RowTo[string], sql, args...)
@@ -20,7 +20,7 @@ func (f *fsck) each(ctx context.Context, kind, do, sql string, args ...any) erro
 	return err
 }
 
-// receipts looks for promises without what was promised.
+// receipts finds receipts without a report, and reports without a receipt.
 func (f *fsck) receipts(ctx context.Context) error {
 	err := f.each(ctx, "receipt", doRestore, `select format('receipt %s names report %s, which is not there', encode(r.key, 'hex'), r.report_id) from pawl.receipt r
 		where r.project_id = $1 and not exists (select from pawl.report p where p.project_id = $1 and p.id = r.report_id) limit $2`)
@@ -31,7 +31,7 @@ func (f *fsck) receipts(ctx context.Context) error {
 		where p.project_id = $1 and not exists (select from pawl.receipt r where r.project_id = $1 and r.report_id = p.id) limit $2`)
 }
 
-// references looks for rows that name others which are not there.
+// references finds rows that refer to missing rows.
 func (f *fsck) references(ctx context.Context) error {
 	for _, c := range []struct{ kind, do, sql string }{
 		{"report", doReport, `select format('run %s is kept %s times', run, count(*)) from pawl.report where project_id = $1 group by run having count(*) > 1 limit $2`},
@@ -55,7 +55,7 @@ func (f *fsck) references(ctx context.Context) error {
 	return nil
 }
 
-// blobs compares the rows of blobs with the bytes that are kept.
+// blobs compares the rows of blobs with the stored bytes.
 func (f *fsck) blobs(ctx context.Context) error {
 	if f.o.Blobs == nil {
 		return nil
@@ -101,9 +101,9 @@ func (f *fsck) blobs(ctx context.Context) error {
 	return f.collect(ctx, old, named)
 }
 
-// lost tells of rows without bytes. A blob that came after its bytes were listed seems to
-// lack them; bytes are kept before their row is, so a second list has all that there are.
-// No age excuses a row: after a restore the youngest are those that are missing.
+// lost reports rows without bytes. A blob that arrived after the bytes were listed only seems to
+// lack them. Bytes are stored before their row, so a second listing includes them. Young rows are
+// not exempt: after a restore, the newest bytes are the ones that are missing.
 func (f *fsck) lost(ctx context.Context, missing map[string]bool) error {
 	if len(missing) == 0 {
 		return nil
@@ -115,7 +115,7 @@ func (f *fsck) lost(ctx context.Context, missing map[string]bool) error {
 		delete(missing, b.Digest)
 	}
 	for _, digest := range slices.Sorted(maps.Keys(missing)) {
-		_, named, err := f.s.HasBlob(ctx, f.project, digest) // retention may have taken both
+		_, named, err := f.s.HasBlob(ctx, f.project, digest) // retention may have removed both
 		if err != nil {
 			return err
 		}
@@ -123,13 +123,13 @@ func (f *fsck) lost(ctx context.Context, missing map[string]bool) error {
 			f.tell("blob", doLost, "the bytes of blob %s are not there", digest)
 		}
 		if f.told["blob"] > f.o.Most {
-			break // no more would be told, and each costs a question
+			break // the limit is reached, and each check costs a query
 		}
 	}
 	return nil
 }
 
-// collect removes bytes that no row names, or tells of them.
+// collect removes bytes that no row names, or reports them.
 func (f *fsck) collect(ctx context.Context, old []string, named map[string]bool) error {
 	for _, digest := range old {
 		if named[digest] {
@@ -146,8 +146,8 @@ func (f *fsck) collect(ctx context.Context, old []string, named map[string]bool)
 	return nil
 }
 
-// leftovers are rows of projects that are gone, or half gone. Row security shows only
-// those of the project that is named, so each number below the last is named.
+// leftovers finds rows of projects that are deleted or partly deleted. Row security shows only
+// rows of the named project, so it tries each number up to the highest.
 func (s *Store) leftovers(ctx context.Context, there []int64) ([]Problem, error) {
 	half, err := s.halfDeleted(ctx)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/goatnote-inc/pawl/internal/tile"
 )
 
-// Tails are the newest points of many series in one round trip, without commits: enough
-// for a glance at each. No series is asked for twice.
+// Tails returns the newest points of many series in one round trip, without commits. series must
+// not contain duplicates.
 func (s *Store) Tails(ctx context.Context, project int64, series []int64, last int) (map[int64][]client.Kept, error) {
 	type ends struct{ cold, hot []tile.Point }
 	found := make([]ends, len(series))
@@ -36,9 +36,9 @@ func (s *Store) Tails(ctx context.Context, project int64, series []int64, last i
 	return tails, nil
 }
 
-// Revisions are what reports told of commits. One that nobody told of is not in the answer.
-// What the default branch told of one with its time is never changed, and remembered: the
-// series of a suite share their commits.
+// Revisions returns what reports stated about commits. Unknown commits are omitted. A commit whose
+// time was reported by the default branch never changes, so it is cached: the series of a suite
+// share their commits.
 func (s *Store) Revisions(ctx context.Context, project int64, shas []string) (map[string]client.Commit, error) {
 	known := make(map[string]client.Commit, len(shas))
 	s.known.settled.get(len(shas), func(i int) commitKey { return commitKey{project, shas[i]} },

@@ -12,28 +12,28 @@ import (
 	"github.com/goatnote-inc/pawl/internal/tile"
 )
 
-// What a heat map may have at most.
+// Limits of a heat map.
 const (
 	MostHeatCommits = 200
 	MostHeatSeries  = 500
 )
 
-// HeatQuery says of what a heat map is wanted.
+// HeatQuery selects a heat map.
 type HeatQuery struct {
 	Suite          string
-	Testbed        int64  // 0 for the one measured last
-	Implementation string // empty for candidate
-	Commits        int    // so many of the newest; 0 for 50
+	Testbed        int64  // 0 means the one measured last
+	Implementation string // empty means candidate
+	Commits        int    // number of newest commits; 0 means 50
 }
 
-// Heat is a suite at a glance: what each config took at each of the last commits of the
+// Heat is a heat map of a suite: the value of each config at each of the last commits of the
 // default branch.
 type Heat struct {
 	Suite   string       `json:"suite"`
 	Testbed int64        `json:"testbed"`
-	Commits []HeatColumn `json:"commits"` // the oldest first
+	Commits []HeatColumn `json:"commits"` // oldest first
 	Rows    []HeatRow    `json:"rows"`    // by name
-	More    bool         `json:"more"`    // the suite has more series than are shown
+	More    bool         `json:"more"`    // the suite has more series than shown
 }
 
 // HeatColumn is one commit.
@@ -41,17 +41,17 @@ type HeatColumn struct {
 	Commit string    `json:"commit"`
 	At     time.Time `json:"at"`
 	Title  string    `json:"title,omitempty"`
-	Run    int64     `json:"run"` // the last of it
+	Run    int64     `json:"run"` // the last run of the commit
 }
 
-// HeatRow is one series. Values stand under the commits, 0 where it was not measured.
+// HeatRow is one series. Values has one entry per commit, 0 if the series was not measured there.
 type HeatRow struct {
 	Series client.Series `json:"series"`
 	Values []float32     `json:"values"`
 }
 
-// Heat reads a heat map. It looks at reports and series of the suite only, and at those
-// points of them that stand between the first and the last commit shown.
+// Heat reads a heat map. It reads only the reports and series of the suite, and their points
+// between the first and last commit shown.
 func (s *Store) Heat(ctx context.Context, project int64, q HeatQuery) (Heat, error) {
 	if q.Commits <= 0 || q.Commits > MostHeatCommits {
 		q.Commits = min(max(q.Commits, 50), MostHeatCommits)
@@ -82,16 +82,16 @@ func (s *Store) Heat(ctx context.Context, project int64, q HeatQuery) (Heat, err
 	return h, nil
 }
 
-// readColumns finds the last commits, and in which column the points of a report stand.
+// readColumns finds the last commits. It returns the column of each report's points.
 func (h *Heat) readColumns(ctx context.Context, tx pgx.Tx, project int64, q HeatQuery) (map[int64]int, error) {
-	// A commit may have been measured often: a bounded number of reports is looked at.
+	// A commit may have many reports, so the number of reports read is bounded.
 	rows, err := tx.Query(ctx, `select r.id, r.sha, r.at, coalesce(v.title, '') from (
 		select id, sha, at from pawl.report where project_id = $1 and suite = $2 and lane = 0 and testbed_id = $3 order by at desc, id desc limit $4) r
 		left join pawl.revision v on v.project_id = $1 and v.sha = r.sha order by r.at desc, r.id desc`, project, q.Suite, h.Testbed, 10*q.Commits)
 	if err != nil {
 		return nil, err
 	}
-	reports := map[int64]int{} // columns counted from the newest
+	reports := map[int64]int{} // columns, counted from the newest
 	var c HeatColumn
 	_, err = pgx.ForEachRow(rows, []any{&c.Run, &c.Commit, &c.At, &c.Title}, func() error {
 		i := slices.IndexFunc(h.Commits, func(o HeatColumn) bool { return o.Commit == c.Commit })
@@ -129,7 +129,7 @@ func (h *Heat) readRows(ctx context.Context, tx pgx.Tx, project int64, q HeatQue
 	return err
 }
 
-// fill puts values under their commits; of several runs of a commit the last counts.
+// fill sets the values of each commit. If a commit has several runs, the last one counts.
 func (h *Heat) fill(ctx context.Context, tx pgx.Tx, project int64, reports map[int64]int) error {
 	if len(h.Commits) == 0 || len(h.Rows) == 0 {
 		return nil

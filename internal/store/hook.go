@@ -8,16 +8,16 @@ import (
 	"github.com/goatnote-inc/pawl/internal/store/db"
 )
 
-// Hook is where a project wants to be told.
+// Hook is a destination for a project's notifications.
 type Hook struct {
 	ID      int64     `json:"id"`
 	Kind    string    `json:"kind"` // slack, json or mail
 	URL     string    `json:"url"`
-	Secret  string    `json:"-"` // signs what is sent
+	Secret  string    `json:"-"` // signs the messages
 	Created time.Time `json:"created"`
 }
 
-// AddHook adds one. Where it may point is not decided here, but where it is called.
+// AddHook adds a hook. Its address is not checked here, but when it is called.
 func (s *Store) AddHook(ctx context.Context, project int64, h Hook) (Hook, error) {
 	row, err := db.New(s.of(project)).AddHook(ctx, db.AddHookParams{ProjectID: project, Kind: h.Kind, Url: h.URL, Secret: h.Secret, Created: s.now()})
 	if violates(err, "23514") {
@@ -29,7 +29,7 @@ func (s *Store) AddHook(ctx context.Context, project int64, h Hook) (Hook, error
 	return hookOf(row), nil
 }
 
-// Hooks lists those of a project, with their secrets.
+// Hooks lists the hooks of a project, with their secrets.
 func (s *Store) Hooks(ctx context.Context, project int64) ([]Hook, error) {
 	rows, err := db.New(s.of(project)).Hooks(ctx, project)
 	if err != nil {
@@ -42,7 +42,7 @@ func (s *Store) Hooks(ctx context.Context, project int64) ([]Hook, error) {
 	return list, nil
 }
 
-// RemoveHook takes one away.
+// RemoveHook deletes a hook.
 func (s *Store) RemoveHook(ctx context.Context, project, id int64) error {
 	n, err := db.New(s.of(project)).RemoveHook(ctx, db.RemoveHookParams{ProjectID: project, ID: id})
 	return changed(n, err, "hook", id)

@@ -14,27 +14,27 @@ import (
 	"github.com/goatnote-inc/pawl/internal/failpoint"
 )
 
-// Incoming is a report as it arrived, checked by client.Decode, with what the server
-// judged about its sender.
+// Incoming is a report as received and checked by client.Decode, with what the server determined
+// about its sender.
 type Incoming struct {
 	Key    string            // the idempotency key: client.Key of the report
-	Body   [sha256.Size]byte // digest of the bytes that were sent
+	Body   [sha256.Size]byte // digest of the received bytes
 	Report *client.Report
 	Lane   client.Lane
-	Sender map[string]string // who sent it, as far as that was proved
+	Sender map[string]string // identity of the sender, as far as it was proved
 }
 
-// ErrConflict says that the key was used for another body.
+// ErrConflict means that the key was used with a different body.
 var ErrConflict = errors.New("the run was reported before, with other contents")
 
-// MissingBlobsError names blobs that a report refers to and nobody sent.
+// MissingBlobsError lists blobs that a report refers to and that were not uploaded.
 type MissingBlobsError struct{ Digests []string }
 
 func (e *MissingBlobsError) Error() string {
 	return fmt.Sprintf("%d blobs of the report were not sent, the first is %s: send them before the report", len(e.Digests), e.Digests[0])
 }
 
-// QuotaError says which limit of the project is reached.
+// QuotaError names the quota of the project that is reached.
 type QuotaError struct {
 	What  string // "points a day", "bytes of blobs", "series"
 	Limit int64
@@ -44,17 +44,16 @@ func (e *QuotaError) Error() string {
 	return fmt.Sprintf("the project's quota of %d %s is used up: an admin of the server can raise it", e.Limit, e.What)
 }
 
-// InvalidError says what of the input cannot be kept, whoever sends it.
+// InvalidError describes input that can never be stored.
 type InvalidError struct{ What string }
 
 func (e *InvalidError) Error() string { return e.What }
 
-// Ingest keeps a report: all of it, durably, once. The same key and body get the same
-// receipt however often they come; the same key with another body gets [ErrConflict].
+// Ingest stores a report completely, durably and once. The same key and body always get the same
+// receipt. The same key with another body gets [ErrConflict].
 //
-// A report of known series is one transaction of four round trips, and waits for no other
-// but one with the same key, or one that commits at this moment and tells of the same new
-// commit.
+// A report of known series takes one transaction of four round trips. It waits only for a report
+// with the same key, or for one that is committing the same new commit at that moment.
 func (s *Store) Ingest(ctx context.Context, project int64, in Incoming) (client.Receipt, error) {
 	r, err := s.newRow(project, in)
 	if err != nil {
@@ -64,8 +63,8 @@ func (s *Store) Ingest(ctx context.Context, project int64, in Incoming) (client.
 		return client.Receipt{}, fmt.Errorf("waiting for a connection to keep run %s: %w", in.Report.Run, err)
 	}
 	defer s.writers.Release(1)
-	// Several passes only where a partition went, or the database chose us to break a
-	// deadlock of commits that two reports told in parts.
+	// A retry is needed only if a partition was dropped, or if the database aborted this
+	// transaction to resolve a deadlock between reports with overlapping commits.
 	for pass := 0; ; pass++ {
 		receipt, err := s.keep(ctx, r)
 		switch {
@@ -74,7 +73,7 @@ func (s *Store) Ingest(ctx context.Context, project int64, in Incoming) (client.
 		case pass < 4 && lostPartition(err):
 			s.known.months.forget(monthOf(r.at))
 		case pass < 4 && (violates(err, "40P01") || violates(err, "40001")):
-		case violates(err, "23503"): // its row went while the report was written
+		case violates(err, "23503"): // the project was deleted while the report was written
 			return client.Receipt{}, fmt.Errorf("keeping run %s: the project is gone: %w", in.Report.Run, ErrNotFound)
 		default:
 			return client.Receipt{}, fmt.Errorf("keeping run %s: %w", in.Report.Run, input(err))
@@ -87,14 +86,14 @@ func (s *Store) keep(ctx context.Context, r *row) (client.Receipt, error) {
 		if receipt, ok, again := s.kept(ctx, r); again != nil {
 			return client.Receipt{}, again
 		} else if ok {
-			return receipt, nil // quotas and such do not unsay a receipt
+			return receipt, nil // quotas and the like do not revoke a receipt
 		}
 		return client.Receipt{}, err
 	}
 	failpoint.At("ingest.series-known")
 	var id int64
-	// Planned once, for the indexes: planning anew for every report costs as much as its
-	// points, and a plan from when a table was small would read all of it for ever.
+	// Plan once, using the indexes. Planning each report costs as much as writing its points. A
+	// plan made when a table was small would scan the whole table forever.
 	const generic = `; set local plan_cache_mode = force_generic_plan; set local enable_seqscan = off`
 	err := s.inProjectWith(ctx, r.project, generic, func(tx pgx.Tx) (err error) {
 		failpoint.At("ingest.begun")
@@ -109,7 +108,7 @@ func (s *Store) keep(ctx context.Context, r *row) (client.Receipt, error) {
 		failpoint.At("ingest.before-commit")
 		return nil
 	})
-	if _, lacks := errors.AsType[*MissingBlobsError](err); lacks { // they may have been let go since it was kept
+	if _, lacks := errors.AsType[*MissingBlobsError](err); lacks { // the blobs may have been removed since the report was stored
 		if receipt, ok, again := s.kept(ctx, r); ok || again != nil {
 			return receipt, again
 		}
@@ -130,7 +129,7 @@ func (s *Store) keep(ctx context.Context, r *row) (client.Receipt, error) {
 	return client.Receipt{Report: id, Run: r.report.Run, Received: r.received, Points: len(r.points.series), Lane: r.in.Lane}, nil
 }
 
-// kept finds the receipt of a report that was sent before.
+// kept returns the receipt of a report that was sent before.
 func (s *Store) kept(ctx context.Context, r *row) (receipt client.Receipt, ok bool, err error) {
 	var body []byte
 	var lane int16
@@ -152,9 +151,9 @@ func (s *Store) kept(ctx context.Context, r *row) (receipt client.Receipt, ok bo
 	return receipt, true, nil
 }
 
-// prepare finds or makes what the transaction refers to: the month's partition, the
-// testbeds, the series. It runs before it, because what it makes is shared: a
-// transaction that held such rows would make all others wait.
+// prepare finds or creates what the transaction refers to: the month's partition, the testbeds
+// and the series. It runs before the transaction because these rows are shared: a transaction
+// that locked them would block all others.
 func (s *Store) prepare(ctx context.Context, r *row) error {
 	if err := s.quotas.room(ctx, s, r.project, r.in.Lane, int64(len(r.report.Points)), 0); err != nil {
 		return err
@@ -173,14 +172,14 @@ func (s *Store) prepare(ctx context.Context, r *row) error {
 	return r.arrange()
 }
 
-// place decides where the points stand: at their commit's time where anybody told it,
-// else when they were measured.
+// place sets the date of the points: the time of their commit if it is known, else the time of
+// measurement.
 func (s *Store) place(ctx context.Context, r *row) error {
 	r.at, r.placed = r.report.Measured, false
 	if at := r.report.Commit.At; at != nil {
 		r.at, r.placed = *at, true
 	} else {
-		// A stranger's word does not place what the repository measured.
+		// A commit time from a less trusted lane must not date points of a more trusted one.
 		err := s.of(r.project).QueryRow(ctx, `select at from pawl.revision where project_id = $1 and sha = $2 and at is not null and lane <= $3`,
 			r.project, r.report.Commit.SHA, r.lane).Scan(&r.at)
 		if err != nil && !none(err) {
@@ -196,13 +195,13 @@ func (s *Store) place(ctx context.Context, r *row) error {
 	return s.makeMonth(ctx, r.at)
 }
 
-// yearsKept bounds how far back points stand: each month of them is a partition that
-// everybody's questions plan with, and a sender may claim any date for a commit.
+// yearsKept bounds how old points may be. Each month is a partition that every query must plan
+// with, and a sender may claim any date for a commit.
 const yearsKept = 10
 
 func (s *Store) oldest() time.Time { return s.now().AddDate(-yearsKept, 0, 0) }
 
-// makeMonth makes the partition of a time, unless this process knows that it is there.
+// makeMonth creates the partition for a time, unless this process has seen that it exists.
 func (s *Store) makeMonth(ctx context.Context, at time.Time) error {
 	month := monthOf(at)
 	if _, ok := s.known.months.one(month); ok {
@@ -225,6 +224,6 @@ func monthOf(at time.Time) time.Time {
 	return time.Date(at.Year(), at.Month(), 1, 0, 0, 0, 0, time.UTC)
 }
 
-// lostPartition tells of a partition that was dropped, being old and empty, after this
+// lostPartition reports whether err means that a partition, old and empty, was dropped after this
 // process saw it.
 func lostPartition(err error) bool { return violates(err, "23514") }

@@ -13,22 +13,22 @@ import (
 	"github.com/goatnote-inc/pawl/internal/store/db"
 )
 
-// Scope is something that a key may do.
+// Scope is a permission of a key.
 type Scope string
 
 // The scopes.
 const (
 	ScopeRead       Scope = "read"
-	ScopeReport     Scope = "report"      // may send reports, of branches
+	ScopeReport     Scope = "report"      // may send reports of branches
 	ScopeReportMain Scope = "report:main" // may send reports of the default branch
-	ScopeAdmin      Scope = "admin"       // may do all that an admin of the project may
+	ScopeAdmin      Scope = "admin"       // may do all that an admin of the project can
 )
 
-// Key is what is known of an API key: not the key.
+// Key describes an API key. It does not contain the key itself.
 type Key struct {
 	Project   int64      `json:"-"`
 	ID        int64      `json:"id"`
-	Prefix    string     `json:"prefix"` // the first characters, to tell one from another
+	Prefix    string     `json:"prefix"` // the first characters, to identify the key
 	Name      string     `json:"name"`
 	Scopes    []Scope    `json:"scopes"`
 	Created   time.Time  `json:"created"`
@@ -38,11 +38,11 @@ type Key struct {
 	Revoked   *time.Time `json:"revoked,omitempty"`
 }
 
-// Has tells whether a key may do something.
+// Has reports whether the key has scope s.
 func (k Key) Has(s Scope) bool { return slices.Contains(k.Scopes, s) }
 
-// NewKey makes a key of a name, scopes, a maker and perhaps an end, and tells its text,
-// which nobody can be told again.
+// NewKey creates a key from a name, scopes, a creator and optionally an expiry. It returns the
+// text of the key, which cannot be retrieved again.
 func (s *Store) NewKey(ctx context.Context, project int64, k Key) (text string, kept Key, err error) {
 	if len(k.Scopes) == 0 {
 		return "", Key{}, &InvalidError{"a key has at least one scope: read, report, report:main or admin"}
@@ -69,8 +69,8 @@ func (s *Store) NewKey(ctx context.Context, project int64, k Key) (text string, 
 	return text, keyOf(row), nil
 }
 
-// KeyOf finds the key of a text that is valid now, or says [ErrNotFound]. It notes that
-// the key was used, at most once a minute. A text that cannot be a key costs nothing.
+// KeyOf returns the key with this text if it is valid now, or [ErrNotFound]. It records the use of
+// the key, at most once a minute. A text that cannot be a key causes no query.
 func (s *Store) KeyOf(ctx context.Context, text string) (Key, error) {
 	project, ok := readKey(text)
 	if !ok {
@@ -99,7 +99,7 @@ func (s *Store) KeyOf(ctx context.Context, text string) (Key, error) {
 	return Key{}, fmt.Errorf("an API key: %w", ErrNotFound)
 }
 
-// Keys lists the keys of a project, the newest first.
+// Keys lists the keys of a project, newest first.
 func (s *Store) Keys(ctx context.Context, project int64) ([]Key, error) {
 	rows, err := db.New(s.of(project)).Keys(ctx, project)
 	if err != nil {
@@ -112,7 +112,7 @@ func (s *Store) Keys(ctx context.Context, project int64) ([]Key, error) {
 	return list, nil
 }
 
-// RevokeKey ends a key at once.
+// RevokeKey ends a key immediately.
 func (s *Store) RevokeKey(ctx context.Context, project, id int64) error {
 	n, err := db.New(s.of(project)).RevokeKey(ctx, db.RevokeKeyParams{ProjectID: project, ID: id, Now: s.now()})
 	return changed(n, err, "key", id)

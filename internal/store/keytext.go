@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// A key is pawl_PROJECT_SECRET: the project's number in base 36, then 32 random bytes in
-// base 62 with a checksum. The prefix lets scanners of secrets find it; the checksum lets
-// them, and the server, tell a key from what only looks like one without asking anybody.
+// A key is pawl_PROJECT_SECRET: the project's number in base 36, then 32 random bytes in base 62
+// with a checksum. The prefix lets secret scanners find it. The checksum lets them and the server
+// recognize a key without a lookup.
 const (
 	keyBytes     = 32
 	secretLength = 43 // 62^43 > 2^256
 	sumLength    = 6  // 62^6 > 2^32
-	prefixLength = 8  // of the secret, kept in the clear to tell keys apart
+	prefixLength = 8  // first characters of the secret, stored unencrypted to identify the key
 )
 
 const digits62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -24,7 +24,7 @@ func writeKey(project int64, secret [keyBytes]byte) string {
 	return text + sumOf(text)
 }
 
-// readKey gives the project of a text that has the form of a key.
+// readKey returns the project of a text that has the form of a key.
 func readKey(text string) (project int64, ok bool) {
 	rest, ok := strings.CutPrefix(text, "pawl_")
 	if !ok {
@@ -42,7 +42,7 @@ func readKey(text string) (project int64, ok bool) {
 	return project, sumOf(body) == text[len(body):]
 }
 
-// prefixOf is how people tell keys apart.
+// prefixOf returns the part of a key that identifies it to people.
 func prefixOf(text string) string {
 	return text[:strings.LastIndexByte(text, '_')+1+prefixLength]
 }

@@ -8,19 +8,18 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// known is what this process remembers of rows that do not change once they are there,
-// so that a report whose series were seen before asks the database nothing. Each part is
-// bounded; what is forgotten is asked again.
+// known caches rows that do not change once they exist, so that a report of known series needs no
+// lookups. Each cache is bounded; evicted entries are queried again.
 type known struct {
 	series   *recent[seriesKey, seriesRow]
 	testbeds *recent[testbedKey, int64]
-	commits  *recent[commitKey, int16] // those with a time, and the lane that told it
+	commits  *recent[commitKey, int16] // commits with a time, and the lane that reported it
 	months   *recent[time.Time, struct{}]
-	reports  *recent[reportKey, string] // their commits
+	reports  *recent[reportKey, string] // commits by report
 	settled  *recent[commitKey, client.Commit]
 
-	// naming makes writers of one project take turns when they add series: of many
-	// reports of a new suite one adds, the others find.
+	// naming makes writers of one project take turns when they add series: of many reports of
+	// a new suite, one adds the series and the others find them.
 	naming [64]sync.Mutex
 }
 
@@ -34,7 +33,7 @@ type seriesKey struct {
 type seriesRow struct {
 	id           int64
 	unit, better string
-	path, owners string // owners as one text
+	path, owners string // owners joined into one text
 }
 
 type testbedKey struct {
@@ -60,7 +59,8 @@ func newKnown() *known {
 	}
 }
 
-// recent is a bounded map that forgets what was not asked for lately, in halves.
+// recent is a bounded map. When it is full, it evicts entries that were not used recently, one
+// generation at a time.
 type recent[K comparable, V any] struct {
 	mu        sync.Mutex
 	most      int
@@ -71,7 +71,7 @@ func newRecent[K comparable, V any](most int) *recent[K, V] {
 	return &recent[K, V]{most: most, now: map[K]V{}}
 }
 
-// get finds the values of many keys at once, calling found with the place of each.
+// get looks up n keys at once. It calls found with the index and value of each hit.
 func (r *recent[K, V]) get(n int, key func(int) K, found func(int, V)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

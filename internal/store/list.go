@@ -26,13 +26,14 @@ func queueList[T any](b *pgx.Batch, scan pgx.RowToFunc[T], into *[]T, sql string
 	})
 }
 
-// conditions are what narrows a list, joined by and. Values go by number, never by text.
+// conditions builds the where clause of a list, joined by and. Values are passed as numbered
+// parameters, never as text.
 type conditions struct {
 	text strings.Builder
 	args []any
 }
 
-// add takes a condition with %d where the number of its value belongs.
+// add appends a condition. Its %d is replaced by the number of the value's parameter.
 func (c *conditions) add(format string, value any) {
 	c.args = append(c.args, value)
 	c.text.WriteString(" and ")
@@ -41,7 +42,7 @@ func (c *conditions) add(format string, value any) {
 
 func (c *conditions) String() string { return c.text.String() }
 
-// limit bounds what a caller asks for.
+// limit returns the requested limit, capped.
 func limit(asked int) string {
 	if asked <= 0 || asked > MostListed {
 		asked = MostListed
@@ -49,7 +50,7 @@ func limit(asked int) string {
 	return strconv.Itoa(asked)
 }
 
-// lanes in the order of their numbers in the database.
+// lanes lists the lanes in the order of their numbers in the database.
 var lanes = [...]client.Lane{client.Main, client.Branch, client.Fork}
 
 func laneNumber(lane client.Lane) (int16, error) {
@@ -63,12 +64,12 @@ func laneNumber(lane client.Lane) (int16, error) {
 
 func laneName(n int16) client.Lane {
 	if n < 0 || int(n) >= len(lanes) {
-		return client.Fork // what is not known is not believed
+		return client.Fork // unknown lanes are not trusted
 	}
 	return lanes[n]
 }
 
-// timeOr is a time that may be null.
+// timeOr returns a nullable time; null becomes zero.
 func timeOr(t *time.Time) time.Time {
 	if t == nil {
 		return time.Time{}

@@ -7,10 +7,10 @@ import (
 	"github.com/goatnote-inc/pawl/internal/store/db"
 )
 
-// Role is what a member may do in a project.
+// Role is the set of permissions of a member in a project.
 type Role string
 
-// The roles: each may do what those before it may.
+// The roles. Each includes the permissions of those before it.
 const (
 	Viewer Role = "viewer"
 	Writer Role = "writer"
@@ -23,7 +23,7 @@ type Member struct {
 	Role Role `json:"role"`
 }
 
-// Members lists who belongs to a project, by name.
+// Members lists the members of a project by name.
 func (s *Store) Members(ctx context.Context, project int64) ([]Member, error) {
 	rows, err := db.New(s.of(project)).Members(ctx, project)
 	if err != nil {
@@ -36,8 +36,8 @@ func (s *Store) Members(ctx context.Context, project int64) ([]Member, error) {
 	return list, nil
 }
 
-// SetMember gives an account a role in a project; an empty one takes it out, and says
-// [ErrNotFound] of who is none.
+// SetMember gives an account a role in a project. An empty role removes the member, or returns
+// [ErrNotFound] if the account is not a member.
 func (s *Store) SetMember(ctx context.Context, project, account int64, role Role) error {
 	q := db.New(s.of(project))
 	var err error
@@ -60,7 +60,7 @@ func (s *Store) SetMember(ctx context.Context, project, account int64, role Role
 	return nil
 }
 
-// RoleOf is an account's role in a project, empty for none.
+// RoleOf returns an account's role in a project, empty for none.
 func (s *Store) RoleOf(ctx context.Context, project, account int64) (Role, error) {
 	role, err := db.New(s.of(project)).RoleOf(ctx, db.RoleOfParams{ProjectID: project, AccountID: account})
 	if none(err) {

@@ -18,12 +18,12 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// ErrNewer says that the database was migrated by a later pawld.
+// ErrNewer means that the database was migrated by a later pawld.
 var ErrNewer = errors.New("the database was migrated by a later pawld")
 
-// Migrate brings the schema to the version of this binary, forwards only, and tells
-// which steps it took. Servers that start together take turns: the lock is the
-// database's. Each step is a transaction: it happened, or it did not.
+// Migrate upgrades the schema to the version of this binary, never down, and returns the steps it
+// applied. Servers that start together take turns through a database lock. Each step is one
+// transaction.
 func Migrate(ctx context.Context, url string) (applied []string, err error) {
 	conn, err := pgx.Connect(ctx, url)
 	if err != nil {
@@ -66,7 +66,7 @@ type step struct{ name, text, digest string }
 
 func (s step) apply(ctx context.Context, conn *pgx.Conn) error {
 	return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
-		// A migration that has to wait for a lock makes everybody wait behind it.
+		// A migration that waits for a lock blocks all later queries on the same table.
 		if _, err := tx.Exec(ctx, `set local lock_timeout = '5s'`); err != nil {
 			return err
 		}
@@ -114,7 +114,7 @@ func appliedMigrations(ctx context.Context, q interface {
 	return done, nil
 }
 
-// agree refuses a database whose past is not that of this binary.
+// agree refuses a database whose migration history differs from that of this binary.
 func agree(done map[string]string, steps []step) error {
 	for _, s := range steps {
 		if digest, known := done[s.name]; known && digest != s.digest {

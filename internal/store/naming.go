@@ -14,7 +14,7 @@ import (
 	"github.com/goatnote-inc/pawl/ratchet"
 )
 
-// nameTestbeds finds the testbed of every timer that the report's points were read from.
+// nameTestbeds finds the testbed for each timer used by the report's points.
 func (s *Store) nameTestbeds(ctx context.Context, r *row) error {
 	r.testbeds = map[measure.Timer]int64{}
 	timers := make([]measure.Timer, 0, len(r.report.Points)+1)
@@ -22,7 +22,7 @@ func (s *Store) nameTestbeds(ctx context.Context, r *row) error {
 		timers = append(timers, p.Timer)
 	}
 	if len(timers) == 0 {
-		timers = append(timers, "") // a run without results still was somewhere
+		timers = append(timers, "") // a run without results still has a testbed
 	}
 	for _, timer := range timers {
 		if _, ok := r.testbeds[timer]; ok {
@@ -67,8 +67,8 @@ func (s *Store) nameTestbed(ctx context.Context, r *row, timer measure.Timer) (i
 	return id, nil
 }
 
-// How many testbeds a project may have, and how many of them it has when forks can add no
-// more: a stranger chooses what a testbed is called.
+// Limits on testbeds of a project: in total, and the count at which forks can add no more. The
+// name of a testbed is untrusted input.
 const (
 	mostTestbeds = 500
 	forkTestbeds = 100
@@ -91,7 +91,7 @@ func (s *Store) roomForTestbed(ctx context.Context, r *row, key string) error {
 	return nil
 }
 
-// nameSeries finds the series of every point, adding those that are new.
+// nameSeries finds the series of every point and adds new ones.
 func (s *Store) nameSeries(ctx context.Context, r *row) error {
 	points := r.report.Points
 	r.ids = make([]int64, len(points))
@@ -116,7 +116,7 @@ func (s *Store) nameSeries(ctx context.Context, r *row) error {
 		turn.Lock()
 		defer turn.Unlock()
 		r.moved = nil
-		s.known.series.get(len(points), key, check) // whoever had the turn before may have added them
+		s.known.series.get(len(points), key, check) // the previous holder of the lock may have added them
 		if slices.Contains(r.ids, 0) {
 			if err := s.addSeries(ctx, r, key, check); err != nil {
 				return err
@@ -129,8 +129,8 @@ func (s *Store) nameSeries(ctx context.Context, r *row) error {
 	return s.describe(ctx, r, key)
 }
 
-// fresh lets only reports add rows of their own that will be kept: not one that was sent
-// before, nor one whose blobs are missing.
+// fresh returns an error for reports that will not be stored, so that they add no shared rows: one
+// that was sent before, or one whose blobs are missing.
 func (s *Store) fresh(ctx context.Context, r *row) error {
 	if r.checked {
 		return nil
@@ -156,7 +156,7 @@ func (s *Store) fresh(ctx context.Context, r *row) error {
 	return nil
 }
 
-// errSent ends the preparation of a report that was kept before; its receipt is given.
+// errSent ends the preparation of a report that is already stored; the caller returns its receipt.
 var errSent = fmt.Errorf("the report was sent before")
 
 func (s *Store) addSeries(ctx context.Context, r *row, key func(int) seriesKey, check func(int, seriesRow)) error {
@@ -177,7 +177,7 @@ func (s *Store) addSeries(ctx context.Context, r *row, key func(int) seriesKey, 
 		name, testbed := p.Name(), r.testbeds[p.Timer]
 		place := at(name, p.Implementation, testbed)
 		if index[place] = append(index[place], n); len(index[place]) > 1 {
-			continue // another spelling of the same case
+			continue // a different spelling of the same case
 		}
 		names, benchmarks, configs = append(names, name), append(benchmarks, p.Benchmark), append(configs, p.Config)
 		caches, metrics = append(caches, string(p.Cache)), append(metrics, p.Metric)
@@ -186,7 +186,7 @@ func (s *Store) addSeries(ctx context.Context, r *row, key func(int) seriesKey, 
 	}
 	got := map[int]seriesRow{}
 	err := s.readBatch(ctx, r.project, func(b *pgx.Batch) {
-		// In order, so that two servers that add the same series cannot deadlock.
+		// Sorted, so that two servers that add the same series cannot deadlock.
 		b.Queue(`
 			insert into pawl.series (project_id, suite, lane, created, name, benchmark, config, cache, metric, implementation, unit, better, path, owners, testbed_id)
 			select $1, $2, $3, $4, name, benchmark, config, cache, metric, implementation, unit, better, path,
@@ -218,7 +218,7 @@ func (s *Store) addSeries(ctx context.Context, r *row, key func(int) seriesKey, 
 	if err != nil {
 		return fmt.Errorf("naming %d series: %w", len(names), err)
 	}
-	// Only now they are committed, and will be there after any crash.
+	// Cache the ids only now: the rows are committed and survive a crash.
 	for n, row := range got {
 		s.known.series.add(key(n), row)
 		check(n, row)
@@ -256,7 +256,7 @@ func (s *Store) roomForSeries(ctx context.Context, r *row) error {
 	return nil
 }
 
-// describe keeps what the newest report says of where a kernel is and whose.
+// describe stores the path, owners and direction of a kernel as the newest report states them.
 func (s *Store) describe(ctx context.Context, r *row, key func(int) seriesKey) error {
 	if len(r.moved) == 0 {
 		return nil

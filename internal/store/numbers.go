@@ -7,15 +7,15 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
-// numbers sends columns of numbers. pgx makes a value of its own of every element, which
-// is a tenth of what a report costs the server; here they are written as PostgreSQL reads
-// them. All else is pgx's.
+// numbers encodes slices of numbers. pgx allocates a value for every element, which is a tenth of
+// the server's cost of a report. This codec writes PostgreSQL's binary format directly and leaves
+// the rest to pgx.
 type numbers struct {
 	*pgtype.ArrayCodec
 	element uint32
 }
 
-// sendNumbers makes a connection use it.
+// sendNumbers registers the codec for a connection.
 func sendNumbers(m *pgtype.Map) {
 	for array, element := range map[uint32]uint32{
 		pgtype.Int2ArrayOID: pgtype.Int2OID, pgtype.Int4ArrayOID: pgtype.Int4OID, pgtype.Int8ArrayOID: pgtype.Int8OID, pgtype.Float4ArrayOID: pgtype.Float4OID,
@@ -36,7 +36,7 @@ func (n numbers) PlanEncode(m *pgtype.Map, oid uint32, format int16, value any) 
 	return n.ArrayCodec.PlanEncode(m, oid, format, value)
 }
 
-// elementOf is the type of PostgreSQL that has the size and meaning of a slice's elements.
+// elementOf returns the PostgreSQL type that matches a slice's elements.
 func elementOf(value any) uint32 {
 	switch value.(type) {
 	case []int16:
@@ -53,8 +53,8 @@ func elementOf(value any) uint32 {
 
 type numbersPlan uint32
 
-// Encode implements pgtype.EncodePlan: one dimension, no nulls, the type, how many, from
-// what index; then each element after its size.
+// Encode implements pgtype.EncodePlan. The header has one dimension, no nulls, the element type,
+// the length and the first index. Each element follows its size.
 func (element numbersPlan) Encode(value any, b []byte) ([]byte, error) {
 	begin := func(n int) {
 		for _, v := range [...]uint32{1, 0, uint32(element), uint32(n), 1} {

@@ -11,38 +11,38 @@ import (
 	"github.com/goatnote-inc/pawl/client"
 )
 
-// What an overview shows of each kind.
+// Limits of an overview.
 const (
 	overviewGroups = 50
-	overviewEvents = 5 // of a group
+	overviewEvents = 5 // per group
 	overviewRuns   = 20
 	countedAtMost  = 10_000
 )
 
-// Overview is what one wants to know of a project first.
+// Overview is the summary of a project.
 type Overview struct {
 	Since    time.Time        `json:"since"`
-	Groups   []client.Group   `json:"groups"` // that stand after Since, the worst first, each with its largest events
+	Groups   []client.Group   `json:"groups"` // since Since, worst first, each with its largest events
 	Moved    Moved            `json:"moved"`
-	Open     int              `json:"open"` // events that nobody has looked at, of all times
+	Open     int              `json:"open"` // unreviewed events of all time
 	Series   int              `json:"series"`
-	Runs     int              `json:"runs"` // received after Since
+	Runs     int              `json:"runs"` // received since Since
 	Latest   []client.Run     `json:"latest"`
-	Testbeds []client.Testbed `json:"testbeds"` // the one used last first; what only forks used comes last
-	Capped   int              `json:"capped"`   // no count goes beyond it
+	Testbeds []client.Testbed `json:"testbeds"` // most recently used first; those used only by forks come last
+	Capped   int              `json:"capped"`   // upper limit of all counts
 }
 
-// Moved counts events after Since.
+// Moved counts events since Since.
 type Moved struct {
 	Worse   int `json:"worse"`
 	Better  int `json:"better"`
-	Machine int `json:"machine"` // groups that were the machine
+	Machine int `json:"machine"` // groups attributed to the machine
 }
 
-// Overview reads what moved since a time, and what is there. It reads events, and counts
-// of the rest up to a bound: its cost does not grow with the number of series.
+// Overview reads what changed since a time, and what the project contains. It reads events, and
+// counts the rest up to a limit, so its cost does not grow with the number of series.
 //
-// Runs of forks are among the latest only where they are asked for: anybody can make many.
+// Latest includes runs of forks only if withForks is set: anyone can create many of them.
 func (s *Store) Overview(ctx context.Context, project int64, since time.Time, withForks bool) (Overview, error) {
 	o := Overview{Since: since.UTC(), Capped: countedAtMost}
 	err := s.readBatch(ctx, project, func(b *pgx.Batch) {
@@ -68,7 +68,7 @@ func (s *Store) Overview(ctx context.Context, project int64, since time.Time, wi
 	return o, nil
 }
 
-// queueGroups asks for groups after a time, the worst first, each with its largest events.
+// queueGroups queries groups since a time, worst first, each with its largest events.
 func queueGroups(b *pgx.Batch, project int64, since time.Time, into *[]client.Group) {
 	sql := `with g as (
 		select id, from_sha, to_sha, at, worst, series, worse, machine from pawl.event_group

@@ -12,22 +12,22 @@ import (
 	"github.com/goatnote-inc/pawl/internal/tile"
 )
 
-// MostPoints is how many points of one series are given at once, the newest ones. Who
-// wants the outline of more asks for buckets, which are made of at most MostThinned.
+// MostPoints is the maximum number of points returned for a series; the newest are kept. For the
+// outline of longer histories use buckets, which are computed from at most MostThinned points.
 const (
 	MostPoints  = 100_000
 	MostThinned = 1_000_000
 )
 
-// Range says which points of a series are wanted.
+// Range selects points of a series.
 type Range struct {
-	From, To time.Time // both included; zero for no end
-	Last     int       // only the newest; 0 for as many as are given
-	Buckets  int       // thinned out to the outline of so many; 0 for all
+	From, To time.Time // both inclusive; zero means unbounded
+	Last     int       // only the newest points; 0 means the maximum
+	Buckets  int       // thin out to the outline of this many buckets; 0 means no thinning
 }
 
-// Points are points of one series in the order of their commits, wherever they rest. A
-// series that is not there has none.
+// Points returns points of one series, hot or in tiles, in commit order. A series that does not
+// exist has none.
 func (s *Store) Points(ctx context.Context, project, series int64, r Range) ([]client.Kept, error) {
 	points, err := s.pointsIn(ctx, project, series, r)
 	if err != nil {
@@ -44,8 +44,8 @@ func (s *Store) Points(ctx context.Context, project, series int64, r Range) ([]c
 	return kept, s.nameCommits(ctx, project, series, kept, len(points) == all)
 }
 
-// pointsIn reads what is hot and what rests in tiles in one round trip. Hot points come
-// first: what is compacted between the two is then seen twice, and not never.
+// pointsIn reads hot points and tiles in one round trip. Hot points are read first: a point that is
+// compacted between the two reads is then seen twice instead of never.
 func (s *Store) pointsIn(ctx context.Context, project, series int64, r Range) ([]tile.Point, error) {
 	most := MostPoints
 	if r.Buckets > 0 {
@@ -68,8 +68,8 @@ func (s *Store) pointsIn(ctx context.Context, project, series int64, r Range) ([
 	return points[max(0, len(points)-last):], nil
 }
 
-// PointsOf are all points of many series, for who looks at whole histories: without
-// commits, and in the form they rest in. A series without points is not in the answer.
+// PointsOf returns all points of many series as stored, without commits. A series without points
+// is not in the result.
 func (s *Store) PointsOf(ctx context.Context, project int64, series []int64) (map[int64][]tile.Point, error) {
 	var all map[int64][]tile.Point
 	err := s.inProject(ctx, project, func(tx pgx.Tx) (err error) {
@@ -79,12 +79,12 @@ func (s *Store) PointsOf(ctx context.Context, project int64, series []int64) (ma
 	return all, err
 }
 
-// querier is a transaction, or what stands for one.
+// querier is a transaction or an equivalent.
 type querier interface {
 	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
 }
 
-// pointsOf is PointsOf for who has a transaction already; hot points first, as in pointsIn.
+// pointsOf is PointsOf within an existing transaction. It reads hot points first, like pointsIn.
 func pointsOf(ctx context.Context, q querier, project int64, series []int64) (map[int64][]tile.Point, error) {
 	cold, hot := map[int64][]tile.Point{}, map[int64][]tile.Point{}
 	rows, err := q.Query(ctx, `select `+pointColumns+` from pawl.point where project_id = $1 and series_id = any($2) order by series_id, at, report_id`, project, series)
@@ -109,7 +109,7 @@ func pointsOf(ctx context.Context, q querier, project int64, series []int64) (ma
 	return cold, nil
 }
 
-// keptOf says a point in the words of the API.
+// keptOf converts a point to the API's type.
 func keptOf(p tile.Point) client.Kept {
 	return client.Kept{
 		At: p.Time(), Report: p.Report, Value: p.Value, Low: p.Low, High: p.High, Spread: p.Spread, Rounds: int(p.Rounds),
@@ -117,7 +117,7 @@ func keptOf(p tile.Point) client.Kept {
 	}
 }
 
-// rangeQuery is which points of a series are read. Tiles are read whole, and cut after.
+// rangeQuery reads a range of points of a series. It reads whole tiles, which are cut afterwards.
 type rangeQuery struct {
 	project, series int64
 	from, to        time.Time
@@ -151,8 +151,8 @@ func sign(n int64) int {
 	return 0
 }
 
-// queueTiles asks for tiles from the newest back, until they hold enough. Each holds at
-// least one point, so that the limit inside is never too small.
+// queueTiles queries tiles, newest first, until they hold enough points. Each tile holds at least
+// one point, so the inner limit is never too small.
 func (q rangeQuery) queueTiles(b *pgx.Batch, into *[]tile.Point) {
 	const sql = `select ` + tileColumns + ` from (
 		select *, sum(n) over (order by first_at desc, first_report desc) - n as newer from pawl.tile
@@ -177,7 +177,7 @@ func (q rangeQuery) queueHot(b *pgx.Batch, into *[]tile.Point) {
 	})
 }
 
-// What stands for no end: years that no commit has.
+// Times that stand for an unbounded range: no commit has such a year.
 var pastEnd, futureEnd = time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func endOr(t, end time.Time) time.Time {

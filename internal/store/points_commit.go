@@ -10,7 +10,7 @@ import (
 	"github.com/goatnote-inc/pawl/client"
 )
 
-// Commits are those of reports. A report that is not there has none.
+// Commits returns the commit of each report. Reports that do not exist are omitted.
 func (s *Store) Commits(ctx context.Context, project int64, reports []int64) (map[int64]string, error) {
 	commits := make(map[int64]string, len(reports))
 	unknown := s.rememberCommits(project, reports, commits)
@@ -18,8 +18,8 @@ func (s *Store) Commits(ctx context.Context, project int64, reports []int64) (ma
 	return commits, err
 }
 
-// nameCommits says which commits points of one series are of. Those that are side by side
-// are read so.
+// nameCommits sets the commits of points of one series. With sideBySide, it reads many unknown
+// commits as neighbors in the index.
 func (s *Store) nameCommits(ctx context.Context, project, series int64, points []client.Kept, sideBySide bool) error {
 	reports := make([]int64, len(points))
 	for i := range points {
@@ -42,8 +42,8 @@ func (s *Store) nameCommits(ctx context.Context, project, series int64, points [
 	return nil
 }
 
-// rememberCommits fills in the commits that were asked for before, and gives the reports
-// it does not know: a report never changes its commit, and the series of a suite share
+// rememberCommits fills in cached commits and returns the reports that are not cached. Caching is
+// safe because a report never changes its commit, and useful because the series of a suite share
 // their reports.
 func (s *Store) rememberCommits(project int64, reports []int64, into map[int64]string) (unknown []int64) {
 	s.known.reports.get(len(reports), func(i int) reportKey { return reportKey{project, reports[i]} },
@@ -57,17 +57,17 @@ func (s *Store) rememberCommits(project int64, reports []int64, into map[int64]s
 }
 
 const (
-	// manyCommits is from how many on the reports of a series are read as neighbours: fewer
-	// are found sooner one by one.
+	// manyCommits is the number of reports from which neighbors are read together. Fewer are
+	// found faster one by one.
 	manyCommits = 50
-	// mostNeighbours are read at once, so that they do not push out what is remembered.
+	// mostNeighbours limits one such read, so that it does not evict the rest of the cache.
 	mostNeighbours = 20_000
 )
 
-// readNeighbours reads the reports of the series' suite in the order they came in, which
-// an index holds side by side with their commits: a thousand of them are a dozen pages,
-// where one by one they would be a thousand. A series that is seldom measured has many
-// strangers between its reports: they are read in part, and what is left is for readCommits.
+// readNeighbours reads the reports of the series' suite in arrival order. An index stores these
+// next to each other with their commits: a thousand of them take a dozen pages instead of a
+// thousand. A rarely measured series has many other reports between its own. It is then read only
+// in part, and readCommits reads the rest.
 func (s *Store) readNeighbours(ctx context.Context, project, series int64, wanted []int64, into map[int64]string) error {
 	err := s.readBatch(ctx, project, func(b *pgx.Batch) {
 		const sql = `select id, sha from pawl.report
@@ -94,7 +94,7 @@ func (s *Store) readCommits(ctx context.Context, project int64, wanted []int64, 
 	return nil
 }
 
-// keepCommits takes rows of id and commit, and remembers them.
+// keepCommits returns a function that reads rows of id and commit, and caches them.
 func (s *Store) keepCommits(project int64, into map[int64]string) func(pgx.Rows) error {
 	return func(rows pgx.Rows) error {
 		var id int64

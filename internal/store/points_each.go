@@ -8,14 +8,12 @@ import (
 	"github.com/goatnote-inc/pawl/internal/tile"
 )
 
-// eachPoints is how many points are handed on at once, at most: their commits are asked
-// for together.
+// eachPoints is the maximum number of points per callback; their commits are read together.
 const eachPoints = 4096
 
-// EachPoint calls for all points of a project with their commits, series after series in
-// the order of their ids and some points of one series at a time, which are the callee's
-// until it returns. It holds as much for a billion points as for a thousand; what arrives
-// meanwhile may or may not be among them.
+// EachPoint calls do with all points of a project and their commits, series by series in id order,
+// in chunks of one series. A chunk is valid only until do returns. Memory use does not grow with
+// the number of points. Points that arrive meanwhile may be missing.
 func (s *Store) EachPoint(ctx context.Context, project int64, do func(client.Series, []client.Kept) error) error {
 	for after := int64(0); ; {
 		list, err := s.SeriesList(ctx, project, SeriesQuery{After: after})
@@ -35,7 +33,7 @@ func (s *Store) pointsOfEach(ctx context.Context, project int64, list []client.S
 		ids[i] = list[i].ID
 	}
 	var held []client.Kept
-	at := 0 // whose points are held
+	at := 0 // index of the series whose points are held
 	hand := func() error {
 		if len(held) == 0 {
 			return nil
@@ -52,7 +50,7 @@ func (s *Store) pointsOfEach(ctx context.Context, project int64, list []client.S
 			if err := hand(); err != nil {
 				return err
 			}
-			for ids[at] != series { // walk keeps the order of ids
+			for ids[at] != series { // walk preserves the order of ids
 				at++
 			}
 		}

@@ -13,14 +13,14 @@ import (
 	"github.com/goatnote-inc/pawl/internal/tile"
 )
 
-// pointColumns and tileColumns are what eachPoint and eachTile read.
+// pointColumns and tileColumns are the columns that eachPoint and eachTile read.
 const (
 	pointColumns = `series_id, at, report_id, value, low, high, spread, baseline, rounds, flags`
 	tileColumns  = `series_id, first_at, first_report, last_at, n, version, crc, data`
 )
 
-// eachPoint calls for every hot row. A page of a long history has ten thousand of them, so
-// the columns are taken as they come over the wire; Scan takes ten times as long.
+// eachPoint calls do for every hot row. A page of a long history has ten thousand rows, so it
+// decodes the columns from the wire format; Scan takes ten times as long.
 func eachPoint(rows pgx.Rows, do func(series int64, p tile.Point)) error {
 	defer rows.Close()
 	sizes := [...]int{8, 8, 8, 4, 4, 4, 4, 4, 4, 2} // of pointColumns
@@ -41,10 +41,10 @@ func eachPoint(rows pgx.Rows, do func(series int64, p tile.Point)) error {
 	return rows.Err()
 }
 
-// epoch is when PostgreSQL's times begin, in microseconds of Unix.
+// epoch is the start of PostgreSQL's time scale, in Unix microseconds.
 var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro()
 
-// resting is a tile as its row says it.
+// resting is the row of a tile.
 type resting struct {
 	Series      int64
 	FirstAt     time.Time
@@ -55,8 +55,8 @@ type resting struct {
 	Data        []byte
 }
 
-// eachTile calls for every tile with its points. One that is not what was written is an
-// error, never fewer points.
+// eachTile calls do for every tile with its points. A damaged tile is an error and never yields
+// fewer points.
 func eachTile(rows pgx.Rows, do func(r resting, points []tile.Point) error) error {
 	return eachResting(rows, func(r resting) error {
 		points, err := r.open()
@@ -67,8 +67,7 @@ func eachTile(rows pgx.Rows, do func(r resting, points []tile.Point) error) erro
 	})
 }
 
-// eachResting is eachTile for who wants to open tiles, or not, himself. Data is only
-// there during the call.
+// eachResting is eachTile without opening the tiles. Data is valid only during the call.
 func eachResting(rows pgx.Rows, do func(r resting) error) error {
 	defer rows.Close()
 	for rows.Next() {
@@ -83,7 +82,7 @@ func eachResting(rows pgx.Rows, do func(r resting) error) error {
 	return rows.Err()
 }
 
-// ErrDamaged says that a tile is not what was written.
+// ErrDamaged means that a tile differs from what was written.
 var ErrDamaged = errors.New("it is damaged: restore it from a backup (pawld fsck lists all)")
 
 // open checks a tile against its row and unpacks it.

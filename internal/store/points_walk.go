@@ -11,15 +11,15 @@ import (
 	"github.com/goatnote-inc/pawl/internal/tile"
 )
 
-// What a walk reads of one series at once, and of how many series.
+// Limits of one read: the number of series, and the points and tiles per series.
 const (
 	walkSeries = 50
 	walkPoints = 5_000
 	walkTiles  = 20
 )
 
-// walk calls for all points of series, series after series, in order. It holds a bounded
-// number of points, however long the histories are.
+// walk calls do for all points, series by series, in order. It holds a bounded number of points,
+// however long the histories are.
 func (s *Store) walk(ctx context.Context, project int64, series []int64, do func(series int64, p tile.Point) error) error {
 	for chunk := range slices.Chunk(series, walkSeries) {
 		stretches, err := s.stretches(ctx, project, chunk, tile.Point{At: pastEnd.UnixMicro(), Report: -1})
@@ -47,13 +47,13 @@ func (s *Store) walk(ctx context.Context, project int64, series []int64, do func
 	return nil
 }
 
-// portion is a part of a series without gaps; whole when it goes to the end.
+// portion is a gapless part of a series; whole means that it reaches the end.
 type portion struct {
 	points []tile.Point
 	whole  bool
 }
 
-// stretches reads what follows a point in each of some series.
+// stretches reads the points that follow after in each series.
 func (s *Store) stretches(ctx context.Context, project int64, series []int64, after tile.Point) ([]portion, error) {
 	hot, cold := make([][]tile.Point, len(series)), make([][]tile.Point, len(series))
 	tiles := make([]int, len(series))
@@ -63,7 +63,7 @@ func (s *Store) stretches(ctx context.Context, project int64, series []int64, af
 				order by at, report_id limit $5`, project, id, after.Time(), after.Report, walkPoints).Query(func(rows pgx.Rows) error {
 				return eachPoint(rows, func(_ int64, p tile.Point) { hot[i] = append(hot[i], p) })
 			})
-			// From the tile that the point is in, or would be.
+			// Start at the tile that contains the point, or would contain it.
 			b.Queue(`with f as (select first_at, first_report from pawl.tile
 					where project_id = $1 and series_id = $2 and (first_at, first_report) <= ($3, $4) order by first_at desc, first_report desc limit 1)
 				select `+tileColumns+` from pawl.tile where project_id = $1 and series_id = $2
@@ -87,7 +87,7 @@ func (s *Store) stretches(ctx context.Context, project int64, series []int64, af
 	return list, nil
 }
 
-// join merges what was read up to where both sides are complete.
+// join merges hot points and tiles up to the point where both are complete.
 func join(hot, cold []tile.Point, tiles int, after tile.Point) portion {
 	points, whole := tile.Merge(cold, hot), true
 	cut := func(last tile.Point) {

@@ -14,34 +14,34 @@ import (
 	"github.com/goatnote-inc/pawl/internal/store/db"
 )
 
-// Project is a project as the server knows it.
+// Project is a project of the server.
 type Project struct {
 	ID int64
 	client.Project
 	Settings Settings
 }
 
-// Settings are what a project's admins, and the server's for quotas, decided. Zero means
-// the server's default, and for a quota none.
+// Settings are decided by the project's admins; quotas are decided by the server's admins. Zero
+// means the server's default, and for a quota none.
 type Settings struct {
-	PointsADay int64 `json:"points_a_day,omitempty"` // refused above
-	BlobBytes  int64 `json:"blob_bytes,omitempty"`   // refused above
-	Series     int64 `json:"series,omitempty"`       // refused above
+	PointsADay int64 `json:"points_a_day,omitempty"` // more are refused
+	BlobBytes  int64 `json:"blob_bytes,omitempty"`   // more are refused
+	Series     int64 `json:"series,omitempty"`       // more are refused
 
-	ForkPointsADay int64 `json:"fork_points_a_day,omitempty"` // of those, by forks
+	ForkPointsADay int64 `json:"fork_points_a_day,omitempty"` // part of PointsADay that forks may use
 	ForkBlobBytes  int64 `json:"fork_blob_bytes,omitempty"`
 
-	SampleDays int `json:"sample_days,omitempty"` // raw samples go after so many, but for the neighbours of changes
-	BranchDays int `json:"branch_days,omitempty"` // points of branches and forks go after so many
+	SampleDays int `json:"sample_days,omitempty"` // delete raw samples after this many days, except next to changes
+	BranchDays int `json:"branch_days,omitempty"` // delete points of branches and forks after this many days
 }
 
-// Quotas are those of the settings that the server's admins decide.
+// Quotas returns only the settings that the server's admins decide.
 func (n Settings) Quotas() Settings {
 	n.SampleDays, n.BranchDays = 0, 0
 	return n
 }
 
-// ErrTaken says that a name is in use.
+// ErrTaken means that a name is in use.
 var ErrTaken = errors.New("the name is taken")
 
 // CreateProject adds a project; its slug must be free.
@@ -65,7 +65,7 @@ func (s *Store) CreateProject(ctx context.Context, p Project) (Project, error) {
 	return projectOf(row)
 }
 
-// NewProject adds a project, with the first line of its audit log.
+// NewProject adds a project and the first line of its audit log.
 func (s *Store) NewProject(ctx context.Context, p Project, actor string) (made Project, err error) {
 	err = s.inProject(ctx, 0, func(tx pgx.Tx) error {
 		in := *s
@@ -81,7 +81,7 @@ func (s *Store) NewProject(ctx context.Context, p Project, actor string) (made P
 	return made, err
 }
 
-// Project finds a project by its slug, or says [ErrNotFound].
+// Project returns the project with this slug, or [ErrNotFound].
 func (s *Store) Project(ctx context.Context, slug string) (Project, error) {
 	row, err := db.New(s.rows()).ProjectBySlug(ctx, slug)
 	if err != nil {
@@ -90,7 +90,7 @@ func (s *Store) Project(ctx context.Context, slug string) (Project, error) {
 	return projectOf(row)
 }
 
-// ProjectByID finds a project by its number, or says [ErrNotFound].
+// ProjectByID returns the project with this number, or [ErrNotFound].
 func (s *Store) ProjectByID(ctx context.Context, id int64) (Project, error) {
 	row, err := db.New(s.rows()).ProjectByID(ctx, id)
 	if err != nil {
@@ -99,7 +99,7 @@ func (s *Store) ProjectByID(ctx context.Context, id int64) (Project, error) {
 	return projectOf(row)
 }
 
-// UpdateProject writes what may be changed of a project: all but its number, slug and age.
+// UpdateProject writes everything of a project except its number, slug and creation time.
 func (s *Store) UpdateProject(ctx context.Context, p Project) error {
 	settings, err := json.Marshal(p.Settings)
 	if err != nil {
@@ -118,8 +118,8 @@ func (s *Store) UpdateProject(ctx context.Context, p Project) error {
 	return nil
 }
 
-// Projects lists those that an account may see, by slug: public ones, its own, and with
-// all every one. Account 0 is nobody.
+// Projects lists the projects that an account may see, by slug: public ones and its own, or every
+// project if all is set. Account 0 is an anonymous user.
 func (s *Store) Projects(ctx context.Context, account int64, all bool) ([]Project, error) {
 	var rows []db.PawlProject
 	var err error
@@ -158,14 +158,14 @@ func orElse(text, other string) string {
 	return text
 }
 
-// violates tells whether the database refused something with a code.
+// violates reports whether the database refused a statement with this code.
 func violates(err error, code string) bool {
 	pg, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && pg.Code == code
 }
 
-// input makes an [InvalidError] of what the database says of text that is none (a zero
-// byte, half a character): the sender is wrong then, not the server.
+// input converts the database's rejection of invalid text (a zero byte, half a character) to an
+// [InvalidError]: the error is the sender's, not the server's.
 func input(err error) error {
 	if violates(err, "22021") || violates(err, "22P05") {
 		return &InvalidError{"a text has bytes that are no characters"}

@@ -10,15 +10,15 @@ import (
 	"github.com/goatnote-inc/pawl/client"
 )
 
-// quotas are sums of what projects used, as of a moment ago: counting anew for every
-// report would cost more than the report. Several servers of one database may together
-// go over a quota by what each takes between two looks.
+// quotas caches the usage of projects for a short time. Counting it for every report would cost more
+// than the report. Several servers on one database can together exceed a quota by what each accepts
+// between two counts.
 type quotas struct {
 	mu   sync.Mutex
 	used map[share]*used
 }
 
-// share is what is counted together: all of a project, or what its forks sent.
+// share selects what is counted: all of a project, or only its forks.
 type share struct {
 	project int64
 	forks   bool
@@ -33,13 +33,13 @@ type used struct {
 
 const (
 	quotaAge  = 10 * time.Second
-	quotaMost = 10_000 // projects remembered
+	quotaMost = 10_000 // max projects cached
 )
 
 func newQuotas() *quotas { return &quotas{used: map[share]*used{}} }
 
-// What forks may send to a project that says nothing of it: enough for a busy day of pull
-// requests, and far from filling a disk. Of a quota of the project they have a quarter.
+// Default limits for forks: enough for a busy day of pull requests, and far from filling a disk.
+// If the project has a quota, forks get at most a quarter of it.
 const (
 	forkPointsADay = 500_000
 	forkBlobBytes  = 2 << 30
@@ -47,7 +47,7 @@ const (
 	forkShare      = 4
 )
 
-// forks is what forks may have of something.
+// forks returns the limit for forks: the setting, else the default, capped by a share of the quota.
 func forks(said, quota, otherwise int64) int64 {
 	switch {
 	case said > 0:
@@ -59,7 +59,7 @@ func forks(said, quota, otherwise int64) int64 {
 	}
 }
 
-// room says [QuotaError] when so many more points or bytes would be too many.
+// room returns a [QuotaError] if this many more points or bytes would exceed a quota.
 func (q *quotas) room(ctx context.Context, s *Store, project int64, lane client.Lane, points, bytes int64) error {
 	if err := q.fits(ctx, s, share{project, false}, points, bytes); err != nil || lane != client.Fork {
 		return err
@@ -88,7 +88,7 @@ func (q *quotas) fits(ctx context.Context, s *Store, of share, points, bytes int
 	return nil
 }
 
-// settings are those of a project, as of a moment ago.
+// settings returns the cached settings of a project.
 func (q *quotas) settings(ctx context.Context, s *Store, project int64) (Settings, error) {
 	u, err := q.of(ctx, s, share{project, false})
 	if err != nil {
@@ -120,7 +120,7 @@ func (q *quotas) of(ctx context.Context, s *Store, of share) (*used, error) {
 	return fresh, nil
 }
 
-// add counts what was just kept.
+// add counts newly stored points and bytes.
 func (q *quotas) add(project int64, lane client.Lane, points, bytes int64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -139,7 +139,7 @@ func (q *quotas) forget(project int64) {
 	delete(q.used, share{project, true})
 }
 
-// countUsed sums only what a quota asks for. What forks sent has indexes of its own.
+// countUsed counts only what a quota limits. Data from forks has its own indexes.
 func (s *Store) countUsed(ctx context.Context, of share, day time.Time) (*used, error) {
 	u := &used{}
 	var text []byte

@@ -11,12 +11,12 @@ import (
 	"github.com/goatnote-inc/pawl/internal/tile"
 )
 
-// resolveBatch is how many reports one transaction moves at most.
+// resolveBatch is the maximum number of reports moved per transaction.
 const resolveBatch = 16
 
-// Resolve moves the points of reports whose commit's time became known to their place,
-// hot ones and those in tiles, and marks them dirty: their series are looked at anew, in
-// full. It tells how many reports it moved.
+// Resolve moves points to the time of their commit once it is known, whether they are hot or in
+// tiles. It marks their reports dirty, so that their series are scanned again in full. It returns
+// the number of reports moved.
 func (s *Store) Resolve(ctx context.Context, project int64) (reports int, err error) {
 	for {
 		ids, err := s.resolvable(ctx, project)
@@ -33,13 +33,13 @@ func (s *Store) Resolve(ctx context.Context, project int64) (reports int, err er
 		}
 		failpoint.At("resolve.after-commit")
 		if reports += moved; moved == 0 {
-			return reports, nil // another server is at it
+			return reports, nil // another server is doing it
 		}
 	}
 }
 
-// resolvable are reports that can be moved now; it makes the partitions they go to. The
-// word of a less trusted lane does not place a report.
+// resolvable returns reports that can be moved now and creates the partitions they need. A commit
+// time from a less trusted lane does not count.
 func (s *Store) resolvable(ctx context.Context, project int64) ([]int64, error) {
 	rows, err := s.of(project).Query(ctx, `
 		select r.id, v.at from pawl.report r join pawl.revision v on v.project_id = $1 and v.sha = r.sha
@@ -59,7 +59,7 @@ func (s *Store) resolvable(ctx context.Context, project int64) ([]int64, error) 
 		return nil, fmt.Errorf("looking for resolved commits of project %d: %w", project, err)
 	}
 	for _, at := range months {
-		s.known.months.forget(monthOf(at)) // it may have been dropped since: old months are empty mostly
+		s.known.months.forget(monthOf(at)) // it may have been dropped since; old months are mostly empty
 		if err := s.makeMonth(ctx, at); err != nil {
 			return nil, err
 		}
@@ -67,7 +67,7 @@ func (s *Store) resolvable(ctx context.Context, project int64) ([]int64, error) 
 	return ids, nil
 }
 
-// removal is a report on its way to its place.
+// removal is a report to move, with its old and new time.
 type removal struct {
 	id       int64
 	from, to time.Time
@@ -100,8 +100,8 @@ func resolve(ctx context.Context, tx pgx.Tx, project int64, ids []int64) (int, e
 	return len(list), nil
 }
 
-// move takes the report's points from where they are and puts them, hot, where they
-// belong; compaction finds them there.
+// move deletes the report's points and inserts them, hot, at their new time. Compaction later moves
+// them into tiles.
 func (m removal) move(ctx context.Context, tx pgx.Tx, project int64) error {
 	series, err := unpackIDs(m.packed)
 	if err != nil {
@@ -124,7 +124,7 @@ func (m removal) move(ctx context.Context, tx pgx.Tx, project int64) error {
 	for _, id := range series {
 		p, ok := points[id]
 		if !ok {
-			continue // retention took it
+			continue // removed by retention
 		}
 		c.series, c.rounds, c.flags = append(c.series, id), append(c.rounds, p.Rounds), append(c.flags, int16(p.Flags))
 		c.value, c.low, c.high = append(c.value, p.Value), append(c.low, p.Low), append(c.high, p.High)
@@ -137,7 +137,7 @@ func (m removal) move(ctx context.Context, tx pgx.Tx, project int64) error {
 		project, m.id, m.to, c.series, c.value, c.low, c.high, c.spread, c.baseline, c.rounds, c.flags)
 	b.Queue(`update pawl.report set at = $3, placed = true where project_id = $1 and id = $2`, project, m.id, m.to)
 	b.Queue(`insert into pawl.dirty (project_id, report_id) values ($1, $2) on conflict do nothing`, project, m.id)
-	// What the finder remembers holds for points that were only appended to.
+	// The finder's stored state is valid only for points that are appended.
 	b.Queue(`update pawl.trend_state set version = 0 where project_id = $1 and series_id = any($2)`, project, series)
 	return tx.SendBatch(ctx, b).Close()
 }
@@ -151,7 +151,7 @@ func (m removal) takeHot(ctx context.Context, tx pgx.Tx, project int64, series [
 	return eachPoint(rows, func(id int64, p tile.Point) { into[id] = p })
 }
 
-// takeFromTiles writes the tiles that hold the points anew, without them.
+// takeFromTiles rewrites the tiles that hold the points, without those points.
 func (m removal) takeFromTiles(ctx context.Context, tx pgx.Tx, project int64, series []int64, into map[int64]tile.Point) error {
 	if len(series) == 0 {
 		return nil

@@ -12,37 +12,37 @@ import (
 	"github.com/goatnote-inc/pawl/internal/tile"
 )
 
-// DropBlob removes the bytes of a blob, by its digest in hex. One that is not there is
-// no error.
+// DropBlob removes the bytes of a blob, identified by its digest in hex. A missing blob is not an
+// error.
 type DropBlob func(ctx context.Context, project int64, digest string) error
 
-// RetainOptions say what may go. What a project's settings say comes first.
+// RetainOptions holds the defaults for what is deleted. A project's settings take precedence.
 type RetainOptions struct {
-	Project    int64 // 0 for all
-	SampleDays int   // raw samples go after so many days, but for the neighbours of changes; 0 for never
-	BranchDays int   // runs of branches and forks go after so many days; 0 for never
+	Project    int64 // 0 means all
+	SampleDays int   // delete raw samples after this many days, except next to changes; 0 means never
+	BranchDays int   // delete runs of branches and forks after this many days; 0 means never
 	Drop       DropBlob
 }
 
-// Retained is what went.
+// Retained counts what was deleted.
 type Retained struct {
 	Samples int   `json:"samples"` // references to raw samples
 	Runs    int   `json:"runs"`    // of branches and forks
 	Points  int   `json:"points"`  // of those
-	Blobs   int   `json:"blobs"`   // to which nothing refers any more
+	Blobs   int   `json:"blobs"`   // that nothing refers to any more
 	Bytes   int64 `json:"bytes"`   // of those
 }
 
 const (
 	retainBatch = 100
-	// neighbours of a change on each side keep their samples: who looks into a change
-	// compares what was before and after.
+	// neighbours is the number of runs on each side of a change that keep their samples, so that
+	// before and after can be compared.
 	neighbours = 5
 	// blobGrace is how long a blob waits for its report.
 	blobGrace = 48 * time.Hour
 )
 
-// Retain lets go of what the settings say. Points of the default branch stay for ever.
+// Retain deletes what the settings allow. Points of the default branch are kept forever.
 func (s *Store) Retain(ctx context.Context, o RetainOptions) (Retained, error) {
 	var all Retained
 	projects, err := s.projectsOr(ctx, o.Project)
@@ -89,8 +89,8 @@ func (s *Store) retain(ctx context.Context, project int64, o RetainOptions) (don
 	return done, err
 }
 
-// dropRuns removes runs of branches and forks that stand before a time, each with all
-// that belongs to it, in transactions of a few.
+// dropRuns removes runs of branches and forks dated before a time, with everything that belongs to
+// them, a few per transaction.
 func (s *Store) dropRuns(ctx context.Context, project int64, before time.Time, done *Retained) error {
 	for {
 		var runs, points int
@@ -129,7 +129,7 @@ func (s *Store) dropRuns(ctx context.Context, project int64, before time.Time, d
 	}
 }
 
-// someRuns are reports, their series, and the time their points stand between.
+// someRuns holds reports, their series, and the time range of their points.
 type someRuns struct {
 	reports, series []int64
 	from, to        time.Time
@@ -160,8 +160,8 @@ func oldRuns(ctx context.Context, tx pgx.Tx, project int64, before time.Time) (o
 	return old, err
 }
 
-// dropPoints removes the points of the runs, hot or not. Tiles that hold some are written
-// anew without them.
+// dropPoints removes the points of the runs, hot or in tiles. Tiles that contain some are
+// rewritten without them.
 func (o someRuns) dropPoints(ctx context.Context, tx pgx.Tx, project int64) (int, error) {
 	tag, err := tx.Exec(ctx, `delete from pawl.point where project_id = $1 and series_id = any($2) and at between $3 and $4 and report_id = any($5)`, project, o.series, o.from, o.to, o.reports)
 	if err != nil {
@@ -189,9 +189,8 @@ func (o someRuns) dropPoints(ctx context.Context, tx pgx.Tx, project int64) (int
 	return gone, insertTiles(ctx, tx, project, left)
 }
 
-// dropBlobs removes blobs to which no report refers and that came before a time. Rows go
-// first: a row without bytes would be a promise that cannot be kept, and bytes without a
-// row are found by fsck.
+// dropBlobs removes blobs that no report refers to and that arrived before a time. Rows go first: a
+// row without bytes would be a broken promise, while fsck finds bytes without a row.
 func (s *Store) dropBlobs(ctx context.Context, project int64, before time.Time, drop DropBlob, done *Retained) error {
 	if drop == nil {
 		return nil
@@ -219,9 +218,9 @@ type orphan struct {
 	Size   int64
 }
 
-// forgetBlobs removes the rows of some blobs that no report refers to, and tells how many
-// it found. Rows are held first and looked at again then: a report that held one until it
-// committed is seen only by a statement that begins afterwards.
+// forgetBlobs removes the rows of some blobs that no report refers to. found is the number it
+// examined. It locks the rows, then checks again with a new statement: only that statement sees a
+// report that held a row until it committed.
 func (s *Store) forgetBlobs(ctx context.Context, project int64, before time.Time) (gone []orphan, found int, err error) {
 	const alone = ` and not exists (select from pawl.report_blob r where r.project_id = $1 and r.digest = b.digest)`
 	err = s.inProject(ctx, project, func(tx pgx.Tx) error {
@@ -243,8 +242,8 @@ func (s *Store) forgetBlobs(ctx context.Context, project int64, before time.Time
 	return gone, found, err
 }
 
-// DropBytes removes the bytes of a blob that nobody noted, and tells whether it did. Who
-// notes a blob waits meanwhile, and looks for the bytes afterwards: see [Store.AddBlob].
+// DropBytes removes the bytes of a blob that has no row, and reports whether it did. AddBlob waits
+// meanwhile, and its caller checks the bytes afterwards: see [Store.AddBlob].
 func (s *Store) DropBytes(ctx context.Context, project int64, digest string, drop DropBlob) (dropped bool, err error) {
 	sum, err := digestOf(digest)
 	if err != nil {

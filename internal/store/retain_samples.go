@@ -8,19 +8,18 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// bench is what neighbours share: runs of one suite on one testbed.
+// bench identifies the runs that can be neighbors: those of one suite on one testbed.
 type bench struct {
 	suite   string
 	testbed int64
 }
 
-// span is a time from one run to another.
+// span is the time between two runs.
 type span struct{ from, to time.Time }
 
 func (s span) touches(o span) bool { return !s.from.After(o.to) && !o.from.After(s.to) }
 
-// sampled is a run with raw samples, and the time from its neighbours before to those
-// after it.
+// sampled is a run with raw samples, and the time range that its neighbors on both sides cover.
 type sampled struct {
 	ID      int64
 	Suite   string
@@ -30,9 +29,8 @@ type sampled struct {
 	To      time.Time
 }
 
-// dropSamples removes references to raw samples of runs that were measured before a time
-// and stand near no change of the default branch. Their bytes go when nothing refers to
-// them.
+// dropSamples removes references to raw samples of runs that were measured before a time and are
+// not near a change of the default branch. The bytes are deleted when nothing refers to them.
 func (s *Store) dropSamples(ctx context.Context, project int64, before time.Time) (gone int, err error) {
 	changes, err := s.changes(ctx, project)
 	if err != nil {
@@ -67,11 +65,11 @@ func (s *Store) dropSamples(ctx context.Context, project int64, before time.Time
 	}
 }
 
-// changes are the events of a project that people did not call false, by where they were.
+// changes returns the events of a project that were not marked as false, by suite and testbed.
 func (s *Store) changes(ctx context.Context, project int64) (map[bench][]span, error) {
 	all := map[bench][]span{}
 	err := s.readBatch(ctx, project, func(b *pgx.Batch) {
-		// Many series change at one commit: that is one place.
+		// Many series change at the same commit, which is one place.
 		b.Queue(`select distinct s.suite, s.testbed_id, e.since, e.at from pawl.event e
 			join pawl.series s on s.project_id = e.project_id and s.id = e.series_id
 			where e.project_id = $1 and e.state <> 'false-alarm'`, project).Query(func(rows pgx.Rows) error {

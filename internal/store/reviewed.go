@@ -1,11 +1,11 @@
 package store
 
-// reviewed are the tables of schema pawl that are not secured by row, and policies that
-// ask for something else than the project, each with the reason. A test fails for any
-// other: a new table is either a project's, or somebody says here why not.
+// reviewed lists the tables of schema pawl without row security, and the policies that depend on
+// something other than the project, each with the reason. A test fails for any other: a new table
+// belongs to a project, or its exception is explained here.
 //
-// River's tables stand in a schema of their own: a job holds numbers only, and its worker
-// names the project before it reads anything.
+// River's tables are in their own schema. A job holds only numbers, and its worker names the project
+// before it reads anything.
 var reviewed = map[string]string{
 	"project":     "the directory: who there is, before anybody has chosen one. Names and settings, no measurement, no secret",
 	"account":     "people belong to the server, not to a project: an issuer's name for them",

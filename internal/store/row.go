@@ -18,7 +18,7 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// row is a report on its way into the database.
+// row is a report prepared for the database.
 type row struct {
 	project  int64
 	in       Incoming
@@ -35,19 +35,19 @@ type row struct {
 	}
 	commits told
 
-	// What the preparation finds.
-	checked  bool // it is new, and its blobs are there
+	// Set by prepare.
+	checked  bool // the report is new, and its blobs exist
 	at       time.Time
 	placed   bool
 	testbeds map[measure.Timer]int64
 	testbed  int64
-	ids      []int64 // series, one a point
-	moved    []int   // points whose series are described otherwise now
+	ids      []int64 // series ids, one per point
+	moved    []int   // points whose series need a new description
 	points   columns
 }
 
-// columns are the points as the database takes them, by series: neighbours in the report
-// become neighbours in the index.
+// columns holds the points as arrays for the database, sorted by series, so that neighbors in the
+// report become neighbors in the index.
 type columns struct {
 	series                             []int64
 	value, low, high, spread, baseline []float32
@@ -55,7 +55,7 @@ type columns struct {
 	flags                              []int16
 }
 
-// newRow checks what no later step can undo.
+// newRow validates what later steps cannot correct.
 func (s *Store) newRow(project int64, in Incoming) (*row, error) {
 	r := &row{project: project, in: in, report: in.Report, received: s.now().UTC().Truncate(time.Microsecond)}
 	var err error
@@ -97,7 +97,7 @@ func (s *Store) newRow(project int64, in Incoming) (*row, error) {
 	return r, nil
 }
 
-// fits refuses numbers that would not be numbers any more with 24 bits.
+// fits refuses numbers that overflow a float32 or are NaN, and invalid counts of rounds.
 func fits(p *client.Point) error {
 	for _, f := range [...]float64{p.Value, p.Low, p.High, p.Spread, p.Baseline} {
 		if math.IsNaN(f) || math.Abs(f) > math.MaxFloat32 {
@@ -110,7 +110,7 @@ func fits(p *client.Point) error {
 	return nil
 }
 
-// arrange puts the points into columns.
+// arrange fills the columns from the points.
 func (r *row) arrange() error {
 	order := make([]int, len(r.ids))
 	for n := range order {
@@ -140,8 +140,8 @@ func (r *row) arrange() error {
 	return nil
 }
 
-// packSeries writes ascending ids as differences: a run measures the series of a suite,
-// which mostly were added together.
+// packSeries encodes ascending ids as differences. They are small: a run measures the series of a
+// suite, and most were added together.
 func packSeries(ids []int64) []byte {
 	out := make([]byte, 0, len(ids)+8)
 	var last int64
@@ -152,7 +152,7 @@ func packSeries(ids []int64) []byte {
 	return out
 }
 
-// write sends the report, and tells its number, or 0 where its key was there.
+// write inserts the report and returns its number, or 0 if its key already exists.
 func (r *row) write(ctx context.Context, tx pgx.Tx) (id int64, err error) {
 	var lacks []string
 	err = tx.QueryRow(ctx, writeReport,
@@ -169,11 +169,11 @@ func (r *row) write(ctx context.Context, tx pgx.Tx) (id int64, err error) {
 	return id, err
 }
 
-// writeReport is one statement: nothing is written where the key is there, a blob is not,
-// or the project is going. The rows of blobs are held, so that none is collected as an orphan meanwhile. The
-// columns are unnested side by side in the select list, not in its from, where each would
-// be written to a store of its own first: that was a third of the whole cost. Every
-// statement more costs as much as ten points.
+// writeReport is one statement. It writes nothing if the key exists, a blob is missing, or the
+// project is being deleted. It locks the rows of blobs, so that none is collected as an orphan
+// meanwhile. The columns are unnested in the select list. In the from clause, each would first be
+// written to a tuple store, which was a third of the total cost. Every additional statement costs
+// as much as ten points.
 const writeReport = `
 with held as (
   select digest from pawl.blob where project_id = $1 and digest = any($31::bytea[]) order by digest for key share

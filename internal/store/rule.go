@@ -10,14 +10,14 @@ import (
 	"github.com/goatnote-inc/pawl/internal/store/db"
 )
 
-// Rule is an identity rule as a project keeps it.
+// Rule is a project's stored identity rule.
 type Rule struct {
 	ID      int64         `json:"id"`
 	Rule    identity.Rule `json:"rule"`
 	Created time.Time     `json:"created"`
 }
 
-// AddRule lets the CI jobs that a rule describes upload to a project.
+// AddRule allows the CI jobs that match a rule to upload to a project.
 func (s *Store) AddRule(ctx context.Context, project int64, r identity.Rule) (Rule, error) {
 	if err := r.Check(); err != nil {
 		return Rule{}, &InvalidError{err.Error()}
@@ -48,7 +48,7 @@ func (s *Store) Rules(ctx context.Context, project int64) ([]Rule, error) {
 	return list, nil
 }
 
-// RemoveRule takes a rule away.
+// RemoveRule deletes a rule.
 func (s *Store) RemoveRule(ctx context.Context, project, id int64) error {
 	n, err := db.New(s.of(project)).RemoveRule(ctx, db.RemoveRuleParams{ProjectID: project, ID: id})
 	return changed(n, err, "rule", id)

@@ -14,19 +14,19 @@ import (
 	"github.com/goatnote-inc/pawl/internal/tile"
 )
 
-// RunQuery says which runs are listed. What is empty does not narrow.
+// RunQuery filters a list of runs. Empty fields do not filter.
 type RunQuery struct {
 	Suite   string
 	Testbed int64
 	Lane    client.Lane
 	Commit  string
-	Before  int64 // the last id of the list before
-	Limit   int   // 0 for MostListed
+	Before  int64 // the last id of the previous page
+	Limit   int   // 0 means MostListed
 }
 
 const runColumns = `id, run, suite, measured, received, at, sha, branch, pull, lane, trust, pawl, testbed_id, health, verdict, sentence, points, sender`
 
-// Runs lists runs, those received last first, without their blobs.
+// Runs lists runs without their blobs, most recently received first.
 func (s *Store) Runs(ctx context.Context, project int64, q RunQuery) ([]client.Run, error) {
 	where := conditions{args: []any{project}}
 	if q.Before > 0 {
@@ -55,12 +55,12 @@ func (s *Store) Runs(ctx context.Context, project int64, q RunQuery) ([]client.R
 	return list, nil
 }
 
-// Run is one run with its blobs, or ErrNotFound.
+// Run returns one run with its blobs, or ErrNotFound.
 func (s *Store) Run(ctx context.Context, project, id int64) (client.Run, error) {
 	return s.run(ctx, project, "id = $2", id)
 }
 
-// RunByName is the run with a ULID, or ErrNotFound.
+// RunByName returns the run with a ULID, or ErrNotFound.
 func (s *Store) RunByName(ctx context.Context, project int64, run string) (client.Run, error) {
 	return s.run(ctx, project, "run = $2", run)
 }
@@ -85,13 +85,13 @@ func (s *Store) run(ctx context.Context, project int64, which string, value any)
 	return runs[0], nil
 }
 
-// RunPoint is what one run said of one series.
+// RunPoint is the point of one run in one series.
 type RunPoint struct {
 	Series client.Series `json:"series"`
 	Point  client.Kept   `json:"point"`
 }
 
-// RunSeries are the points of one run with their series, in the order of names.
+// RunSeries returns the points of one run with their series, sorted by name.
 func (s *Store) RunSeries(ctx context.Context, project, id int64) ([]RunPoint, error) {
 	run, err := s.Run(ctx, project, id)
 	if err != nil {
@@ -107,7 +107,7 @@ func (s *Store) RunSeries(ctx context.Context, project, id int64) ([]RunPoint, e
 		if ids, err = unpackIDs(packed); err != nil {
 			return err
 		}
-		// All points of a run stand at one time: that of its commit.
+		// All points of a run have the same time: that of its commit.
 		rows, err := tx.Query(ctx, `select `+pointColumns+` from pawl.point where project_id = $1 and series_id = any($2) and at = $3 and report_id = $4`, project, ids, run.At, id)
 		if err == nil {
 			err = eachPoint(rows, func(series int64, p tile.Point) { points[series] = p })
@@ -168,8 +168,8 @@ func scanBlob(row pgx.CollectableRow) (client.Blob, error) {
 	return b, err
 }
 
-// unpackIDs reads the series of a report: ascending, each as the distance from the one
-// before.
+// unpackIDs decodes the series of a report: ascending ids, each stored as the difference from the
+// previous one.
 func unpackIDs(packed []byte) ([]int64, error) {
 	var ids []int64
 	last := int64(0)

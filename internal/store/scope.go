@@ -10,18 +10,18 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// nameProject says for the rest of a transaction whose rows there are. It is forgotten with the
-// transaction: a pooled connection keeps no memory of whom it served.
+// nameProject sets the project whose rows are visible, for the rest of a transaction. The setting ends
+// with the transaction, so a pooled connection does not carry it over.
 const nameProject = `select set_config('pawl.project', $1, true)`
 
-// inProject runs a transaction that sees and writes rows of one project only. It is for
-// several statements that belong together; one alone goes through [Store.of].
+// inProject runs a transaction that sees and writes only rows of one project. It is for several
+// statements that belong together; a single one goes through [Store.of].
 func (s *Store) inProject(ctx context.Context, project int64, do func(tx pgx.Tx) error) error {
 	return s.inProjectWith(ctx, project, "", do)
 }
 
-// inProjectWith begins with more statements, in the same round trip. Settings are set and not
-// selected: a select is planned, which costs more than the rest.
+// inProjectWith is inProject with more statements sent in the first round trip. Pass settings as set,
+// not as select: a select is planned, which costs more than the rest.
 func (s *Store) inProjectWith(ctx context.Context, project int64, more string, do func(tx pgx.Tx) error) error {
 	if s.tx != nil {
 		return s.joined(project, more, do)
@@ -31,14 +31,14 @@ func (s *Store) inProjectWith(ctx context.Context, project int64, more string, d
 	if err != nil {
 		return fmt.Errorf("beginning a transaction of project %d: %w", project, err)
 	}
-	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }() // nothing, after a commit
+	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }() // does nothing after a commit
 	if err := do(tx); err != nil {
 		return err
 	}
 	return tx.Commit(ctx)
 }
 
-// joined makes what would be a transaction a part of the deed that is under way.
+// joined runs do inside the transaction of the current Deed.
 func (s *Store) joined(project int64, more string, do func(tx pgx.Tx) error) error {
 	if project != s.within || more != "" {
 		return fmt.Errorf("a deed in project %d cannot hold one in project %d", s.within, project)
@@ -46,23 +46,22 @@ func (s *Store) joined(project int64, more string, do func(tx pgx.Tx) error) err
 	return do(s.tx)
 }
 
-// of is a view of the database that has rows of one project only. Every statement is a
-// transaction of its own, and one round trip: it is sent together with the project's
-// name, and what is sent together is one transaction. It is what package db's queries
-// run on.
+// of returns a view of the database that contains only rows of one project. Every statement is its own
+// transaction and one round trip, because it is sent together with the project's name. The queries of
+// package db run on it.
 func (s *Store) of(project int64) view {
 	return view{s, "pawl.project", project}
 }
 
-// view names something (a project, an account) before each statement.
+// view sets a scope (a project or an account) before each statement.
 type view struct {
 	s       *Store
 	setting string
 	id      int64
 }
 
-// readBatch sends all queries of a batch in one round trip, as one transaction of one
-// project. The callbacks of the batch's queries have run when it returns.
+// readBatch sends all queries of a batch in one round trip, as one transaction of one project. The
+// callbacks of the queries have run when it returns.
 func (s *Store) readBatch(ctx context.Context, project int64, fill func(b *pgx.Batch)) error {
 	b := &pgx.Batch{}
 	b.Queue(nameProject, strconv.FormatInt(project, 10))
@@ -123,7 +122,7 @@ func (v view) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row {
 	return scopedRow{rows, err}
 }
 
-// scopedRows gives the connection back with the last row.
+// scopedRows releases the connection after the last row.
 type scopedRows struct {
 	pgx.Rows
 	results pgx.BatchResults
@@ -145,7 +144,7 @@ func (r *scopedRows) Close() {
 	}
 	r.closed = true
 	r.Rows.Close()
-	// A statement that fails late, or a commit that does, is told by the batch only.
+	// Only the batch reports a statement that fails late, or a failed commit.
 	r.err = r.results.Close()
 }
 

@@ -8,24 +8,24 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// What a search looks at and gives at most.
+// Limits of a search.
 const (
 	searchProjects = 100
-	searchEach     = 20 // of a kind in a project
+	searchEach     = 20 // per kind and project
 )
 
-// Hit is something that a search found.
+// Hit is one result of a search.
 type Hit struct {
 	Project string `json:"project"` // its slug
 	Kind    string `json:"kind"`    // project, series, run or commit
 	ID      int64  `json:"id,omitempty"`
-	Name    string `json:"name"`             // of the series, the ULID of the run, the hash of the commit
+	Name    string `json:"name"`             // of the series; the run's ULID; the commit's hash
 	Detail  string `json:"detail,omitempty"` // the suite and lane, the verdict, the title
 }
 
-// Search looks for a text in the projects that an account may see (all: in every one):
-// names of projects, series by the words of the text, runs and commits by the beginning
-// of their names, commits also by their titles.
+// Search finds text in the projects that an account may see, or in every project if all is set. It
+// matches names of projects, series by the words of the text, runs and commits by prefix, and commits
+// also by title.
 func (s *Store) Search(ctx context.Context, account int64, all bool, text string) ([]Hit, error) {
 	terms := words(text)
 	if len(terms) == 0 {
@@ -66,7 +66,7 @@ func (s *Store) searchIn(ctx context.Context, p Project, terms []string, text st
 			s.suite || ', ' || coalesce(t.facts->>'device', '') || case s.lane when 0 then '' when 1 then ', branches' else ', forks' end
 			from pawl.series s left join pawl.testbed t on t.project_id = s.project_id and t.id = s.testbed_id
 			where s.project_id = $2 and `+searched("s.")+` like all ($1) order by s.lane, s.name collate "C", s.id limit $3`, terms)
-		// A name begins so if it stands between the text and the text with something behind.
+		// A prefix search as a range: from the text up to the text plus a character after all others.
 		add("run", `select id, run, suite || ' ' || verdict from pawl.report
 			where project_id = $2 and run >= $1 and run < $1 || chr(126) order by id desc limit $3`, strings.ToUpper(text))
 		if len(text) >= 4 {

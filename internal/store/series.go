@@ -11,28 +11,28 @@ import (
 	"github.com/goatnote-inc/pawl/client"
 )
 
-// MostListed is how long a list is at most; the next part of it is asked for by what the
-// last one ended with.
+// MostListed is the maximum length of a list. The next page is requested with the last entry of the
+// previous one.
 const MostListed = 1000
 
-// SeriesQuery says which series are listed. What is empty does not narrow.
+// SeriesQuery filters a list of series. Empty fields do not filter.
 type SeriesQuery struct {
 	Suite   string
 	Testbed int64
 	Lane    client.Lane
-	Text    string // words that must all be in the name, the suite or the implementation, in whatever case of letters
-	After   int64  // the last id of the list before
-	Limit   int    // 0 for MostListed
+	Text    string // words that must all occur in the name, suite or implementation, ignoring case
+	After   int64  // the last id of the previous page
+	Limit   int    // 0 means MostListed
 }
 
-// seriesColumns are what scanSeries reads; the query names the tables s and t.
+// seriesColumns are the columns that scanSeries reads; the query names the tables s and t.
 const (
 	seriesColumns = `s.id, s.benchmark, s.config, s.cache, s.metric, s.implementation, s.name, s.suite, s.testbed_id, s.lane, s.unit, s.better,
 		s.path, s.owners, s.created, coalesce(t.points, 0), coalesce(t.last, 0), t.last_at, coalesce(t.noise, 0), coalesce(t.two_speeds, false)`
 	seriesTables = `pawl.series s left join pawl.trend_state t on t.project_id = s.project_id and t.series_id = s.id`
 )
 
-// SeriesList lists series in the order of their ids.
+// SeriesList lists series in id order.
 func (s *Store) SeriesList(ctx context.Context, project int64, q SeriesQuery) ([]client.Series, error) {
 	where := conditions{args: []any{project, q.After}}
 	if q.Suite != "" {
@@ -59,7 +59,7 @@ func (s *Store) SeriesList(ctx context.Context, project int64, q SeriesQuery) ([
 	return list, nil
 }
 
-// SeriesByID is one series, or ErrNotFound.
+// SeriesByID returns one series, or ErrNotFound.
 func (s *Store) SeriesByID(ctx context.Context, project, id int64) (client.Series, error) {
 	one, err := s.seriesByIDs(ctx, project, []int64{id})
 	if err != nil {
@@ -71,7 +71,7 @@ func (s *Store) SeriesByID(ctx context.Context, project, id int64) (client.Serie
 	return one[0], nil
 }
 
-// seriesByIDs are those that are there, in the order of their ids.
+// seriesByIDs returns the series that exist, in id order.
 func (s *Store) seriesByIDs(ctx context.Context, project int64, ids []int64) ([]client.Series, error) {
 	list, err := listOf(ctx, s, project, scanSeries,
 		`select `+seriesColumns+` from `+seriesTables+` where s.project_id = $1 and s.id = any($2) order by s.id`, project, ids)
@@ -81,8 +81,8 @@ func (s *Store) seriesByIDs(ctx context.Context, project int64, ids []int64) ([]
 	return list, nil
 }
 
-// Suites are the names of the suites that were ever reported, in order. Each costs one
-// look into an index, however many series it has.
+// Suites returns the sorted names of all suites ever reported. Each costs one index lookup, however
+// many series it has.
 func (s *Store) Suites(ctx context.Context, project int64) ([]string, error) {
 	const sql = `with recursive suites as (
 		(select suite from pawl.series where project_id = $1 order by suite limit 1)
@@ -109,13 +109,13 @@ func scanSeries(row pgx.CollectableRow) (client.Series, error) {
 	return s, err
 }
 
-// searched is the text of a series that is looked through. Letters beyond ASCII are taken
-// as they are: to know their case takes ten times as long, and names of kernels have none.
+// searched returns the searchable text of a series. It lowers only ASCII letters: handling others takes
+// ten times as long, and kernel names have none.
 func searched(table string) string {
 	return `lower((` + table + `name || ' ' || ` + table + `suite || ' ' || ` + table + `implementation) collate "C")`
 }
 
-// words of a search, each as a pattern for what is in small letters. A few are enough.
+// words splits a search text into lower-case patterns. It keeps only the first few.
 func words(text string) []string {
 	var list []string
 	for w := range strings.FieldsSeq(text) {

@@ -12,48 +12,48 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// role is what the pool runs as: it owns nothing, so that row security holds for it.
+// role is the database role of the pool. It owns no tables, so that row security applies to it.
 const role = "pawl_app"
 
-// Enqueue adds the follow-up work of a report to its transaction: the work exists if and
-// only if the report does.
+// Enqueue adds the follow-up work of a report to its transaction, so that the work exists if and only
+// if the report does.
 type Enqueue func(ctx context.Context, tx pgx.Tx, project, report int64) error
 
-// Config says where the database is, and how careful to be.
+// Config says where the database is and how strictly to check it.
 type Config struct {
 	URL   string
-	Conns int // at most so many connections; 0 for four a core, and 16 at least
+	Conns int // max connections; 0 means four per core, at least 16
 
-	Enqueue     Enqueue          // nil where nothing follows a report
-	AllowUnsafe bool             // take a database that forgets what it said: tests and demonstrations
-	Now         func() time.Time // nil for the system's clock
+	Enqueue     Enqueue          // nil if a report has no follow-up work
+	AllowUnsafe bool             // accept a database that may lose acknowledged data: for tests and demos
+	Now         func() time.Time // nil means the system clock
 }
 
-// readersShare is the part of the connections, one in so many, that reports never take.
+// readersShare reserves one in this many connections for reads; reports never use them.
 const readersShare = 8
 
-// Store is the database of a server. Its methods may be used by many at once.
+// Store is the database of a server. Its methods are safe for concurrent use.
 type Store struct {
 	pool    *pgxpool.Pool
 	enqueue Enqueue
 	now     func() time.Time
 	known   *known
 	quotas  *quotas
-	writers *semaphore.Weighted // reports that are being kept: the other connections are for who reads
+	writers *semaphore.Weighted // limits concurrent reports; the other connections are for reads
 
-	tx     pgx.Tx // of a deed; nil outside of one
+	tx     pgx.Tx // of a Deed; nil outside of one
 	within int64  // its project
 }
 
-// Open connects to a migrated database. It refuses one that cannot keep the server's
-// promises: see [RefusedError].
+// Open connects to a migrated database. It refuses one that cannot keep the server's guarantees: see
+// [RefusedError].
 func Open(ctx context.Context, c Config) (*Store, error) {
 	conf, err := pgxpool.ParseConfig(c.URL)
 	if err != nil {
 		return nil, fmt.Errorf("the address of the database: %w", err)
 	}
 	if c.Conns <= 0 {
-		// Most of them wait for the disk: commits that wait together are one write.
+		// Most connections wait for the disk: commits that wait together share one write.
 		c.Conns = max(16, 4*runtime.NumCPU())
 	}
 	conf.MaxConns = int32(min(c.Conns, 1000))
@@ -87,10 +87,10 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	return s, nil
 }
 
-// Close waits for what is under way and closes the connections.
+// Close waits for running queries and closes the connections.
 func (s *Store) Close() { s.pool.Close() }
 
-// Ping asks the database for a sign of life.
+// Ping checks that the database answers.
 func (s *Store) Ping(ctx context.Context) error {
 	if err := s.pool.Ping(ctx); err != nil {
 		return fmt.Errorf("the database does not answer: %w", err)
@@ -98,17 +98,17 @@ func (s *Store) Ping(ctx context.Context) error {
 	return nil
 }
 
-// Ready tells whether requests can be served now: the database answers, and its schema
-// is the one that this binary knows.
+// Ready returns nil if requests can be served now: the database answers, and its schema is the one
+// that this binary needs.
 func (s *Store) Ready(ctx context.Context) error { return s.migrated(ctx) }
 
-// Pool is for package queue, whose workers share the connections.
+// Pool returns the connection pool, for package queue, whose workers share it.
 func (s *Store) Pool() *pgxpool.Pool { return s.pool }
 
-// ErrNotFound says that there is no such thing, or none that the caller may know of.
+// ErrNotFound means that an object does not exist, or that the caller may not see it.
 var ErrNotFound = errors.New("not found")
 
-// found makes of pgx's word for no row this package's.
+// found converts pgx's error for no rows to [ErrNotFound].
 func found(err error) error {
 	if errors.Is(err, pgx.ErrNoRows) {
 		return ErrNotFound

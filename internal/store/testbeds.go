@@ -11,7 +11,7 @@ import (
 	"github.com/goatnote-inc/pawl/client"
 )
 
-// Testbeds are all of a project, the one seen first at the beginning.
+// Testbeds returns all testbeds of a project, in the order they were added.
 func (s *Store) Testbeds(ctx context.Context, project int64) ([]client.Testbed, error) {
 	list, err := listOf(ctx, s, project, scanTestbed, `select `+testbedSelect+` where project_id = $1 order by id limit `+limit(0), project)
 	if err != nil {
@@ -20,7 +20,7 @@ func (s *Store) Testbeds(ctx context.Context, project int64) ([]client.Testbed, 
 	return list, nil
 }
 
-// Testbed is one of a project, or ErrNotFound.
+// Testbed returns one testbed of a project, or ErrNotFound.
 func (s *Store) Testbed(ctx context.Context, project, id int64) (client.Testbed, error) {
 	list, err := listOf(ctx, s, project, scanTestbed, `select `+testbedSelect+` where project_id = $1 and id = $2`, project, id)
 	if err == nil && len(list) == 0 {
@@ -32,8 +32,8 @@ func (s *Store) Testbed(ctx context.Context, project, id int64) (client.Testbed,
 	return list[0], nil
 }
 
-// testbedSelect says of a testbed that it was first seen when it was first measured on: the
-// history of years may be sent in a day. When a fork says it measured is only its word.
+// testbedSelect dates a testbed by its first measurement, because years of history may be uploaded in
+// one day. The measurement times of forks are not trusted.
 const testbedSelect = `id, key, facts, timer, least(first, (select min(measured) from pawl.report
 	where report.project_id = testbed.project_id and report.testbed_id = testbed.id and lane <> 2)) from pawl.testbed`
 
@@ -44,7 +44,7 @@ func scanTestbed(row pgx.CollectableRow) (client.Testbed, error) {
 	return t, err
 }
 
-// Checkup is how a device was during one run.
+// Checkup is the health of a device during one run.
 type Checkup struct {
 	Run      int64         `json:"run"`
 	Measured time.Time     `json:"measured"`
@@ -54,8 +54,8 @@ type Checkup struct {
 	Health   client.Health `json:"health"`
 }
 
-// TestbedHistory is how a testbed was during its runs since a time, the newest of them,
-// the oldest first. It goes by when was measured: a device knows nothing of commits.
+// TestbedHistory returns the health of a testbed during its newest runs since a time, oldest first. It
+// uses the time of measurement, because a device's state is independent of commits.
 func (s *Store) TestbedHistory(ctx context.Context, project, id int64, since time.Time, most int) ([]Checkup, error) {
 	list, err := listOf(ctx, s, project, scanCheckup, `select id, measured, sha, suite, lane, health from pawl.report
 		where project_id = $1 and testbed_id = $2 and measured >= $3 order by measured desc, id desc limit `+limit(most), project, id, endOr(since, pastEnd))

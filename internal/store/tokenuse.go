@@ -10,11 +10,10 @@ import (
 	"github.com/goatnote-inc/pawl/internal/store/db"
 )
 
-// TokenUses remembers used tokens of CI jobs in the database, so that all servers of one
-// refuse a replay.
+// TokenUses records used tokens of CI jobs in the database, so that all servers on it refuse a replay.
 type TokenUses struct{ s *Store }
 
-// TokenUses gives the memory of used tokens.
+// TokenUses returns the record of used tokens.
 func (s *Store) TokenUses() TokenUses { return TokenUses{s} }
 
 var _ identity.Seen = TokenUses{}

@@ -7,8 +7,8 @@ import (
 )
 
 // AnsweredBy returns the suite with the answer of own, another commit's suite: its recipe, its
-// tunables and, if started is set, its harness. Everything else is the question and stays. A
-// benchmark that own does not have keeps its tunables.
+// tunables and, if started is set, its harness. Everything else is the question and does not
+// change. A benchmark that own does not have keeps its tunables.
 func (s *Suite) AnsweredBy(own *Suite, started bool) (*Suite, error) {
 	root := s.root.with("build", own.root.get("build"))
 	if started {
@@ -28,8 +28,8 @@ func (s *Suite) AnsweredBy(own *Suite, started bool) (*Suite, error) {
 }
 
 // Recipe returns the answer of a suite as one text: how an implementation is built, with which
-// tunables, and how started starts it. It depends on the suite alone, not on the cases that another
-// commit asks for, so a commit has one recipe whichever change it is compared with.
+// tunables, and how started starts it. It does not depend on the cases that another commit
+// measures, so a commit has the same recipe in every comparison.
 func (s *Suite) Recipe(implementation string, started *Suite) string {
 	text := append([]byte("build\n"), written(s.root, "build")...)
 	text = append(append(text, "harness\n"...), written(started.root, "harness")...)
@@ -62,7 +62,7 @@ func (n *node) with(key string, value *node) *node {
 	return &out
 }
 
-// Rebuilt describes how the recipe differs from that of was, a phrase for each key: "flags: -O3
+// Rebuilt describes how the recipe differs from the one in was, one phrase per key: "flags: -O3
 // became -O1".
 func (s *Suite) Rebuilt(was *Suite) []string {
 	var list []string

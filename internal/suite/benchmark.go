@@ -7,7 +7,7 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// benchmarks resolves those of the file or, when it names none, those the harness lists.
+// benchmarks resolves the benchmarks of the file or, if it names none, those the harness lists.
 func (r *resolver) benchmarks() {
 	entries := r.doc.Benchmarks
 	if len(entries) == 0 {
@@ -31,8 +31,8 @@ func (r *resolver) benchmarks() {
 	}
 }
 
-// refuseTemplates keeps places out of the candidate's commands where its harness has
-// to be built and started before there is any config to fill them in.
+// refuseTemplates rejects placeholders in the candidate's commands if its harness must be
+// built and started before any config exists to fill them in.
 func (r *resolver) refuseTemplates(templates []template, who string) {
 	for _, t := range templates {
 		r.addAt(t.at.inside(t.char), "give it a matrix", "${%s} has no value: %s from the harness", t.param, who)
@@ -82,17 +82,17 @@ func (r *resolver) benchmark(e *entry[benchmarkDoc]) {
 	}
 }
 
-// plan is what the configs of a benchmark have in common.
+// plan holds what the configs of a benchmark have in common.
 type plan struct {
 	*entry[benchmarkDoc]
 	settings
 	benchmark *Benchmark
 	sides     []*side
-	hits      []int // of each override
+	hits      []int // configs that each override matches
 }
 
-// sidesOf finds the implementations of a benchmark: those it names, or all of the
-// suite, or, where the suite names none, those the harness lists.
+// sidesOf returns the implementations of a benchmark: those it names, or all of the suite,
+// or, if the suite names none, those the harness lists.
 func (r *resolver) sidesOf(e *entry[benchmarkDoc], b *Benchmark) []*side {
 	b.Implementations = []string{Candidate}
 	switch listed := r.byName[e.name]; {
@@ -129,8 +129,8 @@ func (r *resolver) sidesOf(e *entry[benchmarkDoc], b *Benchmark) []*side {
 	return sides
 }
 
-// settings are what holds for a config after the suite, the benchmark and the
-// overrides had their say.
+// settings holds the settings of a config after applying the suite, the benchmark and the
+// overrides, in this order.
 type settings struct {
 	settingsDoc
 	workDoc
@@ -161,7 +161,7 @@ func (s *settings) lay(o settingsDoc, w workDoc, gate *bool) {
 	}
 }
 
-// cases appends the cases of one config; false means that there is no room for more.
+// cases appends the cases of one config. It returns false if a limit is reached.
 func (r *resolver) cases(p *plan, config Config) bool {
 	variables, complete := config.Params.Map(), p.benchmark.Complete(config.Params)
 	s := p.settings
@@ -203,7 +203,7 @@ func (r *resolver) cases(p *plan, config Config) bool {
 	return true
 }
 
-// work computes flops or bytes of a config; 0 is unknown.
+// work computes the flops or bytes of a config; 0 means unknown.
 func (r *resolver) work(x formula, variables map[string]any, config Config) float64 {
 	if !x.set() {
 		return 0

@@ -11,30 +11,30 @@ import (
 	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 )
 
-// Build says how an implementation is built. Without a command or a recipe it is not.
+// Build describes how to build an implementation. Without a command or a recipe nothing is built.
 type Build struct {
-	Recipe  string // "command", or who composes the command line: "nvcc", "cmake", "torch", "make"
-	Command string // of recipe command
+	Recipe  string // "command", or the method that composes the command line: "nvcc", "cmake", "torch", "make"
+	Command string // for recipe command
 	Sources []string
 	Target  string
 	Flags   string
 	Link    string
 	Arch    []string // "auto", or names of architectures
 	Folder  string
-	Jobs    int // 0 for as many as the machine carries
+	Jobs    int // 0 means as many as the machine supports
 	Memory  int64
 	Outputs []string // globs
-	Inputs  []string // nil for the whole repository
+	Inputs  []string // nil means the whole repository
 	Env     map[string]string
 	Timeout time.Duration
 	Cache   bool
 	Sandbox string // "auto", "always" or "never"
 }
 
-// Needed tells whether there is anything to build.
+// Needed reports whether there is anything to build.
 func (b Build) Needed() bool { return b.Command != "" || b.Recipe != "" && b.Recipe != commandRecipe }
 
-// String is what is built, in a line.
+// String describes the build on one line.
 func (b Build) String() string {
 	if !b.Needed() || b.Recipe == "" || b.Recipe == commandRecipe {
 		return b.Command
@@ -42,7 +42,7 @@ func (b Build) String() string {
 	return strings.Join(slices.DeleteFunc([]string{b.Recipe, strings.Join(b.Sources, " "), b.Target, b.Flags}, func(s string) bool { return s == "" }), " ")
 }
 
-// Key is equal for builds that are the same in everything.
+// Key returns a text that is equal for equal builds. It leaves out Memory.
 func (b Build) Key() string {
 	key := fmt.Sprintf("%q %q %q %s %s", b.Command, b.Outputs, envList(b.Env), b.Timeout, b.Sandbox)
 	if b.Recipe != "" && b.Recipe != commandRecipe {
@@ -54,14 +54,14 @@ func (b Build) Key() string {
 	return key
 }
 
-// recipe is who composes the command line of a build.
+// recipe names the method that composes the command line of a build.
 type recipe string
 
 const commandRecipe = "command"
 
 func (recipe) words() []string { return []string{commandRecipe, "nvcc", "cmake", "torch", "make"} }
 
-// recipeKeys are the keys that a recipe reads, beside those of every build.
+// recipeKeys lists the keys that a recipe reads in addition to those of every build.
 var recipeKeys = map[recipe][]string{
 	commandRecipe: {"command"},
 	"nvcc":        {"sources", "target", "flags", "link", "arch", "jobs"},
@@ -70,10 +70,10 @@ var recipeKeys = map[recipe][]string{
 	"make":        {"target", "flags", "arch", "jobs"},
 }
 
-// recipeNeeds are those of them that it cannot do without.
+// recipeNeeds lists the keys that a recipe requires.
 var recipeNeeds = map[recipe][]string{"nvcc": {"sources", "target"}, "torch": {"sources", "target"}}
 
-// written are the keys of a build that only some recipes read, with their places.
+// written returns the keys set in b that only some recipes read, with their positions.
 func (b buildDoc) written() map[string]*node {
 	places := map[string]*node{"command": b.Command.at, "target": b.Target.at, "flags": b.Flags.at, "link": b.Link.at, "folder": b.Folder.at}
 	if len(b.Sources) > 0 {
@@ -90,10 +90,10 @@ func (b buildDoc) written() map[string]*node {
 	return places
 }
 
-// checkBuild finds keys that the recipe does not read, and those it lacks. at
-// stands for the place of what is not there.
+// checkBuild reports keys that the recipe does not read, and required keys that are missing.
+// It reports a missing key at node at.
 func (r *resolver) checkBuild(b buildDoc, at *node) {
-	if b.Recipe == "" { // a word that is no recipe: nothing is known of what it reads
+	if b.Recipe == "" { // an unknown recipe: the keys it reads are unknown too
 		return
 	}
 	written := b.written()
@@ -112,7 +112,7 @@ func (r *resolver) checkBuild(b buildDoc, at *node) {
 	}
 }
 
-// hint says which recipes would read a key.
+// hint names the recipes that read a key.
 func (b buildDoc) hint(key string) string {
 	if key == "command" {
 		return "write recipe: command, or leave the command out"
@@ -126,8 +126,8 @@ func (b buildDoc) hint(key string) string {
 	return "it is for recipe " + strings.Join(names, ", ")
 }
 
-// over lays a reference's build over the candidate's. One of another recipe has
-// nothing of the candidate's that only that recipe reads.
+// over overlays a reference's build on the candidate's. If the recipes differ, it inherits
+// nothing that only the candidate's recipe reads.
 func (b buildDoc) over(base buildDoc) buildDoc {
 	if b.Recipe == "" && b.Command.at != nil {
 		b.Recipe = commandRecipe
@@ -155,12 +155,12 @@ func (b buildDoc) over(base buildDoc) buildDoc {
 	}
 }
 
-// texts are those that may hold places for parameters.
+// texts returns the texts that may contain placeholders.
 func (b buildDoc) texts() []text {
 	return slices.Concat([]text{b.Command, b.Target, b.Flags, b.Link, b.Folder}, b.Sources, b.Outputs)
 }
 
-// plain fills the places of a build with the parameters; nil leaves them.
+// plain fills the placeholders of a build with the parameters; nil leaves them.
 func (b buildDoc) plain(params Params) Build {
 	out := Build{
 		Recipe: string(b.Recipe), Command: fill(b.Command.string, params), Sources: fillAll(b.Sources, params), Target: fill(b.Target.string, params),
@@ -172,12 +172,12 @@ func (b buildDoc) plain(params Params) Build {
 		out.Arch = append(out.Arch, a.string)
 	}
 	if b.Inputs != nil {
-		out.Inputs = append([]string{}, fillAll(b.Inputs, nil)...) // none is not the same as not said
+		out.Inputs = append([]string{}, fillAll(b.Inputs, nil)...) // an empty list differs from an unset one
 	}
 	return out
 }
 
-// archName is an architecture as compilers are told, or auto for the device's.
+// archName is an architecture in compiler spelling, or auto for the one of the device.
 type archName text
 
 const archPattern = `^(auto|sm_[0-9]{2,3}[af]?)$`
@@ -200,7 +200,7 @@ func (*archName) schema(*schemaWriter, field) object {
 	return object{"type": "string", "pattern": archPattern}
 }
 
-// size is an amount of memory with its unit.
+// size is an amount of memory, written with its unit.
 type size struct {
 	bytes int64
 	at    *node
@@ -239,8 +239,8 @@ var (
 	_ spelled = (*size)(nil)
 )
 
-// checkOutputs finds builds of one implementation that make the same file: the last
-// of them would be measured for all.
+// checkOutputs reports builds of one implementation that write the same file. Otherwise the
+// last of them would be measured for all.
 func (r *resolver) checkOutputs() {
 	for _, s := range r.suite.sides {
 		texts := s.Build.texts()
@@ -261,7 +261,7 @@ func (r *resolver) checkOutputs() {
 	}
 }
 
-// withPlace puts a place into a file's name, before its extension.
+// withPlace inserts a placeholder into a file name, before its extension.
 func withPlace(name, param string) string {
 	dot := strings.LastIndexByte(name, '.')
 	if dot <= strings.LastIndexByte(name, '/') {
@@ -270,8 +270,8 @@ func withPlace(name, param string) string {
 	return name[:dot] + "-${" + param + "}" + name[dot:]
 }
 
-// collision is the first file of a build that another one makes, and where the suite
-// names it. A glob with wildcards may be of different files, so it says nothing.
+// collision returns the first output that another build writes too, and where the suite names
+// it. It ignores globs with wildcards, which may match different files.
 func (b buildDoc) collision(built Build, owner map[string]string) (string, *node) {
 	outputs, texts := built.Outputs, b.Outputs
 	if len(outputs) == 0 && built.Target != "" && slices.Contains(recipeNeeds[b.Recipe], "target") {

@@ -9,33 +9,33 @@ import (
 	"github.com/goatnote-inc/pawl/internal/tensor"
 )
 
-// Check says what a right result of a benchmark is. Of Oracle, Implementation and
-// Expression exactly one is there.
+// Check defines the correct result of a benchmark. Exactly one of Oracle, Implementation
+// and Expression is set.
 type Check struct {
 	Oracle         string    // a command
-	Implementation string    // one of the suite
-	Expression     []Formula // of each output
+	Implementation string    // an implementation of the suite
+	Expression     []Formula // one for each output
 	Fuzz           Fuzz
-	Inputs         []string // kinds of contents
-	Seeds          int      // of each config and kind
+	Inputs         []string // kinds of input data
+	Seeds          int      // for each config and kind
 	Tolerance      Tolerance
 	Deterministic  string // "bitwise", "bounded" or "no"
 }
 
-// Formula is the right value of an output's elements, see expr.CompileElementwise.
+// Formula computes the correct elements of an output. See expr.CompileElementwise.
 type Formula struct {
 	Output string
 	Expr   *expr.Expr
 }
 
-// Fuzz says where to look for wrong results.
+// Fuzz defines the configs in which to search for wrong results.
 type Fuzz struct {
 	Configs       []Config
 	Cover         string         // "full" or "pairwise"
 	Jitter, Edges map[string]int // by parameter
 }
 
-// Tolerance is how far a result may be off; nil is a rule that was not written.
+// Tolerance holds how far a result may be off. A nil rule is unset.
 type Tolerance struct {
 	Atol, Rtol, Flash, Cosine, Matched *float64
 }
@@ -79,8 +79,8 @@ func (r *resolver) check(e *entry[benchmarkDoc], b *Benchmark, params []string) 
 	return c
 }
 
-// checkExpression sees to it that every output has its formula, over inputs and
-// parameters only.
+// checkExpression checks that every output has a formula that uses only inputs and
+// parameters.
 func (r *resolver) checkExpression(e *entry[benchmarkDoc], params []string) []Formula {
 	written := e.value.Check.Expression
 	if len(written) == 0 {
@@ -128,8 +128,8 @@ func (r *resolver) checkFuzz(e *entry[benchmarkDoc], b *Benchmark, params []stri
 	return f
 }
 
-// fuzzConfigs are those of the benchmark or, with a matrix of its own, every
-// combination of it; a parameter it does not name keeps its values.
+// fuzzConfigs returns the configs of the benchmark or, if fuzz has its own matrix, every
+// combination of it. A parameter that the matrix does not name keeps its values.
 func (r *resolver) fuzzConfigs(e *entry[benchmarkDoc], b *Benchmark, params []string) []Config {
 	written := e.value.Check.Fuzz.Matrix
 	if len(written) == 0 {
@@ -161,7 +161,7 @@ func (r *resolver) fuzzConfigs(e *entry[benchmarkDoc], b *Benchmark, params []st
 	return configs
 }
 
-// valuesOf are the different values of a parameter.
+// valuesOf returns the distinct values of a parameter.
 func valuesOf(configs []Config, name string) many[scalar] {
 	var list many[scalar]
 	seen := map[any]bool{}
@@ -174,8 +174,8 @@ func valuesOf(configs []Config, name string) many[scalar] {
 	return list
 }
 
-// moving checks parameters whose values fuzzing moves: whole numbers, that no
-// command has compiled in.
+// moving checks the parameters whose values fuzzing changes. They must be whole numbers and
+// not used in a command, because each value would need its own build.
 func (r *resolver) moving(e *entry[benchmarkDoc], key string, list named[paramName, int], configs []Config, params []string) map[string]int {
 	out := map[string]int{}
 	for _, p := range list {

@@ -7,7 +7,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/suite/expr"
 )
 
-// many is one value, or a list of different ones.
+// many is one value, or a list of distinct values.
 type many[T any] []T
 
 func (m *many[T]) read(d *decoder, n *node, f field) {
@@ -37,7 +37,7 @@ func (*many[T]) schema(s *schemaWriter, f field) object {
 	return object{"anyOf": []object{one, {"type": "array", "items": one, "minItems": 1, "uniqueItems": true}}}
 }
 
-// scalarKey is equal for equal values: 1.0 and 1 are one, "1" is another.
+// scalarKey identifies a value: 1.0 and 1 are equal, "1" differs.
 type scalarKey struct {
 	number bool
 	num    float64
@@ -52,25 +52,25 @@ func keyOf(n *node) scalarKey {
 	return scalarKey{tag: n.tag, text: n.text}
 }
 
-// namer is a string type whose values have to follow a rule.
+// namer is a string type whose values must follow a rule.
 type namer interface {
 	~string
 	rule() rule
 }
 
-// entry is a named thing in the order of the file.
+// entry is one key and value of a mapping.
 type entry[T any] struct {
 	name  string
-	at    *node // of the name
+	at    *node // position of the name
 	value T
 	node  *node // of the value
-	// broken says that something in it could not be read. It was reported; whoever
-	// draws conclusions from the rest would report it again in other words.
+	// broken reports that a part of the value could not be read. This was already reported,
+	// so checks of the rest are skipped to avoid repeating it.
 	broken bool
 }
 
-// named is a mapping whose keys the user chose. It keeps their order, because
-// cases are named and measured in it.
+// named is a mapping whose keys the user chose. It keeps their order, in which cases are
+// named and measured.
 type named[K namer, T any] []entry[T]
 
 func (m *named[K, T]) read(d *decoder, n *node, f field) {
@@ -133,7 +133,7 @@ func (m named[K, T]) names() []string {
 	return names
 }
 
-// filter picks configs: by parameters that have to match, or by an expression.
+// filter selects configs by parameters that must match, or by an expression.
 type filter struct {
 	params named[paramName, scalar]
 	when   formula
@@ -144,7 +144,7 @@ func (x *filter) read(d *decoder, n *node, f field) {
 	x.at = n
 	switch {
 	case n.kind == mapNode:
-		f.least = 1 // an empty one would match every config
+		f.least = 1 // an empty filter would match every config
 		x.params.read(d, n, f)
 	case n.isText():
 		x.when.read(d, n, f)
@@ -159,8 +159,8 @@ func (*filter) schema(s *schemaWriter, f field) object {
 	return object{"anyOf": []object{params, {"type": "string", "minLength": 1}}}
 }
 
-// expression reports what is wrong in an expression, at its very character where
-// the file holds it.
+// expression reports an error in an expression, at the exact character if the expression is
+// in the file.
 func (p *problems) expression(x formula, err error) {
 	at, msg, hint := x.at.pos(), err.Error(), ""
 	if e, ok := errors.AsType[*expr.Error](err); ok {

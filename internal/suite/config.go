@@ -15,17 +15,17 @@ type Param struct {
 	Value any
 }
 
-// Params are the parameters of a config in the order of the file, which is the
-// order of its name. In JSON they are an object; reading one keeps its order.
+// Params holds the parameters of a config in the order of the file, which is also their order
+// in the config's name. In JSON it is an object; decoding keeps its order.
 type Params []Param
 
 // Config is one point of a benchmark's parameter matrix.
 type Config struct {
-	Name   string // "B32_H8_S512_D64"; empty when there are no parameters
+	Name   string // "B32_H8_S512_D64"; empty if there are no parameters
 	Params Params
 }
 
-// Map returns the parameters as expressions and the harness protocol take them.
+// Map returns the parameters in the form that expressions and the harness protocol use.
 func (p Params) Map() map[string]any {
 	m := make(map[string]any, len(p))
 	for _, param := range p {
@@ -52,11 +52,11 @@ func (p Params) names() []string {
 	return names
 }
 
-const maxConfigName = 200 // bytes: a file name may have 255
+const maxConfigName = 200 // bytes: file names are limited to 255
 
-// ConfigName is the name of the config with these parameters: numbers follow their
-// name, anything else comes after a hyphen, as in "B32_S512_dtype-fp16". What could
-// trouble a glob or a file name becomes a hyphen.
+// ConfigName returns the name of the config with these parameters. A number follows its name
+// directly, any other value after a hyphen: "B32_S512_dtype-fp16". A character that could be
+// special in a glob or a file name becomes a hyphen.
 func ConfigName(params Params) string {
 	var b strings.Builder
 	for i, p := range params {
@@ -77,8 +77,8 @@ func ConfigName(params Params) string {
 	return b.String()
 }
 
-// formatValue writes a value as names and commands have it: a whole number has no
-// point and, up to 15 digits, no exponent.
+// formatValue formats a value for names and commands. A whole number has no decimal point
+// and, up to 15 digits, no exponent.
 func formatValue(v any) string {
 	switch v := v.(type) {
 	case float64:
@@ -132,7 +132,7 @@ func (p *Params) UnmarshalJSON(data []byte) error {
 		if err != nil {
 			return fmt.Errorf("parameters: %w", err)
 		}
-		name, _ := t.(string) // the decoder gives nothing else for a key
+		name, _ := t.(string) // keys are always strings
 		v, err := d.Token()
 		if err != nil {
 			return fmt.Errorf("parameter %q: %w", name, err)
@@ -151,11 +151,11 @@ func (p *Params) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// maxParams bounds the parameters of a benchmark.
+// maxParams is the maximum number of parameters of a benchmark.
 const maxParams = 64
 
-// UnmarshalJSON reads a config as a harness lists it: its parameters. The suite
-// gives it its name.
+// UnmarshalJSON reads the parameters of a config, as a harness lists them. The suite sets
+// the name.
 func (c *Config) UnmarshalJSON(data []byte) error {
 	c.Name = ""
 	return c.Params.UnmarshalJSON(data)

@@ -9,24 +9,24 @@ import (
 	"strings"
 )
 
-// field is a key of a mapping, as its struct tags describe it.
+// field is a key of a mapping, as described by its struct tags.
 type field struct {
 	key, doc, example string
-	min, max          *float64 // of a number, or of each number of a list
-	least, most       int      // entries of a list or mapping; 0 is no limit
+	min, max          *float64 // of a number, or of each number in a list
+	least, most       int      // entries of a list or mapping; 0 means no limit
 	required          bool
 	index             []int
 	kind              reflect.Type
 }
 
-// spelled is a value with a spelling of its own, beyond what its Go type says. It
-// reads itself and describes itself, side by side, so that both say the same.
+// spelled is a value with its own syntax, beyond its Go type. Its reader and its schema are
+// side by side, so that they agree.
 type spelled interface {
 	read(d *decoder, n *node, f field)
 	schema(s *schemaWriter, f field) object
 }
 
-// enumeration is a value that is one of a few words.
+// enumeration is a value that must be one of a few words.
 type enumeration interface{ words() []string }
 
 var (
@@ -34,7 +34,7 @@ var (
 	enumerationType = reflect.TypeFor[enumeration]()
 )
 
-// fieldsOf lists the keys of a struct; embedded structs lend theirs.
+// fieldsOf returns the keys of a struct, including those of embedded structs.
 func fieldsOf(t reflect.Type) []field {
 	var fields []field
 	for _, sf := range reflect.VisibleFields(t) {
@@ -61,11 +61,11 @@ func bound(tag string) *float64 {
 }
 
 func count(tag string) int {
-	n, _ := strconv.Atoi(tag) // without a tag there is no limit
+	n, _ := strconv.Atoi(tag) // no tag means no limit
 	return n
 }
 
-// size refuses a list or mapping with too few or too many entries.
+// size reports a list or mapping with too few or too many entries.
 func (d *decoder) size(n *node, f field) {
 	switch entries := len(n.items); {
 	case entries < f.least && !n.lost:
@@ -75,11 +75,11 @@ func (d *decoder) size(n *node, f field) {
 	}
 }
 
-// decoder fills the structs of file.go from nodes and refuses everything they
-// have no place for. It goes on after a mistake, to find them all.
+// decoder fills the structs of file.go from nodes and rejects everything else. It continues
+// after an error, to report all of them.
 type decoder struct{ *problems }
 
-// decodeFile reads one tree into a fileDoc.
+// decodeFile decodes a tree into a fileDoc.
 func decodeFile(root *node, p *problems) *fileDoc {
 	doc := &fileDoc{}
 	d := &decoder{p}
@@ -127,7 +127,7 @@ func (d *decoder) decode(n *node, v reflect.Value, f field) {
 	}
 }
 
-// want says that a value is of another kind than its key asks for.
+// want reports a value of the wrong kind.
 func (d *decoder) want(n *node, f field, kind string) {
 	d.add(n, "", "%s: want %s, found %s", f.key, kind, n.describe())
 }
@@ -163,14 +163,14 @@ func (d *decoder) word(n *node, v reflect.Value, words []string, f field) {
 		}
 	}
 	hint := didYouMean(n.text, words)
-	if len(words) <= 5 { // of so few the right one may be spelt quite differently
+	if len(words) <= 5 { // a short list is printed in full: the right word may look quite different
 		hint = "known: " + strings.Join(words, ", ")
 	}
 	d.add(n, hint, "%s cannot be %q", f.key, shorten(n.text))
 }
 
-// mapping fills a struct. Nothing written counts as an empty mapping: a section
-// whose last line was commented out is not a mistake.
+// mapping fills a struct. A missing value counts as an empty mapping, so that a section may
+// have all its lines commented out.
 func (d *decoder) mapping(n *node, v reflect.Value, f field) {
 	fields := fieldsOf(v.Type())
 	if n.isNull() && !anyRequired(fields) {
@@ -213,7 +213,7 @@ func (d *decoder) list(n *node, v reflect.Value, f field) {
 		return
 	}
 	d.size(n, f)
-	f.least, f.most = 0, 0 // of the list, not of what is in it
+	f.least, f.most = 0, 0 // they apply to the list, not to its items
 	list := reflect.MakeSlice(v.Type(), len(n.items), len(n.items))
 	for i, item := range n.items {
 		d.decode(item, list.Index(i), f)

@@ -6,14 +6,14 @@ import (
 	"fmt"
 )
 
-// digest identifies the resolved suite: the merged values with their order and,
-// for scalars, their spelling; not the files they came from, nor comments, nor what is
-// done about a verdict: that changes nothing that is measured.
+// digest identifies the resolved suite. It covers the merged values, their order and, for
+// scalars, their spelling. It ignores file names, comments, and the keys that only decide
+// what happens after a verdict, because these do not affect the measurement.
 func digest(root *node, t *tuning) string {
 	text := []byte("pawl.suite/v1\n")
 	for i, key := range root.keys {
 		switch key.text {
-		case "extends", "gate", "quarantine": // what extends brought in is in the tree
+		case "extends", "gate", "quarantine": // the tree already contains the extended files
 		default:
 			text = root.items[i].appendTo(key.appendTo(text))
 		}
@@ -23,7 +23,7 @@ func digest(root *node, t *tuning) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// appendTo writes every string with its length, so that no two trees read alike.
+// appendTo writes every string with its length, so that different trees give different text.
 func (n *node) appendTo(text []byte) []byte {
 	switch n.kind {
 	case scalarNode:

@@ -8,19 +8,18 @@ import (
 	"github.com/goatnote-inc/pawl/internal/suite/expr"
 )
 
-// Listed is a benchmark as a harness lists it, in the words of the protocol's reply
-// to "cases". Configs may have a name of their own, where another tool named them.
+// Listed is a benchmark as a harness lists it, with the field names of the protocol's reply
+// to "cases". A config may have its own name, if another tool named it.
 type Listed struct {
 	Name            string   `json:"name"`
 	Implementations []string `json:"implementations,omitempty"`
 	Flops           string   `json:"flops,omitempty"` // expressions over the parameters
 	Bytes           string   `json:"bytes,omitempty"`
-	Configs         []Config `json:"configs,omitempty"` // none: a benchmark without parameters
+	Configs         []Config `json:"configs,omitempty"` // empty for a benchmark without parameters
 }
 
-// Fill returns the suite with everything that was to be discovered: benchmarks,
-// configs, implementations and work that the file leaves open come from the
-// harness. What the file says stays. The suite itself is not changed.
+// Fill returns a copy of the suite in which everything left open is discovered: benchmarks,
+// configs, implementations and work that the file does not set come from the harness.
 func (s *Suite) Fill(listed []Listed) (*Suite, error) {
 	if listed == nil {
 		listed = []Listed{}
@@ -49,7 +48,7 @@ func (s *Suite) Fill(listed []Listed) (*Suite, error) {
 	return resolve(s.root, s.doc, listed, nil, p)
 }
 
-// declareListed makes room for an implementation that only the harness knows.
+// declareListed adds an implementation that only the harness lists.
 func (r *resolver) declareListed(e *entry[benchmarkDoc], name string) {
 	if r.suite.side(name) != nil {
 		return
@@ -67,7 +66,7 @@ func (r *resolver) declareListed(e *entry[benchmarkDoc], name string) {
 	r.suite.Implementations = append(r.suite.Implementations, s.implementation())
 }
 
-// listedConfigs takes the configs of a benchmark from the harness.
+// listedConfigs returns the configs of a benchmark as the harness lists them.
 func (r *resolver) listedConfigs(e *entry[benchmarkDoc]) []Config {
 	l := r.byName[e.name]
 	if l == nil {
@@ -107,7 +106,7 @@ func (r *resolver) listedConfigs(e *entry[benchmarkDoc]) []Config {
 	return r.distinct(e, r.exclude(e.value.Exclude, configs))
 }
 
-// order is that of the parameters as they appear; the first config decides.
+// order returns the parameter names in order of first appearance.
 func (r *resolver) order(e *entry[benchmarkDoc], configs []Config) []string {
 	var order []string
 	for _, c := range configs {
@@ -143,7 +142,7 @@ func (r *resolver) inOrder(e *entry[benchmarkDoc], params Params, order []string
 	return out
 }
 
-// plainValue brings a value into the three types that parameters have.
+// plainValue converts a value to one of the three types of a parameter.
 func plainValue(v any) (any, bool) {
 	switch v := v.(type) {
 	case float64:
@@ -163,7 +162,7 @@ func plainValue(v any) (any, bool) {
 	return nil, false
 }
 
-// listedWork is the work of a benchmark as the harness declares it.
+// listedWork returns the work of a benchmark as declared by the harness.
 func (r *resolver) listedWork(e *entry[benchmarkDoc]) workDoc {
 	l := r.byName[e.name]
 	if l == nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/tensor"
 )
 
-// dtypes are the element types by the names people write: those of pawl first.
+// dtypes maps the names that users write to element types, pawl's own name first.
 var dtypes = map[string]tensor.DType{
 	"f64": tensor.F64, "fp64": tensor.F64, "float64": tensor.F64, "double": tensor.F64,
 	"f32": tensor.F32, "fp32": tensor.F32, "float32": tensor.F32, "float": tensor.F32, "tf32": tensor.TF32,
@@ -21,16 +21,16 @@ var dtypes = map[string]tensor.DType{
 	"u8": tensor.U8, "uint8": tensor.U8, "bool": tensor.Bool,
 }
 
-// dtypeNames are the names in messages.
+// dtypeNames lists the names shown in messages.
 var dtypeNames = []string{"f64", "f32", "tf32", "f16", "bf16", "e4m3", "e5m2", "i64", "i32", "i16", "i8", "u8", "bool"}
 
-// integer tells that a type holds whole numbers.
+// integer reports whether a type holds whole numbers.
 func integer(t tensor.DType) bool {
 	return slices.Contains([]tensor.DType{tensor.I64, tensor.I32, tensor.I16, tensor.I8, tensor.U8, tensor.Bool}, t)
 }
 
-// elementType is the type of a tensor's elements, or the name of a parameter whose
-// value is one.
+// elementType is the type of a tensor's elements, or the name of a parameter that holds the
+// type.
 type elementType struct {
 	string
 	at *node
@@ -52,7 +52,7 @@ func (*elementType) schema(*schemaWriter, field) object {
 	return object{"type": "string", "pattern": elementPattern}
 }
 
-// of is the type for a config.
+// of returns the element type for a config.
 func (t elementType) of(p Params) (tensor.DType, bool) {
 	if known, ok := dtypes[t.string]; ok {
 		return known, true
@@ -63,7 +63,7 @@ func (t elementType) of(p Params) (tensor.DType, bool) {
 	return known, ok
 }
 
-// fillDoc is what an input holds: "normal" or {uniform: [low, high]}.
+// fillDoc defines the contents of an input: "normal" or {uniform: [low, high]}.
 type fillDoc struct {
 	kind      tensor.FillKind
 	low, high formula

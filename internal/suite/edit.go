@@ -17,12 +17,12 @@ import (
 	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 )
 
-// ErrByHand is wrapped where a file is written in a form that is better edited by people.
+// ErrByHand is wrapped if a file is written in a form that must be edited by hand.
 var ErrByHand = errors.New("edit it by hand")
 
-// SetDefaults gives tunables of a benchmark other defaults in the text of a suite file. All
-// else stays as it is written: order, spacing, comments. What it made is read again and
-// compared, so that a text it does not understand is refused and never spoilt.
+// SetDefaults sets the defaults of a benchmark's tunables in the text of a suite file. Everything
+// else stays as written: order, spacing, comments. It parses the result and compares it with
+// the intended values, so that it refuses a text it does not understand instead of damaging it.
 func SetDefaults(text []byte, benchmark string, values map[string]any) ([]byte, error) {
 	root, before, err := readPlainly(text)
 	if err != nil {
@@ -53,12 +53,12 @@ func SetDefaults(text []byte, benchmark string, values map[string]any) ([]byte, 
 	return out, nil
 }
 
-// readPlainly reads a file as YAML means it, and as it is written.
+// readPlainly parses a file and returns its syntax tree and its value.
 func readPlainly(text []byte) (*yaml.Node, any, error) {
 	if len(text) > maxFileSize || !utf8.Valid(text) {
 		return nil, nil, fmt.Errorf("the file is not text, or longer than %d bytes", maxFileSize)
 	}
-	if p := new(problems); readYAML("pawl.yaml", text, p) == nil { // the limits on depth and aliases
+	if p := new(problems); readYAML("pawl.yaml", text, p) == nil { // enforces the limits on depth and aliases
 		return nil, nil, p.err()
 	}
 	var doc yaml.Node
@@ -72,7 +72,7 @@ func readPlainly(text []byte) (*yaml.Node, any, error) {
 	return doc.Content[0], value, nil
 }
 
-// below goes down the keys of mappings; nil where there is no such value, or only an alias.
+// below returns the value at a path of keys. It is nil if there is none, or if the path reaches an alias.
 func below(n *yaml.Node, keys ...string) *yaml.Node {
 	for _, key := range keys {
 		var next *yaml.Node
@@ -88,7 +88,7 @@ func below(n *yaml.Node, keys ...string) *yaml.Node {
 	return n
 }
 
-// withDefault is a copy of a value in which a tunable has another default.
+// withDefault returns a copy of v with the default of a tunable set to value.
 func withDefault(v, value any, keys ...string) any {
 	if len(keys) == 0 {
 		if m, ok := v.(map[string]any); ok {
@@ -106,7 +106,7 @@ func withDefault(v, value any, keys ...string) any {
 	return m
 }
 
-// plainYAML is a value as the YAML parser would read what is written of it.
+// plainYAML returns the value that the YAML parser reads back after spelledYAML.
 func plainYAML(v any) any {
 	var out any
 	if yaml.Unmarshal([]byte(spelledYAML(v)), &out) != nil {
@@ -115,10 +115,10 @@ func plainYAML(v any) any {
 	return out
 }
 
-// word is a text that needs no quotes anywhere.
+// word matches a text that never needs quotes.
 var word = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// spelledYAML writes a value so that it can stand in any place.
+// spelledYAML formats a value so that it is valid anywhere in a YAML file.
 func spelledYAML(v any) string {
 	s, ok := v.(string)
 	if !ok {
@@ -129,15 +129,15 @@ func spelledYAML(v any) string {
 		return s
 	}
 	quoted, err := json.Marshal(s)
-	if err != nil { // of no string
+	if err != nil { // cannot happen for a string
 		return s
 	}
 	return string(quoted)
 }
 
-// edit puts text in the place of other text.
+// edit replaces a range of a text.
 type edit struct {
-	from, to int // bytes
+	from, to int // byte offsets
 	text     string
 }
 
@@ -147,7 +147,7 @@ func apply(text []byte, edits []edit) []byte {
 	at := 0
 	for _, e := range edits {
 		if e.from < at || e.to > len(text) {
-			return nil // they overlap: what comes out is refused
+			return nil // they overlap: the caller rejects an empty result
 		}
 		out = append(append(out, text[at:e.from]...), e.text...)
 		at = e.to
@@ -155,7 +155,7 @@ func apply(text []byte, edits []edit) []byte {
 	return append(out, text[at:]...)
 }
 
-// newEdits changes how one tunable is written: its values alone, or a mapping.
+// newEdits returns the edits that set the default of one tunable, written as a list or a mapping.
 func newEdits(text []byte, n *yaml.Node, value any) ([]edit, error) {
 	at, ok := offset(text, n)
 	if !ok || n.Anchor != "" {
@@ -182,13 +182,13 @@ func newEdits(text []byte, n *yaml.Node, value any) ([]edit, error) {
 			return nil, ErrByHand
 		}
 		return []edit{{at, at, "{" + said + ", values: "}, {at + end, at + end, "}"}}, nil
-	default: // items may stand as far to the right as the key they belong to
+	default: // items may be indented no deeper than their key
 		indent := "\n" + strings.Repeat(" ", n.Column-1)
 		return []edit{{at, at, said + indent + "values:" + indent}}, nil
 	}
 }
 
-// replaced writes another value over a scalar.
+// replaced returns the edit that replaces a scalar with another value.
 func replaced(text []byte, n *yaml.Node, value any) ([]edit, error) {
 	at, ok := offset(text, n)
 	if !ok || n.Kind != yaml.ScalarNode || n.Anchor != "" || n.Style&yaml.TaggedStyle != 0 {
@@ -207,7 +207,7 @@ func replaced(text []byte, n *yaml.Node, value any) ([]edit, error) {
 	return []edit{{at, at + len(written), spelledYAML(value)}}, nil
 }
 
-// offset is where a value begins in the text; the parser counts lines and characters.
+// offset returns the byte offset of a value; the parser counts lines and characters.
 func offset(text []byte, n *yaml.Node) (int, bool) {
 	at := 0
 	for range n.Line - 1 {
@@ -227,8 +227,8 @@ func offset(text []byte, n *yaml.Node) (int, bool) {
 	return at, at < len(text)
 }
 
-// closing is behind the bracket that closes a list written in brackets; below zero where
-// there is something in it that only a parser understands.
+// closing returns the offset after the bracket that closes a list in flow style. It is negative
+// if the list contains anything that needs a parser.
 func closing(text []byte) int {
 	depth := 0
 	for i, c := range text {

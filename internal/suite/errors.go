@@ -9,12 +9,12 @@ import (
 	"github.com/goatnote-inc/pawl/internal/suite/spell"
 )
 
-// Error is one mistake in a suite file, at the place where it was made.
+// Error is one mistake in a suite file, with its position.
 type Error struct {
 	File      string
 	Line, Col int // from 1
 	Msg       string
-	Hint      string // what to do instead, where that is known
+	Hint      string // how to fix it; empty if unknown
 }
 
 func (e *Error) Error() string {
@@ -25,15 +25,15 @@ func (e *Error) Error() string {
 	return s
 }
 
-// Errors is everything that is wrong with a suite, sorted by file and position.
+// Errors holds all mistakes in a suite, sorted by file and position.
 type Errors []*Error
 
 const (
 	printedErrors = 20
-	keptErrors    = 1000 // a file of nonsense must not cost memory
+	keptErrors    = 1000 // bounds memory for a file full of mistakes
 )
 
-// Error prints one mistake a line, at most 20 of them.
+// Error prints one mistake per line, at most 20.
 func (e Errors) Error() string {
 	var b strings.Builder
 	for i, err := range e {
@@ -49,7 +49,7 @@ func (e Errors) Error() string {
 	return b.String()
 }
 
-// Unwrap gives errors.As the single mistakes.
+// Unwrap returns the individual mistakes, for errors.As.
 func (e Errors) Unwrap() []error {
 	errs := make([]error, len(e))
 	for i, err := range e {
@@ -58,11 +58,11 @@ func (e Errors) Unwrap() []error {
 	return errs
 }
 
-// problems collects mistakes while a suite is read.
+// problems collects mistakes while reading a suite.
 type problems struct {
 	list  []*Error
-	found int      // also those past the limit
-	files []string // in the order read: mistakes are reported in it
+	found int      // includes those past the limit
+	files []string // in the order read, in which mistakes are reported
 }
 
 func (p *problems) add(at *node, hint, format string, args ...any) {
@@ -76,8 +76,8 @@ func (p *problems) addAt(at position, hint, format string, args ...any) {
 	}
 }
 
-// err returns what was found, sorted, without repeats: a value that several
-// implementations inherit is looked at several times.
+// err returns the mistakes, sorted and without duplicates: a value that several
+// implementations inherit is checked several times.
 func (p *problems) err() error {
 	if len(p.list) == 0 {
 		return nil
@@ -96,13 +96,13 @@ func (p *problems) sorted(list []*Error) []*Error {
 	return slices.CompactFunc(list, func(a, b *Error) bool { return *a == *b })
 }
 
-// inFull are words that people write for a shorter key. The nearest spelling is another one,
-// and would silently mean something else.
+// inFull maps words that users write in full to the shorter key. By spelling alone, the nearest
+// key would be a different one with another meaning.
 var inFull = map[string]string{"input": "in", "output": "out"}
 
-// didYouMean is a hint for a misspelt word; without a near one it lists what there is.
+// didYouMean returns a hint for a misspelled word: the nearest known word, or else all of them.
 func didYouMean(word string, known []string) string {
-	if len(known) > 1000 { // too many to look through for every mistake
+	if len(known) > 1000 { // too many to search for every mistake
 		return ""
 	}
 	if full, ok := inFull[word]; ok && slices.Contains(known, full) {

@@ -19,24 +19,24 @@ const (
 //go:embed defaults.yaml
 var defaultsYAML []byte
 
-// defaults is the file that every suite extends. It is read once and never changed.
+// defaults returns the tree that every suite extends. It is read once and never changed.
 var defaults = sync.OnceValue(func() *node {
 	p := &problems{}
 	root := readYAML("defaults.yaml", defaultsYAML, p)
 	if err := p.err(); err != nil {
-		panic("suite: " + err.Error()) // ours, and tested
+		panic("suite: " + err.Error()) // the file is embedded and tested
 	}
 	return root
 })
 
-// loader reads a suite file and those it extends.
+// loader reads a suite file and the files it extends.
 type loader struct {
 	fsys fs.FS
 	*problems
 }
 
-// load reads the file name, which messages call shown, and returns its tree
-// merged over the trees it extends. Nil means that a file could not be read.
+// load reads the file name, which messages call shown, and returns its tree merged over the
+// trees it extends. It returns nil if a file cannot be read.
 func (l *loader) load(name, shown string, chain []string, data []byte) *node {
 	l.files = append(l.files, shown)
 	root := readYAML(shown, data, l.problems)
@@ -44,7 +44,7 @@ func (l *loader) load(name, shown string, chain []string, data []byte) *node {
 		return nil
 	}
 	if len(chain) > 0 {
-		decodeFile(root, l.problems) // what this file says and another replaces is checked too
+		decodeFile(root, l.problems) // also checks values that another file replaces
 	}
 	merged, complete := (*node)(nil), true
 	for _, ref := range extended(root) {
@@ -58,7 +58,7 @@ func (l *loader) load(name, shown string, chain []string, data []byte) *node {
 	return merge(merged, root)
 }
 
-// version refuses a file of another version as a whole: nothing else in it can be trusted.
+// version rejects a file of another version as a whole: nothing else in it can be trusted.
 func (l *loader) version(root *node) bool {
 	if root.kind != mapNode {
 		l.add(root, `begin with "version: 1"`, "want a mapping, found %s", root.describe())
@@ -76,7 +76,7 @@ func (l *loader) version(root *node) bool {
 	return true
 }
 
-// extended lists what a file extends; the decoder complains about wrong types.
+// extended returns the files that a file extends. The decoder reports wrong types.
 func extended(root *node) []*node {
 	n := root.get("extends")
 	switch {
@@ -118,7 +118,7 @@ func (l *loader) follow(ref *node, from, shown string, chain []string) *node {
 	return l.load(name, path.Join(path.Dir(shown), ref.text), chain, data)
 }
 
-// readFile reads a regular file of bounded size: opening anything else can block.
+// readFile reads a regular file of bounded size. Opening any other kind can block.
 func readFile(fsys fs.FS, name string) ([]byte, error) {
 	info, err := fs.Stat(fsys, name)
 	if err != nil {
@@ -132,12 +132,11 @@ func readFile(fsys fs.FS, name string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	// One byte over the limit is enough to be refused by readYAML.
+	// One byte over the limit is enough for readYAML to reject the file.
 	return io.ReadAll(io.LimitReader(f, maxFileSize+1))
 }
 
-// cause strips the path from an error: the message names it already, and as the
-// user wrote it.
+// cause strips the path from an error: the message already contains it, as the user wrote it.
 func cause(err error) error {
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
 		return e.Err
@@ -145,8 +144,8 @@ func cause(err error) error {
 	return err
 }
 
-// merge lays one tree over another: mappings merge key by key, everything else is
-// replaced. Nothing written replaces nothing.
+// merge overlays one tree on another: mappings merge key by key, everything else is replaced.
+// A mapping is not replaced by null.
 func merge(base, over *node) *node {
 	switch {
 	case base == nil:

@@ -1,10 +1,10 @@
 package suite
 
-// The structs of this file are the format. A field is a key of pawl.yaml: its
-// name, what it means, an example and its range stand in the tags, from which
-// decode.go reads, schema.go describes and the reference is checked.
+// The structs of this file define the format. A field is a key of pawl.yaml. Its tags hold
+// its name, meaning, example and range. decode.go reads by them, schema.go describes them,
+// and a test checks the reference with them.
 //
-// A field that can be left out and whose zero value means something is a pointer.
+// A field that can be left out and whose zero value has a meaning is a pointer.
 
 type fileDoc struct {
 	Version         int                                   `key:"version" require:"true" min:"1" max:"1" doc:"Version of this format. Always the first line."`
@@ -64,7 +64,7 @@ type harnessDoc struct {
 	Output  text                  `key:"output" example:"out.json" doc:"File in which a plain command leaves its result. Without it the result is read from its stdout."`
 }
 
-// settingsDoc may stand at a suite, at a benchmark and at an override.
+// settingsDoc holds settings of a suite, a benchmark or an override.
 type settingsDoc struct {
 	Samples *int            `key:"samples" min:"1" max:"1000000" example:"50" doc:"Samples of a case in one round."`
 	Warmup  *int            `key:"warmup" min:"0" max:"1000000" example:"20" doc:"The least number of runs before samples count."`
@@ -112,7 +112,7 @@ type baselineDoc struct {
 	Main   text    `key:"main" example:"main" doc:"The branch on which baselines may move."`
 }
 
-// gateDoc says what happens because of a verdict, not how one is made.
+// gateDoc defines what happens because of a verdict, not how a verdict is made.
 type gateDoc struct {
 	Mode   gateMode          `key:"mode" example:"advise" doc:"enforce fails the check of a pull request for what fail-on names; advise only reports what would have failed."`
 	Since  date              `key:"since" example:"'2026-11-15'" doc:"The day advise began. Two weeks later reports propose to enforce."`
@@ -173,7 +173,7 @@ type overrideDoc struct {
 	Gate *bool `key:"gate" doc:"Whether these cases may fail a change."`
 }
 
-// gatesDoc may stand at a suite and at a benchmark.
+// gatesDoc holds preflight settings of a suite or a benchmark.
 type gatesDoc struct {
 	Spills    spills `key:"spills" example:"warn" doc:"What registers spilled to memory are: allowed, a warning, or a stop; auto warns below 64 bytes a thread and stops from there on. Without it: auto."`
 	Occupancy share  `key:"occupancy" example:"25%" doc:"The least share of an SM's warps that has to be resident. Without it any."`

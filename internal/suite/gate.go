@@ -17,51 +17,51 @@ const (
 	Advise  = "advise"
 )
 
-// FailOnError is what fail-on calls a failure of pawl or of its machine. Its other words
+// FailOnError is the word in fail-on for a failure of pawl or of its machine. All other words
 // are verdicts.
 const FailOnError = "error"
 
-// Gate says what happens because of a verdict: what a pull request is told, what fails
-// its check, and who may overrule that. The base's gate counts, never the change's own.
+// Gate defines what happens because of a verdict: what a pull request shows, what fails its
+// check, and the permission needed to overrule that. The base's gate applies, never the change's own.
 type Gate struct {
 	Mode   string    // Enforce or Advise
-	Since  time.Time // when Advise began; zero when the suite does not say
+	Since  time.Time // when Advise started; zero means unset
 	FailOn []string  // verdicts, and FailOnError
-	Quiet  bool      // begin no report where nothing changed
-	Paths  []string  // globs of further files that touch a kernel
+	Quiet  bool      // start no report if nothing changed
+	Paths  []string  // globs of additional files that affect a kernel
 	Ignore []string  // globs of files that no build and no kernel reads
-	Accept string    // the least permission that may accept: "write", "maintain" or "admin"
+	Accept string    // minimum permission to accept: "write", "maintain" or "admin"
 }
 
-// Fails tells whether a verdict, or FailOnError, fails a check that is enforced.
+// Fails reports whether a verdict, or FailOnError, fails a check in mode Enforce.
 func (g Gate) Fails(word string) bool { return slices.Contains(g.FailOn, word) }
 
-// Quarantine is a word for some cases: they are measured and shown and fail nobody, until
-// the end of a day.
+// Quarantine exempts cases until the end of a day: they are measured and shown, but cannot
+// fail a check.
 type Quarantine struct {
 	Case   string // a glob over names or benchmarks
 	Owner  string
-	Until  time.Time // the last day, at its beginning in UTC
+	Until  time.Time // start of the last day, in UTC
 	Reason string
 }
 
-// String says who looks after the cases, until when and why.
+// String returns the owner of the cases, the last day and the reason.
 func (q Quarantine) String() string {
 	return fmt.Sprintf("%s, until %s: %s", q.Owner, q.Until.Format(time.DateOnly), q.Reason)
 }
 
-// Ended tells whether its last day is over.
+// Ended reports whether the last day is over.
 func (q Quarantine) Ended(now time.Time) bool { return !now.Before(q.Until.AddDate(0, 0, 1)) }
 
-// Quarantined finds the quarantine that a case is in. Where several match, the one that
-// lasts longest counts.
+// Quarantined returns the quarantine that a case is in. If several match, the one that lasts
+// longest applies.
 func (s *Suite) Quarantined(name, benchmark string, now time.Time) (Quarantine, bool) {
 	q, ok := s.quarantine(name, benchmark)
 	return q, ok && !q.Ended(now)
 }
 
-// Released finds the quarantine that a case was in and that has ended since: the case
-// fails a change again, and whoever has not mended it should know why.
+// Released returns the quarantine of a case that has ended. The case can fail a change again,
+// and reports explain why.
 func (s *Suite) Released(name, benchmark string, now time.Time) (Quarantine, bool) {
 	q, ok := s.quarantine(name, benchmark)
 	return q, ok && q.Ended(now)
@@ -110,7 +110,7 @@ func (r *resolver) glob(t text, key string) {
 	}
 }
 
-// checkQuarantine finds what quarantines nothing: the case was renamed, or is gone.
+// checkQuarantine warns about a quarantine that matches no case, which was renamed or removed.
 func (r *resolver) checkQuarantine() {
 	if r.broken || r.suite.NeedsHarness() {
 		return
@@ -123,7 +123,7 @@ func (r *resolver) checkQuarantine() {
 	}
 }
 
-// date is a day.
+// date is a calendar day.
 type date struct {
 	time.Time
 	at *node

@@ -7,17 +7,17 @@ import (
 	"strings"
 )
 
-// Launch is how pawl's own launcher starts the kernel for a config.
+// Launch describes how pawl's own launcher starts the kernel for a config.
 type Launch struct {
 	File, Kernel, Options string
-	Grid, Block           [3]int // blocks and threads; zero on the host
+	Grid, Block           [3]int // blocks and threads; zero for a kernel on the host
 	Shared                int    // bytes
 }
 
-// launchFiles are the endings of files that a launcher can load.
+// launchFiles lists the extensions of files that a launcher can load.
 var launchFiles = []string{".cubin", ".ptx", ".fatbin", ".cl", ".spv", ".so"}
 
-// Launch is how the kernel is started for a config; nil when the suite does not say.
+// Launch returns how to start the kernel for a config, or nil if the suite does not define it.
 func (b Benchmark) Launch(p Params) (*Launch, error) {
 	if b.doc == nil || b.doc.Launch == nil {
 		return nil, nil

@@ -8,9 +8,9 @@ import (
 	"path/filepath"
 )
 
-// Load reads a suite file and everything it extends. Extended files have to lie in
-// the same repository or, outside of one, in the folder of the suite or below it.
-// Mistakes in a file are Errors; anything else says why the file cannot be read.
+// Load reads a suite file and everything it extends. Extended files must be in the same
+// repository or, without a repository, in the suite's folder or below it. Mistakes in a file
+// are returned as Errors; any other error means that the file cannot be read.
 func Load(path string) (*Suite, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
@@ -37,12 +37,12 @@ func Load(path string) (*Suite, error) {
 	return load(root.FS(), name, filepath.ToSlash(path), data)
 }
 
-// Parse reads a suite from memory; name stands in messages. It cannot extend.
+// Parse reads a suite from memory. Messages call it name. It cannot extend other files.
 func Parse(name string, data []byte) (*Suite, error) {
 	return load(alone{}, "pawl.yaml", name, data)
 }
 
-// alone is a folder in which no other file can be read.
+// alone is a file system without files.
 type alone struct{}
 
 func (alone) Open(string) (fs.File, error) {
@@ -60,7 +60,7 @@ func load(fsys fs.FS, name, shown string, data []byte) (*Suite, error) {
 	return resolve(tree, doc, nil, nil, l.problems)
 }
 
-// repository is the innermost folder at or above dir that holds .git, or else dir.
+// repository returns the innermost folder at or above dir that contains .git, or else dir.
 func repository(dir string) string {
 	for at := dir; ; at = filepath.Dir(at) {
 		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil {

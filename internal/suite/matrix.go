@@ -8,9 +8,9 @@ import (
 	"github.com/goatnote-inc/pawl/internal/suite/expr"
 )
 
-// configs expands the matrix of a benchmark, leaves out what is excluded and adds
-// what is included. All configs of a benchmark have the same parameters in the same
-// order, so equal parameters always give an equal name. It returns nil after a mistake.
+// configs expands the matrix of a benchmark, removes excluded configs and adds included ones.
+// All configs of a benchmark have the same parameters in the same order, so equal parameters
+// always give an equal name. It returns nil after a mistake.
 func (r *resolver) configs(e *entry[benchmarkDoc]) []Config {
 	b := e.value
 	names := b.Matrix.names()
@@ -54,7 +54,7 @@ func (r *resolver) configs(e *entry[benchmarkDoc]) []Config {
 	return r.distinct(e, configs)
 }
 
-// knowsAll checks the variables of everything that is computed from parameters.
+// knowsAll checks the variables of all expressions over parameters.
 func (r *resolver) knowsAll(b benchmarkDoc, params []string) {
 	work := []workDoc{b.workDoc}
 	filters := slices.Clone(b.Exclude)
@@ -80,7 +80,7 @@ func (r *resolver) knowsAll(b benchmarkDoc, params []string) {
 	}
 }
 
-// product lists every combination of values, the last parameter fastest.
+// product returns every combination of values; the last parameter varies fastest.
 func product(matrix named[paramName, many[scalar]], size int) []Config {
 	configs := make([]Config, size)
 	for i := range configs {
@@ -120,7 +120,7 @@ func (r *resolver) exclude(filters []filter, configs []Config) []Config {
 	return kept
 }
 
-// matches tells whether a filter picks a config.
+// matches reports whether a filter selects a config.
 func (r *resolver) matches(f filter, variables map[string]any, config string) bool {
 	if f.when.set() {
 		yes, err := f.when.Bool(variables)
@@ -137,8 +137,8 @@ func (r *resolver) matches(f filter, variables map[string]any, config string) bo
 	return true
 }
 
-// included brings the parameters of an included config into the order of the
-// benchmark; it has to have exactly the parameters of all others.
+// included returns the parameters of an included config in the order of the benchmark. The
+// config must have exactly the parameters of the others.
 func (r *resolver) included(config named[paramName, scalar], names []string, at *node) Params {
 	params := make(Params, len(names))
 	complete := true
@@ -163,8 +163,8 @@ func (r *resolver) included(config named[paramName, scalar], names []string, at 
 	return params
 }
 
-// distinct refuses two configs with one name, whose numbers would end in one
-// series, and none at all.
+// distinct rejects two configs with the same name, whose numbers would end up in one series,
+// and an empty list.
 func (r *resolver) distinct(e *entry[benchmarkDoc], configs []Config) []Config {
 	before := r.found
 	if len(configs) == 0 {
@@ -193,7 +193,7 @@ func (r *resolver) distinct(e *entry[benchmarkDoc], configs []Config) []Config {
 	return configs
 }
 
-// String writes parameters as a suite has them.
+// String formats parameters in the syntax of a suite.
 func (p Params) String() string {
 	var list []string
 	for _, param := range p {

@@ -16,21 +16,21 @@ import (
 	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 )
 
-// Limits on one file: far beyond any real suite, low enough that no file can
-// exhaust the machine.
+// Limits on one file: far above any real suite, and low enough that no file can exhaust the
+// machine.
 const (
 	maxFileSize = 4 << 20
 	maxDepth    = 32
-	maxNodes    = 500_000 // with aliases followed: ten lines of them can mean billions
+	maxNodes    = 500_000 // after expanding aliases: ten lines of them can expand to billions
 )
 
-// source is a file as it was read: errors point into its text.
+// source is the text of a file, for error positions.
 type source struct {
 	name  string
 	lines []string
 }
 
-// position is a place in a file, in characters from 1.
+// position is a position in a file; columns count characters, from 1.
 type position struct {
 	file      *source
 	line, col int
@@ -48,23 +48,23 @@ const (
 	mapNode
 )
 
-// node is a YAML value that knows its file. Aliases are followed, duplicate keys
-// are gone (and reported), numbers are parsed.
+// node is a YAML value with its position. Aliases are expanded, duplicate keys are removed
+// (and reported), numbers are parsed.
 type node struct {
 	file      *source
 	line, col int
 	kind      nodeKind
 
-	// Of a scalar: its tag as YAML resolved it ("str", "int", "float", "bool", "null"),
-	// its text, and its value when it is a number.
+	// For a scalar: its tag as YAML resolved it ("str", "int", "float", "bool", "null"), its
+	// text, and its value if it is a number.
 	tag  string
 	text string
 	num  float64
 
-	keys  []*node // of a map, beside items
+	keys  []*node // of a map, parallel to items
 	items []*node // of a list or a map
 
-	// lost says that a part could not be read and is missing, which was reported.
+	// lost reports that a part could not be read and is missing. The error was reported.
 	lost bool
 }
 
@@ -85,12 +85,12 @@ func (n *node) get(key string) *node {
 	return nil
 }
 
-// whole tells that every part of the value could be read.
+// whole reports whether every part of the value could be read.
 func (n *node) whole() bool {
 	return !n.lost && !slices.ContainsFunc(n.items, func(i *node) bool { return !i.whole() })
 }
 
-// describe names a value in a message.
+// describe returns a description of a value for a message.
 func (n *node) describe() string {
 	switch {
 	case n.kind == listNode:
@@ -110,9 +110,9 @@ func (n *node) describe() string {
 
 func shorten(s string) string { return shortenTo(s, 40) }
 
-// inside is the place of a character of a scalar's text. Escapes and block scalars
-// change the text, so it is looked for in the file; not found there, the place of
-// the scalar has to do.
+// inside returns the position of a character of a scalar's text. Escapes and block scalars
+// change the text. If the text does not occur in the file as is, inside returns the position
+// of the scalar.
 func (n *node) inside(char int) position {
 	at := n.pos()
 	if n.line > len(n.file.lines) || strings.ContainsAny(n.text, "\n") {
@@ -132,8 +132,7 @@ func (n *node) inside(char int) position {
 	return at
 }
 
-// readYAML parses one file. Its mistakes go to p; nil means that there is nothing
-// to look at further.
+// readYAML parses one file. It reports mistakes to p, and returns nil if there is nothing to decode.
 func readYAML(name string, data []byte, p *problems) *node {
 	src := &source{name: name}
 	start := position{src, 1, 1}
@@ -167,15 +166,15 @@ func readYAML(name string, data []byte, p *problems) *node {
 	return b.build(doc.Content[0], 0)
 }
 
-// How the YAML parser words its complaints. Those of its grammar name the line
-// before the right one, those of its scanner the right one.
+// Patterns for errors of the YAML parser. Errors of its grammar name the line before the right one, errors of
+// its scanner the right one.
 var (
 	yamlLine           = lazyregexp.New(`^yaml: (?:line (\d+): )?(?s:(.*))$`)
 	yamlCountsFromZero = lazyregexp.New(`^did not find expected (<|node content|'-' indicator|key|',' or )`)
 	yamlUnknownAnchor  = lazyregexp.New(`^unknown anchor '(.+)' referenced$`)
 )
 
-// find is the first place of a text, or the start.
+// find returns the first position of a text, or the start of the file.
 func (s *source) find(text string) position {
 	for i, line := range s.lines {
 		if before, _, ok := strings.Cut(line, text); ok {
@@ -185,7 +184,7 @@ func (s *source) find(text string) position {
 	return position{s, 1, 1}
 }
 
-// addSyntaxError reports what the YAML parser says; it tells the line only.
+// addSyntaxError reports an error of the YAML parser, which knows only the line.
 func addSyntaxError(src *source, err error, p *problems) {
 	at, msg, hint := position{src, 1, 1}, err.Error(), ""
 	if m := yamlLine.FindStringSubmatch(msg); m != nil {
@@ -206,12 +205,12 @@ func addSyntaxError(src *source, err error, p *problems) {
 	p.addAt(at, hint, "not YAML: %s", msg)
 }
 
-// treeBuilder turns yaml nodes into ours, within the limits.
+// treeBuilder converts YAML nodes to our own, within the limits.
 type treeBuilder struct {
 	file *source
 	*problems
 	count int
-	open  map[*yaml.Node]bool // anchors being followed
+	open  map[*yaml.Node]bool // anchors being expanded
 }
 
 func (b *treeBuilder) build(y *yaml.Node, depth int) *node {
@@ -286,7 +285,7 @@ func (b *treeBuilder) scalar(n *node, y *yaml.Node) *node {
 	switch n.tag {
 	case "str", "bool", "null":
 	case "timestamp":
-		n.tag = "str" // a date says its own spelling: see date
+		n.tag = "str" // type date checks the spelling
 	case "int", "float":
 		if err := y.Decode(&n.num); err != nil || math.IsNaN(n.num) || math.IsInf(n.num, 0) {
 			b.add(n, "", "%s is not a finite number", shorten(n.text))

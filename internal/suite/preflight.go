@@ -7,26 +7,26 @@ import (
 	"slices"
 )
 
-// Preflight is what is known of a config's kernel before it runs, and what is asked
+// Preflight holds what is known about a config's kernel before it runs, and what is required
 // of it.
 type Preflight struct {
-	Kernel    string  // glob over the kernels of the build; empty when the suite does not say
-	Shared    int     // static shared memory of a block in bytes; -1 when the suite does not say
-	Dynamic   int     // dynamic shared memory of a block in bytes; -1 when the suite does not say
-	Threads   int     // of a block; 0 when the suite does not say
+	Kernel    string  // glob over the kernels of the build; empty if unset
+	Shared    int     // static shared memory of a block in bytes; -1 if unset
+	Dynamic   int     // dynamic shared memory of a block in bytes; -1 if unset
+	Threads   int     // per block; 0 if unset
 	Spills    string  // "auto", "allow", "warn" or "stop"
-	Occupancy float64 // the least, as a part of one; 0 for any
+	Occupancy float64 // minimum, as a fraction; 0 means no minimum
 }
 
-// Claims is what the suite says a config reaches; 0 where it claims nothing.
+// Claims holds the performance that the suite claims for a config; 0 means no claim.
 type Claims struct {
 	GFLOPS float64
 	GBps   float64
 	TimeUS float64
 }
 
-// Preflight is what the suite says of a config before it is built. What it does not
-// say itself is taken from launch.
+// Preflight returns what the suite states about a config before it is built. Values that it
+// does not set come from launch.
 func (b Benchmark) Preflight(p Params) (Preflight, error) {
 	out := b.gates.plain()
 	if b.doc == nil {
@@ -54,7 +54,7 @@ func (b Benchmark) Preflight(p Params) (Preflight, error) {
 	return out, nil
 }
 
-// figure is a whole number that is written, and where it goes.
+// figure is a whole number set in the file, and where to store it.
 type figure struct {
 	formula
 	least int
@@ -66,7 +66,7 @@ func (d preflightDoc) numbers(out *Preflight) []figure {
 	return slices.DeleteFunc(all, func(f figure) bool { return !f.set() })
 }
 
-// Claims is what the suite claims of a config.
+// Claims returns what the suite claims for a config.
 func (b Benchmark) Claims(p Params) (Claims, error) {
 	var out Claims
 	if b.doc == nil {
@@ -82,7 +82,7 @@ func (b Benchmark) Claims(p Params) (Claims, error) {
 	return out, nil
 }
 
-// claim is one that is written, and where it goes.
+// claim is a claim set in the file, and where to store it.
 type claim struct {
 	formula
 	to *float64
@@ -109,15 +109,15 @@ func (c claim) value(p Params) (float64, *misfit) {
 	return v, nil
 }
 
-// Preflight is what is asked of a kernel that is no benchmark's.
+// Preflight returns the requirements for a kernel that belongs to no benchmark.
 func (s *Suite) Preflight() Preflight { return s.doc.Preflight.plain() }
 
-// plain is what is asked of a kernel of which nothing else is known.
+// plain returns the requirements for a kernel about which nothing else is known.
 func (g gatesDoc) plain() Preflight {
 	return Preflight{Shared: -1, Dynamic: -1, Spills: cmp.Or(string(g.Spills), auto), Occupancy: g.Occupancy.value}
 }
 
-// over lays a benchmark's own gates over the suite's.
+// over overlays a benchmark's own gates on the suite's.
 func (g gatesDoc) over(base gatesDoc) gatesDoc {
 	if g.Spills == "" {
 		g.Spills = base.Spills
@@ -128,7 +128,7 @@ func (g gatesDoc) over(base gatesDoc) gatesDoc {
 	return g
 }
 
-// checkPreflight checks what a benchmark says before it is built.
+// checkPreflight checks the variables and placeholders in a benchmark's preflight and claims.
 func (r *resolver) checkPreflight(e *entry[benchmarkDoc], names []string) {
 	d := e.value.Preflight
 	for _, x := range []formula{d.Shared, d.Dynamic, d.Threads, e.value.Claims.GFLOPS, e.value.Claims.GBps, e.value.Claims.TimeUS} {
@@ -143,7 +143,7 @@ func (r *resolver) checkPreflight(e *entry[benchmarkDoc], names []string) {
 	}
 }
 
-// misfitsOfPreflight finds expressions that do not work for a config.
+// misfitsOfPreflight reports expressions that do not work for a config.
 func (r *resolver) misfitsOfPreflight(e *entry[benchmarkDoc], c Config, seen map[*node]bool) {
 	d := e.value.Preflight
 	for _, n := range d.numbers(&Preflight{}) {

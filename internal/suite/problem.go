@@ -9,12 +9,12 @@ import (
 	"github.com/goatnote-inc/pawl/internal/tensor"
 )
 
-// maxStorage bounds the elements of one argument: far more than any GPU holds.
+// maxStorage is the maximum number of elements of one argument: far more than any GPU holds.
 const maxStorage = 1 << 40
 
-// Arguments are what the kernel is given for a config, in the order of its
-// signature; nil when the suite does not say. The config need not be one of the
-// benchmark's: whoever looks for wrong results tries others.
+// Arguments returns the kernel's arguments for a config, in the order of its signature. They
+// are nil if the suite does not define them. The config need not belong to the benchmark:
+// fuzzing tries others.
 func (b Benchmark) Arguments(p Params) ([]tensor.Argument, error) {
 	if b.doc == nil || len(b.doc.Arguments) == 0 {
 		return nil, nil
@@ -31,7 +31,7 @@ func (b Benchmark) Arguments(p Params) ([]tensor.Argument, error) {
 	return list, nil
 }
 
-// Flops is the declared work of a config, 0 where the suite does not say.
+// Flops returns the declared work of a config; 0 means unknown.
 func (b Benchmark) Flops(p Params) float64 {
 	if b.doc == nil || !b.doc.Flops.set() {
 		return 0
@@ -49,7 +49,7 @@ type misfit struct {
 	err error
 }
 
-// role is what a kernel does with the argument, and its type as it is written.
+// role returns how a kernel uses the argument, and its element type as written.
 func (d argumentDoc) role() (tensor.Role, elementType) {
 	switch {
 	case d.In.at != nil:
@@ -81,7 +81,7 @@ func (d argumentDoc) argument(name string, p Params) (tensor.Argument, *misfit) 
 	if a.Shape, bad = wholes(d.Shape, variables, 1); bad != nil {
 		return a, bad
 	}
-	least := 0 // an input may repeat itself, an output would overwrite itself
+	least := 0 // elements of an input may overlap, those of an output must not
 	if a.Role != tensor.In {
 		least = 1
 	}
@@ -94,7 +94,7 @@ func (d argumentDoc) argument(name string, p Params) (tensor.Argument, *misfit) 
 	return a, d.fill(&a, variables)
 }
 
-// value computes a number that is passed by value; true and false are 1 and 0.
+// value computes an argument that is passed by value; true and false are 1 and 0.
 func (d argumentDoc) value(a *tensor.Argument, variables map[string]any) *misfit {
 	v, err := d.Value.Eval(variables)
 	switch v := v.(type) {
@@ -138,7 +138,7 @@ func (d argumentDoc) fill(a *tensor.Argument, variables map[string]any) *misfit 
 	return nil
 }
 
-// wholes computes sizes: whole numbers, none below the least.
+// wholes computes sizes: whole numbers, none below the minimum least.
 func wholes(list []formula, variables map[string]any, least int) ([]int, *misfit) {
 	var out []int
 	for _, x := range list {
@@ -154,7 +154,7 @@ func wholes(list []formula, variables map[string]any, least int) ([]int, *misfit
 	return out, nil
 }
 
-// storage is how many elements an argument spans; a float, so that it cannot overflow.
+// storage returns how many elements an argument spans, as a float so that it cannot overflow.
 func storage(a tensor.Argument) float64 {
 	if len(a.Strides) == 0 {
 		n := 1.0
@@ -170,9 +170,9 @@ func storage(a tensor.Argument) float64 {
 	return last + 1
 }
 
-// problem checks what a benchmark says of its kernel: arguments, launch and check.
+// problem checks what a benchmark defines about its kernel: arguments, launch, preflight, profile and check.
 func (r *resolver) problem(e *entry[benchmarkDoc], b *Benchmark) {
-	if e.node == nil { // only the harness knows it
+	if e.node == nil { // only the harness lists it
 		return
 	}
 	before := r.found
@@ -181,7 +181,7 @@ func (r *resolver) problem(e *entry[benchmarkDoc], b *Benchmark) {
 	r.checkLaunch(e, names)
 	r.checkPreflight(e, names)
 	r.checkProfile(e, names)
-	check := r.check(e, b, b.Configs[0].Params.names()) // what is right does not depend on how it is computed
+	check := r.check(e, b, b.Configs[0].Params.names()) // the correct result does not depend on tunables
 	if r.found > before {
 		return
 	}
@@ -190,7 +190,7 @@ func (r *resolver) problem(e *entry[benchmarkDoc], b *Benchmark) {
 	if check != nil {
 		configs = slices.Concat(configs, check.Fuzz.Configs)
 	}
-	seen := map[*node]bool{} // what is wrong for one config is wrong for many
+	seen := map[*node]bool{} // report a mistake for one config only
 	for _, c := range configs {
 		c.Params = b.Complete(c.Params)
 		for _, a := range e.value.Arguments {

@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// Profile says what a profiler is to look at. What the suite does not say is empty.
+// Profile defines what to profile. Unset fields are empty.
 type Profile struct {
 	Kernel string // regular expression over the names of kernels
-	NVTX   string // range that marks what counts
+	NVTX   string // range that marks the part to profile
 	Set    string // "full" or "cheap"
 }
 
-// Profile is what a profiler is to look at for a config.
+// Profile returns what to profile for a config.
 func (b Benchmark) Profile(p Params) Profile {
 	if b.doc == nil {
 		return Profile{}
@@ -30,7 +30,7 @@ func (r *resolver) checkProfile(e *entry[benchmarkDoc], params []string) {
 	}
 }
 
-// misfitOfProfile finds a regular expression that is none once its places are filled.
+// misfitOfProfile reports a kernel pattern that is not a valid regular expression once filled in.
 func (r *resolver) misfitOfProfile(e *entry[benchmarkDoc], c Config, seen map[*node]bool) {
 	d := e.value.Profile.Kernel
 	if d.string == "" || seen[d.at] {

@@ -5,28 +5,28 @@ import (
 	"slices"
 )
 
-// What a change may do with its own suite without touching what it is measured by:
-// how it is built, what it is called, where baselines lie, which cases there are; and what
-// is done about verdicts, because there the base's word counts.
+// The keys of its own suite that a change may edit without changing how it is measured: how it
+// is built, its name, where baselines are kept, which cases exist, and what happens after a
+// verdict, because there the base's setting applies.
 var (
 	freeKeys          = []string{"version", "name", "extends", "build", "baseline", "gate", "quarantine", "implementations", "benchmarks"}
 	freeBenchmarkKeys = []string{"matrix", "include", "exclude", "implementations", "tune"}
 )
 
-// answerKeys are the free keys that need no --accept. Where baselines are kept and what a verdict
-// leads to matter as much as a limit does, so baseline and gate are not among them.
+// answerKeys are the free keys that need no --accept. They exclude baseline and gate: where
+// baselines are kept and what a verdict causes matter as much as a limit does.
 var answerKeys = slices.DeleteFunc(slices.Clone(freeKeys), func(key string) bool { return key == "baseline" || key == "gate" })
 
-// Redefinition is what one suite says otherwise than another about cases that both
-// have.
+// Redefinition holds how one suite differs from another in cases that both have, and which
+// cases are missing.
 type Redefinition struct {
 	Changed []string // keys: "policy", "benchmarks.attention.check"
-	Cases   []string // names of the cases they concern; none means all
-	Missing []Case   // candidate's cases of the base that are gone
+	Cases   []string // names of the affected cases; empty means all
+	Missing []Case   // the base's candidate cases that no longer exist
 }
 
-// Redefines compares a suite with that of the base: who changes what is measured, and
-// how, has changed the question and not only the answer.
+// Redefines compares a suite with the base's. A change to what is measured, or how, changes the
+// question and not only the answer.
 func (s *Suite) Redefines(base *Suite) Redefinition {
 	var r Redefinition
 	r.Changed = otherKeys(base.root, s.root, "", answerKeys)
@@ -51,8 +51,8 @@ func (s *Suite) Redefines(base *Suite) Redefinition {
 	return r
 }
 
-// changedReferences returns the implementations that a check of the base compares results with and
-// that differ from the base's.
+// changedReferences returns the implementations that a check of the base compares results with
+// and that differ from the base's.
 func (s *Suite) changedReferences(base *Suite) []string {
 	was, is := base.implementationsNode(), s.implementationsNode()
 	var list []string
@@ -82,7 +82,7 @@ func benchmarkNode(root *node, name string) *node {
 	return nil
 }
 
-// otherKeys are those of two mappings whose values differ.
+// otherKeys returns the keys of two mappings whose values differ, except those in free.
 func otherKeys(was, is *node, prefix string, free []string) []string {
 	var keys, list []string
 	for _, n := range []*node{is, was} {
@@ -118,7 +118,7 @@ func (s *Suite) caseNames(benchmark string) []string {
 	return names
 }
 
-// gone are the candidate's cases that the base has and the suite does not.
+// gone returns the candidate's cases that the base has and the suite does not.
 func (s *Suite) gone(base *Suite) []Case {
 	have := map[string]bool{}
 	for _, c := range s.cases {
@@ -133,18 +133,18 @@ func (s *Suite) gone(base *Suite) []Case {
 	return list
 }
 
-// Terms is what a suite says about how the cases of a benchmark are measured and judged, or
-// of all where none is named, in one text: another text is another question.
+// Terms returns, as one text, how the cases of a benchmark are measured and judged; an empty
+// name means all benchmarks. A different text is a different question.
 func (s *Suite) Terms(benchmark string) string { return s.terms(benchmark, freeKeys) }
 
-// Question is the part of Terms that decides what a time means. It leaves out the harness, which
-// belongs to the recipe, the device, which belongs to the testbed, and what only judges times: a
-// stored time stays comparable when a limit or a budget changes.
+// Question returns the part of Terms that decides what a time means. It leaves out the harness,
+// which belongs to the recipe, the device, which belongs to the testbed, and what only judges
+// times: a stored time stays comparable when a limit or a budget changes.
 func (s *Suite) Question(benchmark string) string {
 	return s.terms(benchmark, slices.Concat(freeKeys, []string{"harness", "device", "policy", "budget", "preflight", "metrics"}))
 }
 
-// terms writes the root without the keys in free, and one benchmark or all of them.
+// terms formats the root without the keys in free, and one benchmark or all of them.
 func (s *Suite) terms(benchmark string, free []string) string {
 	var text []byte
 	add := func(n *node, free []string) {

@@ -11,25 +11,24 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// maxCases bounds a suite: a run of this many takes days.
+// maxCases is the maximum number of cases of a suite: a run of this many takes days.
 const maxCases = 100_000
 
-// resolver turns a decoded file into a Suite and checks what only the whole can
-// tell. A benchmark in which something could not be read is left alone, so that
-// one mistake is reported once.
+// resolver turns a decoded file into a Suite and checks what spans several keys. It skips a
+// benchmark with a part that could not be read, so that one mistake is reported once.
 type resolver struct {
 	*problems
 	root     *node
 	doc      *fileDoc
-	listed   []Listed // by the harness; nil when it was not asked
+	listed   []Listed // by the harness; nil if it has not listed anything
 	byName   map[string]*Listed
 	tuning   *tuning // nil for the defaults
 	suite    *Suite
 	warnings problems
-	broken   bool // some benchmark was left alone
+	broken   bool // some benchmark was skipped
 	timeGate bool // whether the time of a case may fail a change
 	metrics  map[metricsKey][]Metric
-	reported map[*expr.Expr]bool // those that failed for a config
+	reported map[*expr.Expr]bool // expressions already reported as failing
 }
 
 func resolve(root *node, doc *fileDoc, listed []Listed, t *tuning, p *problems) (*Suite, error) {
@@ -55,7 +54,7 @@ func resolve(root *node, doc *fileDoc, listed []Listed, t *tuning, p *problems) 
 	return r.suite, nil
 }
 
-// sections takes over what stands by itself.
+// sections copies the sections that do not depend on benchmarks.
 func (r *resolver) sections() {
 	d, m, b := r.doc.Device, r.doc.Measure, r.doc.Budget
 	r.suite.Name = r.doc.Name.string
@@ -99,7 +98,7 @@ func (r *resolver) checkRounds() {
 		return
 	}
 	for i, rounds := range r.doc.Measure.Rounds {
-		if i == 0 || rounds == 0 { // 0 could not be read
+		if i == 0 || rounds == 0 { // 0 means that it could not be read
 			continue
 		}
 		if before := r.doc.Measure.Rounds[i-1]; rounds <= before {
@@ -110,7 +109,7 @@ func (r *resolver) checkRounds() {
 
 func (r *resolver) checkHarness() {
 	n := r.section("harness")
-	if n.kind != mapNode || n.lost || r.suite.Trust == measure.Checked { // pawl's own launcher needs none
+	if n.kind != mapNode || n.lost || r.suite.Trust == measure.Checked { // pawl's own launcher needs no harness
 		return
 	}
 	command := n.get("command")
@@ -122,8 +121,8 @@ func (r *resolver) checkHarness() {
 	}
 }
 
-// section is the node of a section; where only the defaults have it, the file as a
-// whole stands in for its place.
+// section returns the node of a section. If only the defaults have it, its position is that of
+// the file as a whole.
 func (r *resolver) section(key string) *node {
 	n := r.root.get(key)
 	if n.file != defaults().file {
@@ -134,7 +133,7 @@ func (r *resolver) section(key string) *node {
 	return &in
 }
 
-// value is what a pointer points to, or the zero value.
+// value returns what a pointer points to, or the zero value for nil.
 func value[T any](p *T) T {
 	if p == nil {
 		return *new(T)
@@ -168,13 +167,13 @@ func (r *resolver) declareMetrics() {
 	}
 }
 
-// metricsKey is what decides which metrics a case has.
+// metricsKey holds everything that decides which metrics a case has.
 type metricsKey struct {
 	gate, flops, bytes bool
 	params             string
 }
 
-// metricsOf lists the metrics that can be computed for a case. Cases alike share
+// metricsOf returns the metrics that can be computed for a case. Cases with the same key share
 // the list.
 func (r *resolver) metricsOf(c Case, gate bool) []Metric {
 	key := metricsKey{gate, c.Flops > 0, c.Bytes > 0, strings.Join(c.Params.names(), ",")}
@@ -201,8 +200,8 @@ func (r *resolver) metricsOf(c Case, gate bool) []Metric {
 	return list
 }
 
-// tryMetrics computes the metrics of a case once, so that one which cannot work is
-// found before an hour of measuring.
+// tryMetrics computes the metrics of a case once, to find one that cannot work before an hour
+// of measuring.
 func (r *resolver) tryMetrics(c Case) {
 	for _, m := range c.Metrics {
 		if _, err := m.Of(c, measure.Samples{1e6}); err != nil {
@@ -223,8 +222,8 @@ func (r *resolver) failed(x formula, config string, err error) {
 	r.expression(x, err)
 }
 
-// checkMetricVariables finds variables that no benchmark has. It has to wait until
-// all parameters are known.
+// checkMetricVariables reports variables that no benchmark has. It must run after all
+// parameters are known.
 func (r *resolver) checkMetricVariables() {
 	if r.broken || r.suite.NeedsHarness() {
 		return
@@ -246,7 +245,7 @@ func (r *resolver) checkMetricVariables() {
 	}
 }
 
-// knows reports the first variable of an expression that is not among the known.
+// knows reports the first variable of an expression that is not in known.
 func (r *resolver) knows(x formula, known []string) {
 	for _, v := range x.Variables() {
 		if !slices.Contains(known, v.Name) {

@@ -11,9 +11,9 @@ import (
 // object is a JSON object under construction.
 type object = map[string]any
 
-// Schema returns the JSON Schema (2020-12) of pawl.yaml. Editors complete and
-// check a suite that begins with "# yaml-language-server: $schema=FILE". It says
-// what can be said without reading a value's meaning: keys, types, ranges, words.
+// Schema returns the JSON Schema (2020-12) of pawl.yaml. Editors use it to complete and check a
+// suite that starts with "# yaml-language-server: $schema=FILE". It covers what can be checked
+// without interpreting a value: keys, types, ranges, words.
 func Schema() []byte {
 	s := &schemaWriter{}
 	root := s.structure(reflect.TypeFor[fileDoc](), defaults())
@@ -22,15 +22,15 @@ func Schema() []byte {
 	root["description"] = "A pawl suite, version 1: what to build, what to run, which configs to measure and how."
 	out, err := json.MarshalIndent(root, "", "  ")
 	if err != nil {
-		panic(fmt.Sprintf("suite: the schema cannot be printed: %v", err)) // maps of plain values always can
+		panic(fmt.Sprintf("suite: the schema cannot be printed: %v", err)) // maps of plain values always encode
 	}
 	return append(out, '\n')
 }
 
-// schemaWriter describes the structs of file.go, as decoder reads them.
+// schemaWriter describes the structs of file.go in the same way as decoder reads them.
 type schemaWriter struct{}
 
-// structure describes a mapping; defaults is what a file without its keys has.
+// structure describes a mapping; defaults holds the values of keys that a file leaves out.
 func (s *schemaWriter) structure(t reflect.Type, defaults *node) object {
 	properties := object{}
 	var required []string
@@ -70,7 +70,7 @@ func (s *schemaWriter) field(f field, preset *node) object {
 	return p
 }
 
-// value describes one value of a type. The order of the cases is the decoder's.
+// value describes one value of a type. The cases are in the same order as in the decoder.
 func (s *schemaWriter) value(t reflect.Type, f field) object {
 	if v, ok := reflect.TypeAssert[spelled](reflect.New(t)); ok {
 		return v.schema(s, f)
@@ -102,7 +102,7 @@ func (s *schemaWriter) list(t reflect.Type, f field) object {
 	if f.most > 0 {
 		out["maxItems"] = f.most
 	}
-	f.least, f.most = 0, 0 // of the list, not of what is in it
+	f.least, f.most = 0, 0 // they apply to the list, not to its items
 	out["items"] = s.value(t.Elem(), f)
 	return out
 }
@@ -125,7 +125,7 @@ func exampleOf(f field) any {
 	return x
 }
 
-// plain is a value without its place.
+// plain returns a value without its position.
 func (n *node) plain() any {
 	switch {
 	case n.kind == listNode:

@@ -7,20 +7,20 @@ import (
 	"slices"
 )
 
-// side is an implementation while its commands still have places to fill in.
+// side is an implementation whose commands may still contain placeholders.
 type side struct {
 	name string
 	variantDoc
-	templates []template // the texts of it that use ${}
+	templates []template // its placeholders, one per parameter
 	known     map[string]int
 	variants  []Variant
 }
 
-// maxSides bounds the references of a suite, as file.go does for those it names.
+// maxSides is the maximum number of references, the same as file.go sets for those of the file.
 const maxSides = 100
 
-// declareSides makes the candidate and the references. A reference has what it
-// does not say itself from the candidate.
+// declareSides creates the candidate and the references. A reference inherits everything it
+// does not set from the candidate.
 func (r *resolver) declareSides() {
 	candidate := variantDoc{r.doc.Build, r.doc.Harness}
 	r.checkBuild(candidate.Build, r.section("build"))
@@ -30,7 +30,7 @@ func (r *resolver) declareSides() {
 			r.broken = true
 		}
 		reference := e.value.over(candidate)
-		if e.value.Build.Recipe != "" || len(e.value.Build.written()) > 0 { // else it is the candidate's, which was checked
+		if e.value.Build.Recipe != "" || len(e.value.Build.written()) > 0 { // otherwise it is the candidate's, already checked
 			r.checkBuild(reference.Build, e.at)
 		}
 		r.suite.sides = append(r.suite.sides, newSide(e.name, reference))
@@ -43,7 +43,7 @@ func (r *resolver) declareSides() {
 func (s *side) implementation() Implementation {
 	params := Params{}
 	if len(s.templates) > 0 {
-		params = nil // only a config can fill it in
+		params = nil // only a config can fill them in
 	}
 	return Implementation{Name: s.name, Build: s.Build.plain(params), Harness: s.Harness.plain(params)}
 }
@@ -60,8 +60,8 @@ func (s *Suite) side(name string) *side {
 	return s.sides[i]
 }
 
-// over lays a reference's settings over the candidate's, by the rule of extends:
-// mappings merge, lists and values replace.
+// over overlays a reference's settings on the candidate's, with the rule of extends: mappings
+// merge, lists and values replace.
 func (v variantDoc) over(base variantDoc) variantDoc {
 	b, h := v.Build, v.Harness
 	return variantDoc{
@@ -100,7 +100,7 @@ func mergeEnv(over, base named[envName, loose]) named[envName, loose] {
 	return out
 }
 
-// plain fills the places of a harness with the parameters; nil leaves them.
+// plain fills the placeholders of a harness with the parameters; nil leaves them.
 func (h harnessDoc) plain(params Params) Harness {
 	return Harness{
 		Command: fill(h.Command.string, params), Files: fillAll(h.Files, params),
@@ -125,7 +125,7 @@ func fillEnv(env named[envName, loose], params Params) map[string]string {
 	return out
 }
 
-// Key is equal for harnesses that are the same in everything.
+// Key returns a text that is equal for harnesses that are equal in every field.
 func (h Harness) Key() string {
 	return fmt.Sprintf("%q %q %q %s %q %q", h.Command, h.Files, envList(h.Env), h.Timeout, h.Format, h.Output)
 }

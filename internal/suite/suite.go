@@ -9,15 +9,15 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// Suite is what a suite file describes, with everything it extends and every
-// default filled in. It is not changed after it was made.
+// Suite holds what a suite file describes, with everything it extends and every default filled
+// in. It is immutable.
 type Suite struct {
 	Name   string
 	Digest string   // of the resolved suite: "sha256:..."; comments and spacing do not count
-	Files  []string // the file and those it extends, as messages name them
+	Files  []string // the file and the files it extends, as named in messages
 
 	Trust      measure.Trust
-	Definition []string // globs of the files a change is measured with, beside those of Files
+	Definition []string // globs of the files that define the measurement, in addition to Files
 
 	Device   Device
 	Measure  Measure
@@ -25,52 +25,51 @@ type Suite struct {
 	Policy   Policy
 	Baseline Baseline
 	Gate     Gate
-	Metrics  []Metric // beside time
+	Metrics  []Metric // in addition to time
 
 	Quarantine []Quarantine
 
-	Implementations []Implementation // the candidate first
+	Implementations []Implementation // candidate first
 	Benchmarks      []Benchmark
-	// Discover says that the suite names no benchmarks: the harness lists them. A
-	// benchmark has such a state of its own. See Fill.
+	// Discover reports that the suite names no benchmarks: the harness lists them. Benchmark
+	// has a similar field for its configs. See Fill.
 	Discover bool
 
-	// Warnings is what is probably not meant, and not wrong.
+	// Warnings lists what is valid but probably not intended.
 	Warnings []*Error
 
 	root   *node
 	doc    *fileDoc
 	listed []Listed // by the harness
-	tuned  string   // the values of a search, as text; empty for the defaults
+	tuned  string   // values chosen by a search, as text; empty for the defaults
 	cases  []Case
 	sides  []*side
 }
 
-// Device says where to measure.
+// Device defines where to measure.
 type Device struct {
-	Kind           gpu.Kind // empty for auto
-	Select         string   // UUID, the start of one, or an index; empty for any
+	Kind           gpu.Kind // empty means auto
+	Select         string   // UUID, a prefix of one, or an index; empty means any
 	Clocks         gpu.ClockPolicy
 	Persistence    bool
-	PricePerHour   float64 // dollars; 0 when the suite does not say
+	PricePerHour   float64 // dollars; 0 if unset
 	MaxTemperature float64 // degrees Celsius
 }
 
-// Measure says how to measure. Samples, warm-up, timer and cache of a case stand
-// with the case.
+// Measure defines how to measure. Case holds the samples, warm-up, timer and cache of each case.
 type Measure struct {
 	Samples, Warmup int
-	Rounds          []int  // after which to look, rising
+	Rounds          []int  // numbers of rounds after which to check for a decision, ascending
 	Turns           string // "always", "never" or "auto": whether sides take turns inside a round
 }
 
-// Budget says when to stop. Zero is no limit.
+// Budget defines when to stop. Zero means no limit.
 type Budget struct {
 	Time    time.Duration
 	Dollars float64
 }
 
-// Policy says what makes a verdict. Shares are parts of one: 0.03.
+// Policy defines how verdicts are made. Shares are fractions: 0.03 is 3 %.
 type Policy struct {
 	Rule                         string
 	Slower, Faster, Moves, Suite float64
@@ -80,31 +79,31 @@ type Policy struct {
 	Cases                        []CaseLimits
 }
 
-// CaseLimits are limits of the cases that a glob matches; 0 leaves one as it is.
+// CaseLimits holds limits for the cases that a glob matches; 0 leaves a limit unchanged.
 type CaseLimits struct {
 	Match                 string
 	Slower, Faster, Moves float64
 }
 
-// Baseline says where the best confirmed results are kept, and on which branch
-// they may move.
+// Baseline defines where the best confirmed results are kept, and on which branch they may
+// move.
 type Baseline struct {
 	Keep                       string // "none", "file" or "branch"
 	File, Branch, Remote, Main string
 }
 
-// Harness says how the program that runs the kernel is started.
+// Harness describes how to start the program that runs the kernel.
 type Harness struct {
 	Command string
 	Files   []string // globs
 	Env     map[string]string
-	Timeout time.Duration // of silence
+	Timeout time.Duration // maximum silence
 	Format  string        // "pawl", "auto" or the format of a plain command
-	Output  string        // the file a plain command leaves; empty for its stdout
+	Output  string        // file that a plain command writes; empty means its stdout
 }
 
-// Implementation is one that a suite measures. Where a command uses ${} it is as
-// written; Variants expands it for the configs.
+// Implementation is an implementation that a suite measures. Placeholders in its commands are
+// not filled in; Variants expands them for the configs.
 type Implementation struct {
 	Name    string
 	Build   Build
@@ -114,15 +113,15 @@ type Implementation struct {
 // Benchmark is one kernel or operation of a suite.
 type Benchmark struct {
 	Name            string
-	Discover        bool // its configs are still to be listed by the harness: see Fill
+	Discover        bool // the harness must still list its configs: see Fill
 	Configs         []Config
-	Implementations []string // the candidate first
-	Check           *Check   // nil when the suite does not say what is right
-	Tune            *Tune    // nil when there is nothing to tune
+	Implementations []string // candidate first
+	Check           *Check   // nil if the suite does not define correct results
+	Tune            *Tune    // nil if there is nothing to tune
 
-	doc   *benchmarkDoc // nil when only the harness knows it
+	doc   *benchmarkDoc // nil if only the harness lists it
 	gates gatesDoc
-	tuned map[string]any // values of tunables that are not their defaults: see Tuned
+	tuned map[string]any // values of tunables that differ from the defaults: see Tuned
 }
 
 // Metric is a number computed from the time of a case and its work.
@@ -131,10 +130,10 @@ type Metric struct {
 	Unit   string
 	Better measure.Better
 	Gate   bool
-	Expr   *expr.Expr // of time (ns), flops, bytes and the parameters
+	Expr   *expr.Expr // over time (ns), flops, bytes and the parameters
 }
 
-// Of computes the metric for times of a case, one for one, in nanoseconds.
+// Of computes the metric for each of the times of a case, in nanoseconds.
 func (m Metric) Of(c Case, times measure.Samples) (measure.Samples, error) {
 	variables := c.variables()
 	values := make(measure.Samples, len(times))
@@ -149,19 +148,19 @@ func (m Metric) Of(c Case, times measure.Samples) (measure.Samples, error) {
 	return values, nil
 }
 
-// Case is one series to measure, with the settings that hold for it.
+// Case is one series to measure, with its settings.
 type Case struct {
-	measure.CaseKey // without a metric: a case is its time
+	measure.CaseKey // without a metric: a case measures time
 	Params          Params
 
 	Samples, Warmup int
-	Timer           measure.Timer // empty for the best one the harness has
-	Flops, Bytes    float64       // declared work of one run; 0 when unknown
-	Gate            bool          // whether its time may fail a change; never for a reference
-	Metrics         []Metric      // those that can be computed for it
+	Timer           measure.Timer // empty means the best one the harness has
+	Flops, Bytes    float64       // declared work of one run; 0 means unknown
+	Gate            bool          // whether its time can fail a change; always false for a reference
+	Metrics         []Metric      // metrics that can be computed for it
 }
 
-// variables are what a metric of the case may use, but for the time.
+// variables returns the variables of the case's metrics, except time.
 func (c Case) variables() map[string]any {
 	m := c.Params.Map()
 	if c.Flops > 0 {
@@ -173,12 +172,12 @@ func (c Case) variables() map[string]any {
 	return m
 }
 
-// Cases lists every case: benchmarks, configs, cache modes and implementations, in
-// the order of the file, the last fastest. What is still to be discovered is missing.
+// Cases returns every case: benchmarks, configs, cache modes and implementations, in the order
+// of the file, the last varying fastest. Cases that are not yet discovered are missing.
 func (s *Suite) Cases() []Case { return slices.Clone(s.cases) }
 
-// Implementation returns an implementation by name. The base is the candidate of
-// another commit, so it has the candidate's settings.
+// Implementation returns an implementation by name. The base is the candidate of another
+// commit, so it has the candidate's settings.
 func (s *Suite) Implementation(name string) (Implementation, bool) {
 	if name == Base {
 		name = Candidate
@@ -190,8 +189,8 @@ func (s *Suite) Implementation(name string) (Implementation, bool) {
 	return s.Implementations[i], true
 }
 
-// NeedsHarness tells that the harness has to list something before there are all
-// cases: see Fill.
+// NeedsHarness reports whether the harness must list something before all cases are known.
+// See Fill.
 func (s *Suite) NeedsHarness() bool {
 	return s.Discover || slices.ContainsFunc(s.Benchmarks, func(b Benchmark) bool { return b.Discover })
 }

@@ -11,29 +11,29 @@ import (
 	"github.com/goatnote-inc/pawl/internal/suite/expr"
 )
 
-// Tune says what of a benchmark may be tried out to make it faster.
+// Tune defines what to vary in a benchmark to make it faster.
 type Tune struct {
 	Parameters  []Tunable
-	Constraints []*expr.Expr // each has to be true, over tunables and the config's parameters
-	Occupancy   *Occupancy   // nil when the suite does not say
+	Constraints []*expr.Expr // each must be true, over tunables and the config's parameters
+	Occupancy   *Occupancy   // nil if unset
 }
 
-// Tunable is a parameter of how a benchmark is computed, not of what: every config has
-// it, and no config is named after it.
+// Tunable is a parameter of how a benchmark computes, not of what it computes. Every config has
+// it, but it is not part of a config's name.
 type Tunable struct {
 	Name    string
 	Values  []any
 	Default any        // one of the values
-	When    *expr.Expr // nil for always; where it is false the parameter has its default
+	When    *expr.Expr // nil means always; if false, the parameter has its default
 }
 
-// Occupancy is what a block of the kernel takes, as expressions over tunables and the
-// config's parameters; nil where the suite does not say.
+// Occupancy holds what a block of the kernel uses, as expressions over tunables and the
+// config's parameters; nil if unset.
 type Occupancy struct {
 	Threads, Shared, Registers *expr.Expr
 }
 
-// Defaults are the values that a suite has when nothing is being tuned.
+// Defaults returns the values in use when nothing is being tuned.
 func (t *Tune) Defaults() map[string]any {
 	values := make(map[string]any, len(t.Parameters))
 	for _, p := range t.Parameters {
@@ -42,8 +42,8 @@ func (t *Tune) Defaults() map[string]any {
 	return values
 }
 
-// settle adds the tunables to the parameters of a config. A tunable whose condition does
-// not hold has its default, whatever was chosen for it.
+// settle adds the tunables to the parameters of a config. A tunable whose condition is false
+// has its default, whatever value was chosen.
 func (t *Tune) settle(p Params, chosen map[string]any) (Params, *misfit) {
 	out := slices.Clip(slices.Clone(p))
 	variables := p.Map()
@@ -65,7 +65,7 @@ func (t *Tune) settle(p Params, chosen map[string]any) (Params, *misfit) {
 	return out, nil
 }
 
-// allows tells whether all constraints hold; else which does not.
+// allows returns the first constraint that does not hold, or nil if all hold.
 func (t *Tune) allows(p Params) (broken *expr.Expr, err error) {
 	variables := p.Map()
 	for _, c := range t.Constraints {
@@ -77,23 +77,23 @@ func (t *Tune) allows(p Params) (broken *expr.Expr, err error) {
 	return nil, nil
 }
 
-// Complete adds to the parameters of a config those that are tuned, with the values that
-// hold in this suite: what commands, launches and the harness are given. The config itself
-// keeps its name and its own parameters, because what is right does not depend on the rest.
+// Complete adds the tunables to the parameters of a config, with their values in this suite.
+// Commands, launches and the harness receive the result. The config keeps its own name and
+// parameters, because the correct result does not depend on tunables.
 func (b Benchmark) Complete(p Params) Params {
 	if b.Tune == nil {
 		return p
 	}
 	out, bad := b.Tune.settle(p, b.tuned)
-	if bad != nil { // a config that nobody wrote, for which a condition makes no sense
+	if bad != nil { // a config outside the suite, for which a condition has no meaning
 		out, _ = b.Tune.settle(p, nil)
 	}
 	return out
 }
 
-// Tuned is the suite of one benchmark, with other values for its tunables; those not named
-// keep their defaults. Configs for which the constraints do not hold are left out, and so are
-// other benchmarks: they may share a build, which can have only one value of each.
+// Tuned returns the suite with one benchmark only and other values for its tunables; those not
+// in values keep their defaults. It leaves out configs that violate the constraints, and other
+// benchmarks: they may share a build, which can have only one value of each tunable.
 func (s *Suite) Tuned(benchmark string, values map[string]any) (*Suite, error) {
 	i := slices.IndexFunc(s.Benchmarks, func(b Benchmark) bool { return b.Name == benchmark })
 	if i < 0 || s.Benchmarks[i].Tune == nil {
@@ -122,8 +122,8 @@ func (s *Suite) Tuned(benchmark string, values map[string]any) (*Suite, error) {
 	return resolve(s.root, s.doc, s.listed, &tuning{benchmark, map[string]map[string]any{benchmark: plain}}, &problems{files: s.Files})
 }
 
-// TunesBuild tells whether points of a benchmark differ in how an implementation is built,
-// and not only in how it is started or asked.
+// TunesBuild reports whether the tunables of a benchmark change how an implementation is built,
+// and not only how it is started or called.
 func (s *Suite) TunesBuild(implementation string, b Benchmark) bool {
 	side := s.side(implementation)
 	if side == nil || b.Tune == nil {
@@ -136,8 +136,8 @@ func (s *Suite) TunesBuild(implementation string, b Benchmark) bool {
 	return slices.ContainsFunc(places(texts), func(t template) bool { return b.Tune.index(t.param) >= 0 })
 }
 
-// Allows tells whether the constraints of a benchmark hold for a config with these values
-// of its tunables. With false comes the constraint that does not.
+// Allows reports whether the constraints of a benchmark hold for a config with these values of
+// its tunables. If not, it also returns why.
 func (b Benchmark) Allows(p Params, values map[string]any) (bool, string) {
 	if b.Tune == nil {
 		return true, ""
@@ -168,18 +168,18 @@ func (t *Tune) names() []string {
 	return names
 }
 
-// tuning is what a resolver is to choose in place of the defaults.
+// tuning holds the values that a resolver uses in place of the defaults.
 type tuning struct {
-	only   string                    // the one benchmark to keep; empty for all
+	only   string                    // the one benchmark to keep; empty means all
 	values map[string]map[string]any // by benchmark
 }
 
-// wants tells whether a benchmark is one that the suite is to have.
+// wants reports whether the suite keeps a benchmark.
 func (t *tuning) wants(benchmark string) bool {
 	return t == nil || t.only == "" || t.only == benchmark
 }
 
-// String tells tuned suites apart, in their digest.
+// String returns a text that distinguishes tuned suites in their digest.
 func (t *tuning) String() string {
 	if t == nil {
 		return ""
@@ -195,7 +195,7 @@ func (t *tuning) String() string {
 	return strings.Join(lines, "\n") + "\n"
 }
 
-// tune checks what a benchmark says of tuning. Its configs have to be known.
+// tune checks the tune section of a benchmark. Its configs must be known.
 func (r *resolver) tune(e *entry[benchmarkDoc], b *Benchmark) {
 	d := e.value.Tune
 	if d == nil || len(b.Configs) == 0 {
@@ -242,7 +242,7 @@ func (r *resolver) tune(e *entry[benchmarkDoc], b *Benchmark) {
 	}
 }
 
-// tunable checks one; its condition may use what stands before it.
+// tunable checks one tunable; its condition may use the parameters before it.
 func (r *resolver) tunable(p entry[tunable], known []string) Tunable {
 	t := Tunable{Name: p.name, When: p.value.When.Expr}
 	if slices.Contains(known, p.name) {
@@ -269,8 +269,8 @@ func (r *resolver) tunable(p entry[tunable], known []string) Tunable {
 	return t
 }
 
-// tryDefaults sees to it that everything works with the default values: a space without the
-// point that everybody runs today has nothing to compare with.
+// tryDefaults checks that everything works with the default values: the space must contain the
+// point in use today, or there is nothing to compare with.
 func (r *resolver) tryDefaults(d *tuneDoc, t *Tune, b *Benchmark) {
 	seen := map[*node]bool{}
 	for _, c := range b.Configs {
@@ -311,7 +311,7 @@ func (r *resolver) tryDefaults(d *tuneDoc, t *Tune, b *Benchmark) {
 	}
 }
 
-// allNames are the parameters of every config, tunables included.
+// allNames returns the parameter names of every config, tunables included.
 func (b *Benchmark) allNames() []string {
 	names := b.Configs[0].Params.names()
 	if b.Tune != nil {
@@ -320,7 +320,7 @@ func (b *Benchmark) allNames() []string {
 	return names
 }
 
-// valuesOf is everything that a parameter of the benchmark may be.
+// valuesOf returns all possible values of a parameter of the benchmark.
 func (b *Benchmark) valuesOf(name string) []any {
 	if b.Tune != nil {
 		if i := b.Tune.index(name); i >= 0 {
@@ -334,7 +334,7 @@ func (b *Benchmark) valuesOf(name string) []any {
 	return list
 }
 
-// tunable is one as it is written: its values, or a mapping that says more.
+// tunable is a tunable as written: its values, or a mapping with more keys.
 type tunable struct{ tunableDoc }
 
 func (t *tunable) read(d *decoder, n *node, f field) {
@@ -349,7 +349,7 @@ func (*tunable) schema(s *schemaWriter, f field) object {
 	return object{"anyOf": []object{(*many[scalar])(nil).schema(s, f), s.structure(reflect.TypeFor[tunableDoc](), nil)}}
 }
 
-// maxTunableValues bounds the values of one tunable.
+// maxTunableValues is the maximum number of values of one tunable.
 const maxTunableValues = 1000
 
 var _ spelled = (*tunable)(nil)

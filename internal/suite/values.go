@@ -14,10 +14,10 @@ import (
 	"github.com/goatnote-inc/pawl/internal/suite/expr"
 )
 
-// The single values of a file that have a spelling of their own. Each keeps the
-// node it came from: nil means that it was not written.
+// Single values of a file that have their own syntax. Each keeps the node it came from; nil
+// means unset.
 
-// text is text, and only text: a number has to be quoted to be one.
+// text accepts only text: a number must be quoted.
 type text struct {
 	string
 	at *node
@@ -39,15 +39,15 @@ func (t *text) read(d *decoder, n *node, f field) {
 	*t = text{n.text, n}
 }
 
-// maxText bounds a text, which is repeated for every variant.
+// maxText is the maximum length of a text, which is repeated for every variant.
 const maxText = 10_000
 
 func (*text) schema(*schemaWriter, field) object {
 	return object{"type": "string", "maxLength": maxText}
 }
 
-// loose is a single value of any kind, taken as it is written: an index or a UUID,
-// the value of an environment variable.
+// loose accepts a single value of any kind, as written: an index or a UUID, the value of an
+// environment variable.
 type loose struct {
 	string
 	at *node
@@ -77,7 +77,7 @@ type scalar struct {
 
 const maxParamText = 100
 
-// exact tells that a whole number has a float64 of its own, as all up to 2^53 have.
+// exact reports whether float64 represents a whole number exactly, as it does up to 2^53.
 func exact(text string) bool {
 	x, err := strconv.ParseInt(text, 0, 64)
 	return err == nil && int64(float64(x)) == x && float64(x) < math.MaxInt64
@@ -118,7 +118,7 @@ func (*scalar) schema(*schemaWriter, field) object {
 	return object{"type": []string{"number", "string", "boolean"}}
 }
 
-// duration is a time with its unit.
+// duration is a time span, written with its unit.
 type duration struct {
 	time.Duration
 	at *node
@@ -180,7 +180,7 @@ func (*clocks) schema(*schemaWriter, field) object {
 	return object{"type": "string", "pattern": clocksPattern}
 }
 
-// share is a part of something: 3% or 0.03. It can be 0 where the least is said to be.
+// share is a fraction: 3% or 0.03. It may be 0 only if the field has a min tag.
 type share struct {
 	value float64
 	at    *node
@@ -221,12 +221,12 @@ func (*share) schema(_ *schemaWriter, f field) object {
 	return object{"anyOf": []object{{"type": "string", "pattern": sharePattern}, number}}
 }
 
-// formula is an expression, or a plain number in its place.
+// formula is an expression or a plain number.
 type formula struct {
 	*expr.Expr
-	key string // what it computes
+	key string // key whose value it computes
 	at  *node
-	// listed is the benchmark for which a harness, not the file, wrote it.
+	// listed names the benchmark if the expression comes from a harness and not from the file.
 	listed string
 }
 

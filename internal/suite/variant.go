@@ -9,20 +9,20 @@ import (
 	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 )
 
-// Variant is one build and one harness of an implementation, with ${} expanded, and
-// the cases that are measured with them. Every case belongs to exactly one.
-// Variants with equal Build.Key share a build.
+// Variant is one build and one harness of an implementation, with placeholders filled in, and
+// the cases that are measured with them. Every case belongs to exactly one variant. Variants
+// with equal Build.Key share a build.
 type Variant struct {
 	Implementation string
 	Build          Build
 	Harness        Harness
 	Cases          []Case
 
-	cases []int // in Suite.cases
+	cases []int // indexes into Suite.cases
 }
 
-// Variants lists what has to be built and started, by implementation, in the order
-// of the cases. The base has the variants of the candidate.
+// Variants returns everything to build and start, by implementation, in the order of the cases.
+// The base has the variants of the candidate.
 func (s *Suite) Variants() []Variant {
 	var list []Variant
 	for _, side := range s.sides {
@@ -37,17 +37,17 @@ func (s *Suite) Variants() []Variant {
 	return list
 }
 
-// maxVariants bounds the builds of an implementation.
+// maxVariants is the maximum number of variants of an implementation.
 const maxVariants = 1000
 
-// place is a ${NAME} in a command; $${NAME} is how one is kept for the shell.
+// place matches a placeholder ${NAME} in a command; $${NAME} passes ${NAME} to the shell.
 var place = lazyregexp.New(`\$?\$\{([^}]*)\}`)
 
-// safe are the values that mean the same with and without a shell.
+// safe matches values that mean the same with and without a shell.
 var safe = lazyregexp.New(`^[A-Za-z0-9_.,:=+@%/-]*$`)
 
-// fill replaces the places of a text by the values of parameters; without
-// parameters it leaves the text alone.
+// fill replaces the placeholders of a text with the values of parameters. If params is nil, it
+// returns the text unchanged.
 func fill(s string, params Params) string {
 	if params == nil {
 		return s
@@ -61,15 +61,14 @@ func fill(s string, params Params) string {
 	})
 }
 
-// template is a place in a text of the file.
+// template is a placeholder in a text of the file.
 type template struct {
 	param string
 	at    *node
-	char  int // of the text
+	char  int // offset in the text, in characters
 }
 
-// templates lists the places of all texts that are expanded, the first of each
-// parameter.
+// templates returns the first placeholder of each parameter in all texts that are expanded.
 func (v variantDoc) templates() []template {
 	texts := slices.Concat(v.Build.texts(), []text{v.Harness.Command, v.Harness.Output}, v.Harness.Files)
 	for _, e := range slices.Concat(v.Build.Env, v.Harness.Env) {
@@ -78,7 +77,7 @@ func (v variantDoc) templates() []template {
 	return places(texts)
 }
 
-// places lists those of texts, the first of each parameter.
+// places returns the first placeholder of each parameter in texts.
 func places(texts []text) []template {
 	var list []template
 	seen := map[string]bool{}
@@ -95,8 +94,8 @@ func places(texts []text) []template {
 	return list
 }
 
-// checkTemplates sees to it that the parameters of a benchmark can fill every place
-// of an implementation.
+// checkTemplates checks that the parameters of a benchmark can fill every placeholder of an
+// implementation.
 func (r *resolver) checkTemplates(b *Benchmark, s *side) {
 	benchmark, names := b.Name, b.allNames()
 	for _, t := range s.templates {
@@ -122,8 +121,8 @@ func listOf(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// assign puts a case into the variant that measures it; false means that there are
-// too many of them.
+// assign adds a case to the variant that measures it. It returns false if there are too many
+// variants.
 func (s *side) assign(index int, params Params) bool {
 	if params == nil {
 		params = Params{}
@@ -148,8 +147,8 @@ func (s *side) assign(index int, params Params) bool {
 	return true
 }
 
-// VariantFor is what has to be built and started for a config that need not be one
-// of the suite's: whoever looks for wrong results tries others.
+// VariantFor returns what to build and start for a config. The config need not be in the
+// suite: fuzzing tries others.
 func (s *Suite) VariantFor(implementation string, p Params) (Variant, error) {
 	side := s.side(implementation)
 	if side == nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// The values that are one of a few words.
+// Values that must be one of a few words.
 type (
 	deviceKind  string
 	format      string
@@ -63,15 +63,15 @@ func (inputKind) words() []string {
 	return []string{"normal", "uniform", "large", "denormal", "equal_rows", "constant", "zeros", "infinities", "ones_and_zeros"}
 }
 
-// Formats lists what harness.format may be: the protocol, detection, and the
-// result formats of other tools.
+// Formats returns the valid values of harness.format: the protocol, detection, and the result
+// formats of other tools.
 func Formats() []string {
 	return []string{
 		"pawl", auto, "nvbench", "google-benchmark", "pytest-benchmark", "hyperfine", "criterion", "go", "triton", "sdpa",
 	}
 }
 
-// The names that a suite gives to things.
+// Names that a suite defines.
 type (
 	metricName         string
 	implementationName string
@@ -81,12 +81,12 @@ type (
 	argumentName       string
 )
 
-// rule says which names are good.
+// rule defines which names are valid.
 type rule struct {
-	what     string // the thing that has the name
+	what     string // the kind of thing that is named
 	pattern  *lazyregexp.Regexp
 	says     string   // the pattern in words
-	reserved []string // good by the pattern, and still taken
+	reserved []string // match the pattern, but are not allowed
 	because  string
 }
 
@@ -103,8 +103,8 @@ var (
 		reserved: []string{Candidate, Base},
 		because:  "it is always measured, with the build and harness of the suite",
 	}
-	// Other tools bring their own names ("BM_gemm<float>/1024"), so anything that
-	// prints on one line is good.
+	// Other tools use their own names ("BM_gemm<float>/1024"), so any text that prints on one
+	// line is valid.
 	benchmarkRule = rule{
 		what:     "benchmark",
 		pattern:  lazyregexp.New(`^[^\s\p{C}]([^\p{C}]{0,198}[^\s\p{C}])?$`),
@@ -126,7 +126,7 @@ var (
 		reserved: []string{"PAWL_IN", "PAWL_OUT", "PAWL_PROTOCOL"},
 		because:  "pawl sets it",
 	}
-	// Also a name in C and in a file of tensors.
+	// It is also a name in C and in a tensor file.
 	argumentRule = rule{
 		what:    "argument",
 		pattern: lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`),
@@ -141,7 +141,7 @@ func (paramName) rule() rule          { return paramRule }
 func (envName) rule() rule            { return envRule }
 func (argumentName) rule() rule       { return argumentRule }
 
-// check returns what is wrong with a name, and what to do about it.
+// check returns what is wrong with a name, and how to fix it.
 func (r rule) check(name string) (problem, hint string) {
 	switch {
 	case !r.pattern.MatchString(name):
@@ -159,14 +159,14 @@ func article(noun string) string {
 	return "a " + noun
 }
 
-// The implementations that every run has.
+// The implementations that every run contains.
 const (
 	Candidate = measure.Candidate
 	Base      = measure.Base
 )
 
-// calibration is the benchmark that the SDKs bring for pawl itself.
+// calibration is the benchmark that the SDKs provide for pawl itself.
 const calibration = "pawl.calibration"
 
-// measuredVariables are the variables of a metric that are not parameters.
+// measuredVariables lists the variables of a metric that are not parameters.
 var measuredVariables = []string{"time", "flops", "bytes"}

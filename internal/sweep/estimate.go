@@ -7,28 +7,28 @@ import (
 	"github.com/goatnote-inc/pawl/stats"
 )
 
-// What a few rounds may claim is the judge's rule, so that a sweep and a gate do
-// not contradict each other on the same numbers.
+// judge sets how many rounds a claim needs. It is the gate's policy, so that a sweep and a
+// gate do not contradict each other on the same numbers.
 var judge = ratchet.Default()
 
-// compare is the evidence of rounds that two implementations share: the logarithm
-// of the time of the second over that of the first, so that above 0 the first is faster.
-// Step is the timer's, as a share of the times.
+// compare computes the evidence from the rounds that two implementations share: the
+// logarithm of the second time over the first. Above 0 the first is faster. Step is the
+// timer resolution as a fraction of the times.
 func compare(of, against []float64, step float64) stats.Paired {
-	// The step is a share here and a time there: scaled to the shortest time it is never
-	// taken for less than it is.
+	// The step is a fraction here and a time in stats. Scaling it to the shorter time and
+	// taking the max never underestimates it.
 	var quantum float64
 	for i := range of {
 		quantum = max(quantum, step*min(of[i], against[i]))
 	}
 	p, err := stats.NewPaired(of, against, quantum)
-	if err != nil { // not with medians that gather let through
+	if err != nil { // impossible with medians that gather accepted
 		return stats.Paired{SD: math.Inf(1)}
 	}
 	return careful(p)
 }
 
-// alone is the evidence for the time of one implementation: the logarithm of its
+// alone computes the evidence for the time of one implementation: the logarithm of its
 // medians.
 func alone(times []float64, step float64) stats.Paired {
 	logs := make([]float64, len(times))
@@ -39,14 +39,13 @@ func alone(times []float64, step float64) stats.Paired {
 	p := stats.Paired{N: n, Mean: stats.Mean(logs), SD: math.Inf(1)}
 	if n >= 2 {
 		p.Seen = stats.StdDev(logs)
-		// A step of the timer shifts all rounds by the same amount: more of them do not help.
+		// A timer step shifts all rounds by the same amount, so more rounds do not help.
 		p.SD = max(p.Seen, step/math.Sqrt(12)*math.Sqrt(float64(n)))
 	}
 	return careful(p)
 }
 
-// careful takes few rounds to spread by at least what they usually do: four equal
-// numbers can be luck.
+// careful assumes at least the usual spread for few rounds: four equal numbers can be luck.
 func careful(p stats.Paired) stats.Paired {
 	if p.N < judge.FewRounds {
 		p.SD = max(p.SD, judge.FewSpread)
@@ -54,10 +53,10 @@ func careful(p stats.Paired) stats.Paired {
 	return p
 }
 
-// decisive tells whether there are enough rounds to decide anything.
+// decisive reports whether there are enough rounds to decide anything.
 func decisive(p stats.Paired) bool { return p.N >= judge.MinRounds }
 
-// ratio is the mean ratio with its interval, which needs as many rounds as a claim.
+// ratio returns the mean ratio. Its interval needs as many rounds as a claim.
 func ratio(p stats.Paired) Ratio {
 	r := Ratio{Value: math.Exp(p.Mean)}
 	if decisive(p) {
@@ -74,7 +73,7 @@ func interval(p stats.Paired) *Range {
 	return &Range{i.Low, i.High}
 }
 
-// twoSided is the P of no difference.
+// twoSided returns the two-sided P value of no difference.
 func twoSided(p stats.Paired) float64 {
 	if !decisive(p) {
 		return 1

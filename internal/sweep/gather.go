@@ -10,15 +10,15 @@ import (
 	"github.com/goatnote-inc/pawl/stats"
 )
 
-// series is what one implementation showed of one config.
+// series holds the medians of one implementation on one config.
 type series struct {
 	medians map[int]float64 // by round
-	step    float64         // the timer's, as a share of the shortest median
+	step    float64         // timer resolution, as a fraction of the shortest median
 	timer   measure.Timer
 	lacks   string // why there are no medians
 }
 
-// rounds are those that have a median, in order.
+// rounds returns the rounds that have a median, in order.
 func (s *series) rounds() []int {
 	if s == nil {
 		return nil
@@ -39,9 +39,9 @@ func (s *series) at(rounds []int) []float64 {
 	return values
 }
 
-// config is a config with the series of those who measured it.
+// config is a config with the series of the implementations that measured it.
 type config struct {
-	measure.Case // of the first implementation that has it; without rounds
+	measure.Case // of the first implementation that has it, without rounds
 	of           map[string]*series
 }
 
@@ -54,7 +54,7 @@ func (c *config) reason(implementation string) string {
 	return s.lacks
 }
 
-// gathered is a record, sorted by config and implementation.
+// gathered is a record, grouped by config and implementation.
 type gathered struct {
 	implementations []string // in the order of the record, the subject first
 	configs         []*config
@@ -95,14 +95,13 @@ func gather(run *measure.Run) gathered {
 	return g
 }
 
-// isTime tells which cases are times of a kernel. Metrics that are computed
-// from them would only say the same once more.
+// isTime reports whether a case is a kernel time. Metrics computed from times would only
+// repeat them.
 func isTime(c measure.Case) bool {
 	return c.Unit == "ns" && (c.Metric == "" || c.Metric == measure.MetricTime) && c.Better != measure.Higher
 }
 
-// orderImplementations puts the candidate first and the others as the record has
-// them.
+// orderImplementations puts the candidate first and keeps the others in record order.
 func (g *gathered) orderImplementations(run *measure.Run) {
 	place := func(name string) int {
 		if name == measure.Candidate {
@@ -138,8 +137,8 @@ func newSeries(c measure.Case, dropped map[int]bool) *series {
 	return s
 }
 
-// oneTimer takes out those whose times were read from another clock than those of
-// the first: a device's time and a host's are not the same thing.
+// oneTimer drops implementations whose times come from a different timer than the first
+// one's. Device time and host time are not comparable.
 func (c *config) oneTimer(order []string) {
 	first := ""
 	for _, name := range order {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// overall compares geometric means over the configs that all of these have: over
-// other sets, one would be credited with the configs another could not do.
+// overall compares geometric means over the configs that all named implementations have.
+// With different sets, one would get credit for configs that another could not run.
 func (g gathered) overall(names []string) Overall {
 	set, leftOut := g.common(names)
 	o := Overall{Configs: []string{}, LeftOut: leftOut}
@@ -39,8 +39,8 @@ func (g gathered) speedup(of, against string) Speedup {
 	return s
 }
 
-// common are the configs that all of these have in enough rounds, and why the others
-// are left out.
+// common returns the configs that all named implementations have in enough rounds, and why
+// the others are left out.
 func (g gathered) common(names []string) (set []*config, leftOut []Lack) {
 	enough := min(judge.MinRounds, g.rounds)
 	for _, c := range g.configs {
@@ -62,8 +62,8 @@ func (g gathered) common(names []string) (set []*config, leftOut []Lack) {
 	return set, leftOut
 }
 
-// sharedRounds are those in which every config was measured on every one of these.
-// A round with a hole in it would make the mean jump.
+// sharedRounds returns the rounds in which every config was measured on every named
+// implementation. An incomplete round would make the mean jump.
 func sharedRounds(set []*config, names []string) []int {
 	var rounds []int
 	first := true
@@ -79,11 +79,11 @@ func sharedRounds(set []*config, names []string) []int {
 	return rounds
 }
 
-// meanOver is the geometric mean over configs, round by round: one series, whose
-// rounds are what statistics count.
+// meanOver returns the geometric mean over configs, by round. Statistics count the rounds
+// of this one series.
 func meanOver(set []*config, name string, rounds []int) *series {
 	mean := &series{medians: map[int]float64{}}
-	for _, c := range set { // in order: sums are the same every time
+	for _, c := range set { // in order, so that sums are reproducible
 		mean.step += c.of[name].step / float64(len(set))
 	}
 	for _, r := range rounds {

@@ -8,12 +8,12 @@ import (
 )
 
 const (
-	beta       = 0.05   // a detectable difference is missed once in 20 times
-	mostRounds = 10_000 // more than anybody would wait for
+	beta       = 0.05   // a detectable difference is missed 1 time in 20
+	mostRounds = 10_000 // more than any user would wait for
 )
 
-// powers computes what rounds can show. Configs of a sweep ask the same question
-// with other spreads, and its answer takes an integral, so it is kept.
+// powers caches detectable shifts. The configs of a sweep need the same value with
+// different spreads, and computing it takes an integral.
 type powers map[question]float64
 
 type question struct {
@@ -21,7 +21,7 @@ type question struct {
 	alpha  float64
 }
 
-// least is the smallest shift that is found, in standard deviations of a round.
+// least returns the smallest detectable shift, in standard deviations of a round.
 func (w powers) least(q question) float64 {
 	shift, known := w[q]
 	if !known {
@@ -31,8 +31,8 @@ func (w powers) least(q question) float64 {
 	return shift
 }
 
-// of says what the evidence for the pairs of a config could have shown: nil where
-// it can decide nothing.
+// of returns what the evidence for the pairs of a config could detect; nil if it can decide
+// nothing.
 func (w powers) of(pairs []stats.Paired) *Power {
 	var worst *stats.Paired
 	for i, p := range pairs {
@@ -43,7 +43,7 @@ func (w powers) of(pairs []stats.Paired) *Power {
 	if worst == nil {
 		return nil
 	}
-	// The first step of Holm's test over the pairs, the hardest one.
+	// The first step of Holm's test over the pairs is the strictest.
 	alpha := (1 - Claims) / 2 / float64(len(pairs))
 	return &Power{
 		Rounds: worst.N, Spread: math.Expm1(worst.SD),
@@ -52,14 +52,15 @@ func (w powers) of(pairs []stats.Paired) *Power {
 	}
 }
 
-// roundsFor is the least number of rounds that finds a difference; 0 if there is no
-// such number in reach.
+// roundsFor returns the min number of rounds that detects a difference; 0 if that number is
+// too large.
 func roundsFor(difference float64, p stats.Paired, alpha float64) int {
 	shift := math.Log1p(difference)
 	enough := func(n int) bool {
 		return n >= judge.MinRounds && stats.Power(shift, spreadAt(p, n), n, alpha) >= 1-beta
 	}
-	// With a spread that is known, it would be so many: the true number is a little more.
+	// The number of rounds if the spread were known exactly. The true number is slightly
+	// larger.
 	least := math.Pow((stats.NormalQuantile(alpha)+stats.NormalQuantile(beta))*spreadAt(p, judge.FewRounds)/shift, 2)
 	if least >= mostRounds {
 		return 0
@@ -73,11 +74,11 @@ func roundsFor(difference float64, p stats.Paired, alpha float64) int {
 	return n % mostRounds
 }
 
-// spreadAt is the standard deviation that a comparison of so many rounds would use.
-// What comes from the timer's step alone does not get less with more rounds.
+// spreadAt returns the standard deviation that a comparison with this many rounds would
+// use. The part caused by the timer step does not shrink with more rounds.
 func spreadAt(p stats.Paired, rounds int) float64 {
 	if p.N < judge.FewRounds {
-		return p.SD // what they show may be luck, and is no ground for a promise
+		return p.SD // their spread may be luck, so do not rely on it
 	}
 	hidden := (p.SD*p.SD - p.Seen*p.Seen) / float64(p.N)
 	sd := math.Sqrt(p.Seen*p.Seen + float64(rounds)*max(hidden, 0))

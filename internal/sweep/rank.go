@@ -14,12 +14,12 @@ type entrant struct {
 	*series
 }
 
-// rank compares everyone with everyone. What cannot be told apart shares a rank:
-// the best place of an implementation is behind all that are shown to be faster, the
-// worst before all that are shown to be slower.
+// rank compares all implementations pairwise. Tied implementations share a rank: the best
+// rank is behind all that are shown to be faster, the worst is ahead of all that are shown
+// to be slower.
 //
-// Being tied does not carry over: a may be tied with b, and b with c, where a is
-// faster than c. Then their ranks are 1 to 2, 1 to 3 and 2 to 3.
+// Ties are not transitive: a may be tied with b, and b with c, while a is faster than c.
+// Then their ranks are 1 to 2, 1 to 3 and 2 to 3.
 func rank(entrants []entrant) ([]Standing, []Pair, []stats.Paired) {
 	pairs, evidence := allPairs(entrants)
 	standings := make([]Standing, len(entrants))
@@ -40,7 +40,7 @@ func rank(entrants []entrant) ([]Standing, []Pair, []stats.Paired) {
 	return standings, pairs, evidence
 }
 
-// count takes one comparison into account.
+// count updates the standing with one comparison.
 func (s *Standing) count(p Pair) {
 	other, faster := p.Against, p.Value > 1
 	switch s.Implementation {
@@ -60,7 +60,7 @@ func (s *Standing) count(p Pair) {
 	}
 }
 
-// allPairs compares each implementation with those behind it.
+// allPairs compares each implementation with those after it.
 func allPairs(entrants []entrant) ([]Pair, []stats.Paired) {
 	var pairs []Pair
 	var evidence []stats.Paired
@@ -70,7 +70,7 @@ func allPairs(entrants []entrant) ([]Pair, []stats.Paired) {
 			rounds := shared(a.rounds(), b.rounds())
 			p := compare(a.at(rounds), b.at(rounds), max(a.step, b.step))
 			pair := Pair{Of: a.name, Against: b.name, Rounds: p.N, Ratio: ratio(p), P: twoSided(p)}
-			if p.N == 0 { // never in the same round: there is a ratio, and nothing to say for it
+			if p.N == 0 { // no shared round: there is a ratio, but no evidence for it
 				pair.Value = math.Exp(logTime(b.series) - logTime(a.series))
 			}
 			if decisive(p) {
@@ -88,7 +88,7 @@ func allPairs(entrants []entrant) ([]Pair, []stats.Paired) {
 
 func logTime(s *series) float64 { return alone(s.at(s.rounds()), s.step).Mean }
 
-// shared are the values that two ascending lists have in common.
+// shared returns the values that two ascending lists have in common.
 func shared(a, b []int) []int {
 	var both []int
 	for len(a) > 0 && len(b) > 0 {

@@ -2,18 +2,18 @@ package sweep
 
 import "github.com/goatnote-inc/pawl/measure"
 
-// Schema names the form of a result in JSON.
+// Schema identifies the JSON format of a result.
 const Schema = "pawl.sweep/v1"
 
-// Level is the confidence of every interval; Claims that of all claims about one
-// config together. A claim is read without its interval, and by more people: it is held to
-// the judge's rate for a whole run.
+// Level is the confidence of every interval. Claims is the confidence of all claims about
+// one config together. Claims are often quoted without their interval, so they use the
+// judge's error rate for a whole run.
 const (
 	Level  = 0.95
 	Claims = 0.99
 )
 
-// Result is what a run tells of its implementations.
+// Result is the comparison of the implementations of a run.
 type Result struct {
 	Schema string  `json:"schema"`
 	Run    string  `json:"run"`              // ID of the record
@@ -24,7 +24,7 @@ type Result struct {
 	Claims float64 `json:"claims"` // of ranks, config by config
 	Rounds int     `json:"rounds"` // that count
 
-	// Subject is the implementation that speed-ups are of: the candidate, or the first.
+	// Subject is the implementation whose speed-ups are reported: the candidate, or the first.
 	Subject         string   `json:"subject"`
 	Implementations []string `json:"implementations"` // those with a result, the subject first
 	Absent          []Lack   `json:"absent,omitempty"`
@@ -45,21 +45,21 @@ type Config struct {
 	Flops     float64        `json:"flops,omitempty"`
 	Bytes     float64        `json:"bytes,omitempty"`
 
-	Standings []Standing `json:"standings"` // the fastest first
+	Standings []Standing `json:"standings"` // fastest first
 	Pairs     []Pair     `json:"pairs,omitempty"`
 	Lacking   []Lack     `json:"lacking,omitempty"`
 	Power     *Power     `json:"power,omitempty"`
 }
 
-// Standing is where an implementation stands among the others.
+// Standing is the rank and time of an implementation.
 type Standing struct {
 	Implementation string  `json:"implementation"`
 	Rounds         int     `json:"rounds"`
 	Time           float64 `json:"time_ns"` // geometric mean over the rounds
 	Interval       *Range  `json:"interval_ns,omitempty"`
 
-	// Rank and RankTo are the best and the worst place it can have: 1 and 2 for the two
-	// fastest where nothing tells them apart.
+	// Rank and RankTo are its best and worst possible rank: 1 and 2 for the two fastest if they
+	// are tied.
 	Rank   int      `json:"rank"`
 	RankTo int      `json:"rank_to"`
 	Tied   []string `json:"tied_with,omitempty"`
@@ -70,18 +70,18 @@ type Pair struct {
 	Of      string  `json:"of"`
 	Against string  `json:"against"`
 	Rounds  int     `json:"rounds"` // that both have
-	Ratio           // how many times as fast the first is as the second
+	Ratio           // how many times faster the first is than the second
 	P       float64 `json:"p"`      // of no difference, two-sided
 	Holm    float64 `json:"p_holm"` // adjusted for the pairs of the config
 	Told    bool    `json:"told_apart"`
-	// Spread is the standard deviation of a round's ratio, as a share.
+	// Spread is the standard deviation of a round's ratio, as a fraction.
 	Spread float64 `json:"spread,omitempty"`
 }
 
-// Ratio is a speed-up: 1.25 is a quarter faster.
+// Ratio is a speed-up: 1.25 means 25 % faster.
 type Ratio struct {
 	Value    float64 `json:"speedup"`
-	Interval *Range  `json:"interval,omitempty"` // nil where too few rounds tell
+	Interval *Range  `json:"interval,omitempty"` // nil with too few rounds
 }
 
 // Range is an interval.
@@ -90,7 +90,7 @@ type Range struct {
 	High float64 `json:"high"`
 }
 
-// Lack is something that is not there, and why.
+// Lack names something that is missing, and why.
 type Lack struct {
 	Name   string `json:"name"`
 	Reason string `json:"reason"`
@@ -106,7 +106,7 @@ type Overall struct {
 	Pairs     []Pair     `json:"pairs,omitempty"`
 }
 
-// Speedup is that of the subject against another, over the configs that both have.
+// Speedup compares the subject with another implementation over the configs that both have.
 type Speedup struct {
 	Against string `json:"against"`
 	Configs int    `json:"configs"`
@@ -115,15 +115,14 @@ type Speedup struct {
 	Ratio
 }
 
-// Power says what the rounds of a config could show between any two of its
-// implementations: its numbers are those of the pair that spreads most.
+// Power says what difference the rounds of a config could detect between any two
+// implementations. Its numbers are those of the pair with the largest spread.
 type Power struct {
 	Rounds int     `json:"rounds"`
-	Spread float64 `json:"spread"` // standard deviation of a round's ratio, as a share
-	// Detectable is the least difference that is found 19 times in 20.
+	Spread float64 `json:"spread"` // standard deviation of a round's ratio, as a fraction
+	// Detectable is the smallest difference that is found 19 times in 20.
 	Detectable float64 `json:"detectable"`
-	// For1 and For3 are the rounds that find 1 % and 3 % as surely; 0 where no number of
-	// rounds that anybody would wait for does.
+	// For1 and For3 are the rounds needed to find 1 % and 3 % equally reliably; 0 if too many.
 	For1 int `json:"rounds_for_1_percent,omitempty"`
 	For3 int `json:"rounds_for_3_percent,omitempty"`
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// ErrNothingToCompare is wrapped by the error of a run with fewer than two
-// implementations that have samples.
+// ErrNothingToCompare is wrapped by the error for a run in which fewer than two
+// implementations have samples.
 var ErrNothingToCompare = errors.New("nothing to compare")
 
 // Analyse compares the implementations of a run.
@@ -41,8 +41,8 @@ func listed(names []string) string {
 	return names[0] + " only"
 }
 
-// present are the implementations with times of at least one config. One that has
-// none, such as a library that is not installed, is named and compared with nobody.
+// present returns the implementations with times of at least one config. One without any,
+// such as a library that is not installed, is listed in absent and not compared.
 func (g gathered) present() (names []string, absent []Lack) {
 	for _, name := range g.implementations {
 		has, reason := 0, ""

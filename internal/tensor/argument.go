@@ -1,41 +1,41 @@
 package tensor
 
-// Argument is one thing that a kernel is given, in the order of its signature, for
-// one config: sizes are numbers here, where a suite has expressions.
+// Argument is one argument of a kernel, in the order of its signature, for one config.
+// Its sizes are numbers, where a suite has expressions.
 type Argument struct {
 	Name    string  `json:"name"`
 	Role    Role    `json:"role"`
 	DType   DType   `json:"dtype"`
-	Shape   []int   `json:"shape,omitempty"`   // none for a value
-	Strides []int   `json:"strides,omitempty"` // in elements; empty is row-major without gaps
-	Value   float64 `json:"value,omitempty"`   // of a value
-	Fill    Fill    `json:"fill,omitzero"`     // of an input
+	Shape   []int   `json:"shape,omitempty"`   // empty for a value
+	Strides []int   `json:"strides,omitempty"` // in elements; empty means row-major without gaps
+	Value   float64 `json:"value,omitempty"`   // the number of a Value argument
+	Fill    Fill    `json:"fill,omitzero"`     // contents of an input
 }
 
-// Role tells what a kernel does with an argument.
+// Role is what a kernel does with an argument.
 type Role string
 
-// The roles.
+// Roles of arguments.
 const (
-	In    Role = "in"    // only read: must be unchanged afterwards
-	Out   Role = "out"   // only written: every element, whatever was there before
+	In    Role = "in"    // read only: must stay unchanged
+	Out   Role = "out"   // write only: every element, regardless of its previous content
 	InOut Role = "inout" // read, then written
 	Value Role = "value" // a number, passed by value
 )
 
-// Fill says which contents make sense for an input. Without a limit they are any
-// that its type can hold.
+// Fill describes valid contents of an input. Without limits, any value of its type is
+// valid.
 type Fill struct {
-	Kind FillKind `json:"kind,omitempty"` // empty is normal for floats, uniform for integers
-	Low  float64  `json:"low,omitempty"`  // of uniform: from here
-	High float64  `json:"high,omitempty"` // to here; integers exclude it
+	Kind FillKind `json:"kind,omitempty"` // empty means normal for floats, uniform for integers
+	Low  float64  `json:"low,omitempty"`  // lower limit of uniform
+	High float64  `json:"high,omitempty"` // upper limit of uniform; exclusive for integers
 }
 
 // FillKind names a distribution.
 type FillKind string
 
-// The distributions.
+// Distributions.
 const (
 	Normal  FillKind = "normal"  // mean 0, standard deviation 1
-	Uniform FillKind = "uniform" // from Low to High; floats without limits from -1 to 1
+	Uniform FillKind = "uniform" // from Low to High; floats without limits: from -1 to 1
 )

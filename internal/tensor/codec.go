@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// Size returns the bytes of an element, and 0 for a type that there is not.
+// Size returns the bytes of an element, or 0 for an unknown type.
 func (d DType) Size() int {
 	switch d {
 	case F64, I64:
@@ -21,10 +21,10 @@ func (d DType) Size() int {
 	}
 }
 
-// Known tells whether there is such a type.
+// Known reports whether the type exists.
 func (d DType) Known() bool { return d.Size() > 0 }
 
-// IsFloat tells whether the elements have a mantissa, and may be NaN.
+// IsFloat reports whether the elements have a mantissa and can be NaN.
 func (d DType) IsFloat() bool {
 	switch d {
 	case F64, F32, TF32, F16, BF16, E4M3, E5M2:
@@ -39,7 +39,7 @@ func DTypes() []DType {
 	return []DType{F64, F32, TF32, F16, BF16, E4M3, E5M2, I64, I32, I16, I8, U8, Bool}
 }
 
-// Decode reads len(dst) elements from the start of src, which must hold as many.
+// Decode reads len(dst) elements from the start of src, which must be long enough.
 // An int64 beyond 2^53 loses its last bits.
 func Decode(d DType, dst []float64, src []byte) {
 	src = src[:len(dst)*d.Size()]
@@ -101,9 +101,9 @@ func decodeIntegers(d DType, dst []float64, src []byte) {
 	}
 }
 
-// Encode writes the values as elements to the start of dst, which must have room.
-// Floats are rounded once, to the nearest, ties to even; see format.encode for what
-// is too large. Integers are rounded the same way and held inside their type; NaN is 0.
+// Encode writes the values as elements to the start of dst, which must be long enough.
+// Floats are rounded once, to nearest, ties to even; see format.encode for values that
+// are too large. Integers are rounded the same way and clamped to their type; NaN becomes 0.
 func Encode(d DType, dst []byte, src []float64) {
 	dst = dst[:len(src)*d.Size()]
 	switch d {
@@ -158,8 +158,8 @@ func encodeIntegers(d DType, dst []byte, src []float64) {
 	}
 }
 
-// limits are the least and the greatest value of an integer type. Of int64 the
-// greatest float64 is one more than it can hold.
+// limits returns the smallest and largest value of an integer type. For int64 the
+// largest is the next float64, one more than the type can hold.
 func (d DType) limits() (low, high float64) {
 	switch d {
 	case Bool:
@@ -175,7 +175,7 @@ func (d DType) limits() (low, high float64) {
 	}
 }
 
-// Limits are the least and the greatest finite value of a type.
+// Limits returns the smallest and largest finite value of a type.
 func (d DType) Limits() (low, high float64) {
 	switch {
 	case d == F64:
@@ -190,8 +190,8 @@ func (d DType) Limits() (low, high float64) {
 	return -high, high
 }
 
-// Epsilon is the distance from 1 to the next larger value of a float type: 2^-10
-// for TF32, whatever it is stored as. Integers have 0.
+// Epsilon returns the distance from 1 to the next larger value of a float type: 2^-10
+// for TF32, although it is stored as F32. It is 0 for integers.
 func (d DType) Epsilon() float64 {
 	switch d {
 	case F64:
@@ -208,8 +208,8 @@ func (d DType) Epsilon() float64 {
 	}
 }
 
-// LeastNormal is the smallest value of a float type with a full mantissa; below it
-// are the denormals. Integers have 0.
+// LeastNormal returns the smallest value of a float type with a full mantissa; smaller
+// values are denormals. It is 0 for integers.
 func (d DType) LeastNormal() float64 {
 	switch d {
 	case F64:
@@ -224,7 +224,7 @@ func (d DType) LeastNormal() float64 {
 	}
 }
 
-// Round gives the value that an element of the type holds after x was stored in it.
+// Round returns x rounded as if stored in an element of the type.
 func (d DType) Round(x float64) float64 {
 	var b [8]byte
 	var out [1]float64

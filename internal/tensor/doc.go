@@ -1,6 +1,6 @@
-// Package tensor knows what a kernel is given and gives back: arguments, the element
-// types of GPUs, and tensors in the safetensors format, which is how they travel
-// between processes. Whatever it reads may come from a stranger.
+// Package tensor describes the inputs and outputs of a kernel: arguments, the element
+// types of GPUs, and tensors in the safetensors format, which processes exchange. All
+// of its input may be untrusted.
 //
-// It must not know what a right result is: that is the oracle's.
+// It must not know what a correct result is: that is the oracle's job.
 package tensor

@@ -1,9 +1,9 @@
 package tensor
 
-// DType is the type of an element, as suites write it.
+// DType is an element type, as suites spell it.
 type DType string
 
-// The types. TF32 is stored as F32 and computed with ten bits of mantissa: only
+// Element types. TF32 is stored as F32 and computed with ten bits of mantissa: only
 // the tolerance differs.
 const (
 	F64  DType = "f64"
@@ -12,7 +12,7 @@ const (
 	F16  DType = "f16"
 	BF16 DType = "bf16"
 	E4M3 DType = "e4m3" // FP8, e4m3fn: no infinity, one NaN
-	E5M2 DType = "e5m2" // FP8, as IEEE would have it
+	E5M2 DType = "e5m2" // FP8 with the semantics of IEEE
 	I64  DType = "i64"
 	I32  DType = "i32"
 	I16  DType = "i16"

@@ -12,7 +12,7 @@ import (
 )
 
 // Tensors are exchanged through folders that untrusted processes can write to. Any file in them may
-// be a link to another place, a pipe that never ends, or of any size.
+// be a link to elsewhere, an endless pipe, or of any size.
 
 // openBeside opens a file without following links: neither the file nor its folder may be one.
 func openBeside(path string, flags int) (*os.File, error) {
@@ -38,10 +38,10 @@ func openBeside(path string, flags int) (*os.File, error) {
 	return os.NewFile(uintptr(fd), path), nil
 }
 
-// create makes a new file in place of what has its name.
+// create creates a new file. It replaces an existing file of that name.
 func create(path string) (*os.File, error) { return openBeside(path, unix.O_CREAT|unix.O_WRONLY) }
 
-// read returns the content of a regular file of at most limit bytes.
+// read returns the content of a regular file of up to limit bytes.
 func read(path string, limit int64) ([]byte, error) {
 	f, err := openBeside(path, unix.O_RDONLY)
 	if err != nil {

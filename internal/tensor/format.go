@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// format is a floating-point type of at most 16 bits: a sign, then exponent and
-// mantissa. encode and decode are written once for all of them.
+// format is a floating-point type of up to 16 bits: a sign, then exponent and
+// mantissa. All of them share encode and decode.
 type format struct {
 	exponent, mantissa int
 	finite             bool // e4m3fn: no infinities, and only the last pattern is NaN
@@ -22,7 +22,7 @@ var formats = map[DType]format{
 func (f format) bias() int    { return 1<<(f.exponent-1) - 1 }
 func (f format) sign() uint16 { return 1 << (f.exponent + f.mantissa) }
 
-// infinity is the pattern above all finite ones: infinity, or NaN where there is none.
+// infinity returns the pattern above all finite ones: infinity, or NaN if the type has none.
 func (f format) infinity() uint16 {
 	if f.finite {
 		return f.sign() - 1
@@ -37,9 +37,9 @@ func (f format) nan() uint16 {
 	return f.infinity() | 1<<(f.mantissa-1)
 }
 
-// encode rounds once, to the nearest, ties to the even pattern. What is too large
-// becomes infinity, and NaN in e4m3fn: the same as PyTorch's cast. (Hardware can
-// also saturate; comparing allows for that, encoding does not guess.)
+// encode rounds once, to nearest, ties to the even pattern. A value that is too large
+// becomes infinity, or NaN in e4m3fn, as in PyTorch's cast. (Hardware can also
+// saturate. Comparing allows for that; encoding does not guess.)
 func (f format) encode(x float64) uint16 {
 	bits := math.Float64bits(x)
 	var sign uint16
@@ -53,7 +53,7 @@ func (f format) encode(x float64) uint16 {
 	case exponent == 1024:
 		return sign | f.infinity()
 	}
-	significand := bits&(1<<52-1) | 1<<52 // a subnormal float64 is far below all of these and drops out
+	significand := bits&(1<<52-1) | 1<<52 // a subnormal float64 is far below the range of all formats and becomes 0
 	lowest := 1 - f.bias()
 	drop := 52 - f.mantissa
 	if exponent < lowest {
@@ -68,7 +68,7 @@ func (f format) encode(x float64) uint16 {
 	if rest > half || rest == half && q&1 == 1 {
 		q++
 	}
-	// q still has its leading bit, which adds one to the exponent; a carry adds another.
+	// q includes its leading bit, which adds one to the exponent; a carry adds another.
 	pattern := uint64(exponent+f.bias()-1)<<f.mantissa + q
 	return sign | uint16(min(pattern, uint64(f.infinity())))
 }
@@ -93,7 +93,7 @@ func (f format) decode(pattern uint16) float64 {
 	return x
 }
 
-// table holds every value of the type, so that decoding is one load.
+// table returns every value of the type, so that decoding is one load.
 func (f format) table() []float32 {
 	t := make([]float32, 2*int(f.sign()))
 	for i := range t {
@@ -111,8 +111,8 @@ var (
 )
 
 // RoundTF32 rounds to the ten bits of mantissa that a tensor core keeps of an FP32
-// operand: to the nearest, ties away from zero, as the PTX conversion
-// cvt.rna.tf32.f32 does.
+// operand: to nearest, ties away from zero, as the PTX conversion cvt.rna.tf32.f32
+// does.
 func RoundTF32(x float32) float32 {
 	bits := math.Float32bits(x)
 	if bits&0x7f800000 == 0x7f800000 {

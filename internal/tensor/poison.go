@@ -2,12 +2,12 @@ package tensor
 
 import "encoding/binary"
 
-// Poison is what stands in an output before a kernel runs, so that an element which
-// was never written can be told from one that was. Word i of 64 bits is the i-th
-// number of splitmix64 under the seed, with all but the sign and the lowest four bits
-// of each 16 replaced: every half, word and double of it is a NaN, in F16, BF16, F32
-// and F64 alike. The last word is cut. The harness protocol fixes it bit by bit,
-// because harnesses write it and pawl recognises it.
+// Poison returns the content of an output before a kernel runs, so that an element that
+// was never written can be recognized. The i-th 64-bit word is the i-th number of
+// splitmix64 with the seed, with all but the sign and the lowest four bits of each 16
+// replaced: every 16, 32 and 64 bits of it are a NaN in F16, BF16, F32 and F64. The last
+// word is truncated. The harness protocol defines it bit by bit, because harnesses write
+// it and pawl recognizes it.
 func Poison(seed uint64, n int) []byte {
 	out := make([]byte, 0, n+8)
 	for state := seed; len(out) < n; {

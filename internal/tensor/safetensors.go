@@ -18,10 +18,10 @@ import (
 const (
 	maxHeader  = 16 << 20 // bytes; the format allows 100 MB, which no kernel's arguments need
 	maxTensors = 10_000
-	maxEntries = 3*maxTensors + 64 // of the metadata
+	maxEntries = 3*maxTensors + 64 // max entries of the metadata
 )
 
-// names of the element types in the format. TF32 travels as F32, which it is.
+// typeNames maps element types to their names in the format. TF32 is stored as F32.
 var typeNames = map[DType]string{
 	F64: "F64", F32: "F32", TF32: "F32", F16: "F16", BF16: "BF16", E4M3: "F8_E4M3", E5M2: "F8_E5M2",
 	I64: "I64", I32: "I32", I16: "I16", I8: "I8", U8: "U8", Bool: "BOOL",
@@ -47,9 +47,9 @@ type entry struct {
 	Offsets []int  `json:"data_offsets"`
 }
 
-// Load reads a safetensors file of at most limit bytes. The tensors are views of one
-// buffer, never larger than the file. It follows no link and does not wait for a pipe: untrusted
-// processes write such files.
+// Load reads a safetensors file of up to limit bytes. The tensors are views of one buffer
+// that is never larger than the file. Load follows no links and does not block on a pipe,
+// because untrusted processes write such files.
 func Load(path string, limit int64) ([]Tensor, error) {
 	data, err := read(path, limit)
 	if err != nil {
@@ -62,9 +62,9 @@ func Load(path string, limit int64) ([]Tensor, error) {
 	return list, nil
 }
 
-// Parse reads the tensors of a safetensors file, in the order of their data, as views
-// of the file. It refuses whatever two readers could understand differently: names
-// that appear twice, data that overlaps, has gaps or is left over.
+// Parse returns the tensors of a safetensors file as views of it, in the order of their
+// data. It rejects anything that two readers could interpret differently: duplicate
+// names, and data that overlaps, has gaps or is left over.
 func Parse(file []byte) ([]Tensor, error) {
 	if len(file) < 8 {
 		return nil, fmt.Errorf("safetensors: %d bytes, the length of the header alone has 8", len(file))
@@ -108,7 +108,7 @@ func Parse(file []byte) ([]Tensor, error) {
 }
 
 // parseHeader reads token by token, so that a header with a million tensors is
-// refused before it is kept. The decoder refuses duplicate names itself.
+// rejected before it is held in memory. The decoder itself rejects duplicate names.
 func parseHeader(header []byte) (list []entry, metadata map[string]string, err error) {
 	d := jsontext.NewDecoder(bytes.NewReader(header))
 	if _, err := d.ReadToken(); err != nil {
@@ -150,7 +150,7 @@ func parseHeader(header []byte) (list []entry, metadata map[string]string, err e
 	return list, metadata, nil
 }
 
-// tensor makes the view, with the strides that the metadata has for it.
+// tensor returns the view, with the strides from the metadata.
 func (e entry) tensor(data []byte, metadata map[string]string) (Tensor, error) {
 	d, err := typeOf(e.DType)
 	if err != nil {
@@ -183,7 +183,7 @@ func (e entry) tensor(data []byte, metadata map[string]string) (Tensor, error) {
 	return t, t.Check()
 }
 
-// numbers reads "8,64"; nothing is no number.
+// numbers parses "8,64"; an empty string is an empty list.
 func numbers(s string) ([]int, error) {
 	if s == "" {
 		return nil, nil

@@ -14,7 +14,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Save writes tensors to a new file, in place of what has its name.
+// Save writes tensors to a new file. It replaces an existing file of that name.
 func Save(path string, list []Tensor) error {
 	f, err := create(path)
 	if err != nil {
@@ -26,8 +26,8 @@ func Save(path string, list []Tensor) error {
 	return nil
 }
 
-// Format writes tensors in the safetensors format, in the order they are given. The
-// header is padded with spaces, so that the data begins at a multiple of 8.
+// Format writes tensors in the safetensors format, in the given order. The header is
+// padded with spaces, so that the data starts at a multiple of 8.
 func Format(w io.Writer, list []Tensor) error {
 	header := []byte{'{'}
 	metadata := map[string]string{}

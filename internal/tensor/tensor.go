@@ -7,20 +7,20 @@ import (
 	"slices"
 )
 
-// Tensor is elements in a storage. It is a view: copying it does not copy the data.
+// Tensor is a view of elements in a storage: copying it does not copy the data.
 type Tensor struct {
 	Name    string
 	DType   DType
 	Shape   []int
-	Strides []int  // in elements; empty is row-major without gaps
-	Offset  int    // in elements, where the first one stands
+	Strides []int  // in elements; empty means row-major without gaps
+	Offset  int    // position of the first element, in elements
 	Data    []byte // the whole storage, little-endian
 }
 
 // maxDims bounds the dimensions of a tensor.
 const maxDims = 16
 
-// New makes a tensor of zeros for an argument, with the storage its strides ask for.
+// New returns a tensor of zeros for an argument, with the storage that its strides need.
 func New(a Argument) (Tensor, error) {
 	t := Tensor{Name: a.Name, DType: a.DType, Shape: a.Shape, Strides: a.Strides}
 	n, err := t.Span()
@@ -34,7 +34,7 @@ func New(a Argument) (Tensor, error) {
 	return t, nil
 }
 
-// Len is the number of elements that the shape says.
+// Len returns the number of elements of the shape.
 func (t Tensor) Len() int {
 	n := 1
 	for _, size := range t.Shape {
@@ -43,14 +43,14 @@ func (t Tensor) Len() int {
 	return n
 }
 
-// Plain tells that the elements stand one after the other from the start, with
-// nothing else in the storage.
+// Plain reports whether the elements are contiguous from the start of the storage, and
+// the storage holds nothing else.
 func (t Tensor) Plain() bool {
 	return t.Offset == 0 && t.dense() && len(t.Data) == t.Len()*t.DType.Size()
 }
 
-// dense tells that the elements stand one after the other. The stride of a dimension
-// of one is never used.
+// dense reports whether the elements are contiguous. The stride of a dimension of size
+// one is ignored.
 func (t Tensor) dense() bool {
 	if len(t.Strides) == 0 {
 		return true
@@ -65,8 +65,8 @@ func (t Tensor) dense() bool {
 	return true
 }
 
-// Check tells whether the tensor is whole: every element lies in the storage. Only a
-// checked tensor may be read or written.
+// Check returns an error unless every element is inside the storage. Only a checked
+// tensor may be read or written.
 func (t Tensor) Check() error {
 	need, err := t.Span()
 	if err != nil {
@@ -78,7 +78,7 @@ func (t Tensor) Check() error {
 	return nil
 }
 
-// Span is how many elements of storage the tensor reaches over.
+// Span returns how many elements of storage the tensor needs.
 func (t Tensor) Span() (int, error) {
 	switch {
 	case !t.DType.Known():
@@ -125,7 +125,7 @@ func (t Tensor) Span() (int, error) {
 
 var errTooLarge = errors.New("its shape overflows")
 
-// times multiplies two numbers that are not negative, and tells if it could not.
+// times multiplies two non-negative numbers and reports whether the result fits.
 func times(a, b int) (int, bool) {
 	if a != 0 && b > math.MaxInt/a {
 		return 0, true
@@ -133,8 +133,8 @@ func times(a, b int) (int, bool) {
 	return a * b, false
 }
 
-// Read decodes len(dst) elements, the first of them the one at position from in
-// row-major order of the shape.
+// Read decodes len(dst) elements, starting at position from in the row-major order of
+// the shape.
 func (t Tensor) Read(dst []float64, from int) {
 	size := t.DType.Size()
 	for at, run := range t.runs(from, len(dst)) {
@@ -143,7 +143,7 @@ func (t Tensor) Read(dst []float64, from int) {
 	}
 }
 
-// Write encodes elements, the first of them at position from in row-major order.
+// Write encodes elements, starting at position from in row-major order.
 func (t Tensor) Write(from int, src []float64) {
 	size := t.DType.Size()
 	for at, run := range t.runs(from, len(src)) {
@@ -152,8 +152,8 @@ func (t Tensor) Write(from int, src []float64) {
 	}
 }
 
-// Elements are the bytes of the elements in row-major order of the shape: the data
-// itself where it is dense, else a copy.
+// Elements returns the bytes of the elements in row-major order of the shape: the data
+// itself if it is dense, else a copy.
 func (t Tensor) Elements() []byte {
 	size, n := t.DType.Size(), t.Len()
 	if t.dense() {
@@ -166,8 +166,8 @@ func (t Tensor) Elements() []byte {
 	return out
 }
 
-// Place is where in the storage the element at a position of the row-major order
-// stands.
+// Place returns the index in the storage of the element at a position in row-major
+// order.
 func (t Tensor) Place(position int) int {
 	if t.dense() {
 		return t.Offset + position
@@ -179,7 +179,7 @@ func (t Tensor) Place(position int) int {
 	return at
 }
 
-// Index is a position of the row-major order in coordinates.
+// Index converts a position in row-major order to coordinates.
 func (t Tensor) Index(position int) []int {
 	index := make([]int, len(t.Shape))
 	for i, size := range slices.Backward(t.Shape) {
@@ -189,8 +189,8 @@ func (t Tensor) Index(position int) []int {
 	return index
 }
 
-// runs yields, in row-major order from a position, where elements stand in the
-// storage and how many stand there one after the other.
+// runs yields the contiguous runs of n elements, in row-major order from a position:
+// the start of each in the storage, and its length.
 func (t Tensor) runs(from, n int) func(yield func(at, run int) bool) {
 	return func(yield func(at, run int) bool) {
 		switch {

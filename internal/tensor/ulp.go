@@ -2,10 +2,10 @@ package tensor
 
 import "math"
 
-// ULP counts the steps between two values in a type: how many times one would have
-// to go to the next representable value to come from a to b. Both are rounded to
-// the type first. Integers, which have no mantissa, count by one. With NaN on one
-// side the distance is the largest there is.
+// ULP returns the distance between two values of a type in units in the last place: how
+// many steps to the next representable value lead from a to b. Both are rounded to the
+// type first. Integers, which have no mantissa, count by one. If one side is NaN, the
+// distance is the largest possible.
 func ULP(d DType, a, b float64) float64 {
 	switch {
 	case math.IsNaN(a) && math.IsNaN(b):
@@ -22,7 +22,7 @@ func ULP(d DType, a, b float64) float64 {
 	return float64(uint64(x) - uint64(y))
 }
 
-// rank numbers the values of a type in their order, with zero, of either sign, at 0.
+// rank numbers the values of a type in ascending order; zero of either sign has rank 0.
 func rank(d DType, x float64) int64 {
 	var magnitude int64
 	switch d {

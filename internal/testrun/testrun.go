@@ -1,6 +1,6 @@
-// Package testrun tells tests how they run: in CI or at night, with the race detector or
-// without. CI runs a part of what takes long, the night (make nightly) runs all of it. Only
-// tests import this package.
+// Package testrun tells tests how they run: in CI or at night, with or without the race
+// detector. CI runs part of the slow tests; the nightly run (make nightly) runs all of them.
+// Only tests may import this package.
 package testrun
 
 import (
@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// Nightly reports whether everything is wanted: PAWL_NIGHTLY is set.
+// Nightly reports whether all tests should run: PAWL_NIGHTLY is set.
 func Nightly() bool { return os.Getenv("PAWL_NIGHTLY") != "" }
 
 // Times returns how often to try something: few times in CI, many times at night.
@@ -40,8 +40,8 @@ func SkipRace(t testing.TB) {
 	}
 }
 
-// Pawl returns the pawl that end-to-end tests start: the one that PAWL names, or one that it builds
-// into dir, without the race detector, because it is the real one that is measured.
+// Pawl returns the path of the pawl binary for end-to-end tests: the value of PAWL, or a binary
+// that it builds into dir. It builds without the race detector, to measure the real program.
 func Pawl(dir string) (string, error) {
 	if named := os.Getenv("PAWL"); named != "" {
 		return named, nil

@@ -14,25 +14,25 @@ import (
 // Version is the first byte of a tile.
 const Version = 1
 
-// ErrCorrupt says that bytes are no tile.
+// ErrCorrupt means that the bytes are not a tile.
 var ErrCorrupt = errors.New("this is no tile")
 
-// maxRaw bounds what a tile unpacks to: a count, a unit, and for each point at most two
-// long varints, one of rounds, one of flags, and five numbers.
+// maxRaw limits the unpacked size of a tile: a count, a unit, and for each point at most two long
+// varints, one varint each for rounds and flags, and five numbers.
 const maxRaw = 16 + Full*(2*binary.MaxVarintLen64+2*binary.MaxVarintLen32+5*4)
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Sum is the checksum that is kept beside a tile: CRC-32C.
+// Sum returns the CRC-32C checksum that is stored beside a tile.
 func Sum(data []byte) uint32 { return crc32.Checksum(data, castagnoli) }
 
-// Both are safe for many callers at once; they are made once, and hold little.
+// Both are safe for concurrent use. They are created once and use little memory.
 var (
 	packer   = must(zstd.NewWriter(nil, zstd.WithEncoderConcurrency(2), zstd.WithEncoderCRC(false), zstd.WithWindowSize(1<<15), zstd.WithEncoderLevel(zstd.SpeedBetterCompression)))
 	unpacker = must(zstd.NewReader(nil, zstd.WithDecoderConcurrency(2), zstd.WithDecoderMaxMemory(maxRaw), zstd.WithDecoderMaxWindow(1<<15)))
 )
 
-// must is for options that are constants.
+// must panics on an error. It is for options that are constants.
 func must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)
@@ -42,10 +42,10 @@ func must[T any](v T, err error) T {
 
 // Encode packs 1 to Full points, sorted by Compare, into a tile.
 //
-// Columns stand one after the other, because neighbours in a column are alike: times in
-// the coarsest unit that all share, each as the distance from the one before; reports
-// likewise; the ends of intervals as the distance of their bits from the value's; the
-// bytes of numbers shuffled, all first bytes, then all second ones. Then zstd.
+// It writes columns one after the other, because values within a column are similar. Times use the
+// coarsest unit that fits all, each as the difference from the previous one; reports likewise. Interval
+// bounds are stored as the difference of their bits from the value's. The bytes of numbers are shuffled:
+// all first bytes, then all second ones. The result is compressed with zstd.
 func Encode(points []Point) ([]byte, error) {
 	if err := check(points); err != nil {
 		return nil, err
@@ -69,7 +69,7 @@ func Encode(points []Point) ([]byte, error) {
 	return packer.EncodeAll(raw, []byte{Version}), nil
 }
 
-// units that commit times come in, in microseconds, the coarsest first.
+// units lists the units of commit times in microseconds, coarsest first.
 var units = [...]int64{1_000_000, 1_000, 1}
 
 func appendTimes(raw []byte, points []Point) []byte {
@@ -89,14 +89,14 @@ func appendTimes(raw []byte, points []Point) []byte {
 	return raw
 }
 
-// column is one of the numbers of a point, as 32 bits that are small or alike.
+// column is one number of a point, as 32 bits that are small or similar between points.
 type column struct {
 	get func(Point) uint32
 	set func(*Point, uint32)
 }
 
-// columns in the order they stand in. An interval is near its value, so is its bit
-// pattern: the order of positive numbers is the order of their bits.
+// columns lists the columns in the order they are stored. An interval bound is near its value, and so is
+// its bit pattern: positive numbers are ordered like their bits.
 var columns = [...]column{
 	{func(p Point) uint32 { return math.Float32bits(p.Value) }, func(p *Point, b uint32) { p.Value = math.Float32frombits(b) }},
 	{func(p Point) uint32 { return fold(p.Value, p.Low) }, func(p *Point, b uint32) { p.Low = unfold(p.Value, b) }},
@@ -105,7 +105,8 @@ var columns = [...]column{
 	{func(p Point) uint32 { return math.Float32bits(p.Baseline) }, func(p *Point, b uint32) { p.Baseline = math.Float32frombits(b) }},
 }
 
-// fold is the distance of the bits of a number from another's, small on both sides.
+// fold returns the difference of the bits of two numbers, zigzag encoded so that it is small in both
+// directions.
 func fold(from, to float32) uint32 {
 	d := math.Float32bits(to) - math.Float32bits(from)
 	return d<<1 ^ uint32(int32(d)>>31)
@@ -125,8 +126,7 @@ func appendShuffled(raw []byte, points []Point, c column) []byte {
 	return raw
 }
 
-// Decode unpacks a tile. Whatever the bytes are, it uses little memory, and what it
-// gives is what Encode takes.
+// Decode unpacks a tile. For any input it uses little memory, and its result is valid input for Encode.
 func Decode(data []byte) ([]Point, error) {
 	if len(data) == 0 {
 		return nil, fmt.Errorf("%w: it is empty", ErrCorrupt)
@@ -168,7 +168,7 @@ func Decode(data []byte) ([]Point, error) {
 	return points, nil
 }
 
-// reader takes columns from unpacked bytes. Once bad, it stays so and gives zeros.
+// reader reads columns from unpacked bytes. After an error it stays bad and returns zeros.
 type reader struct {
 	rest []byte
 	bad  bool
@@ -188,7 +188,7 @@ func (r *reader) unsigned(limit uint64) uint64 {
 	return v
 }
 
-// add reads a distance, and refuses a sum that no int64 holds.
+// add reads a difference and refuses a sum that overflows int64.
 func (r *reader) add(to int64) int64 {
 	d, n := binary.Varint(r.rest)
 	if n <= 0 {

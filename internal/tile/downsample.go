@@ -1,16 +1,15 @@
 package tile
 
-// Downsample thins out a sorted history for a chart: the time it spans is divided into
-// so many buckets, and of each stay the first and the last point, the one with the
-// lowest low, the one with the highest high, and all at which the baseline moved. So a
-// line through what is left has the outline of the whole. A history that has no more
-// points than that would keep is returned as it is.
+// Downsample thins out a sorted history for a chart. It divides the time span into buckets. Of each
+// bucket it keeps the first and last point, the one with the lowest low, the one with the highest high,
+// and all at which the baseline moved. A line through the result has the outline of the whole. A history
+// with no more points than that is returned unchanged.
 func Downsample(points []Point, buckets int) []Point {
 	if buckets < 1 || len(points) <= 4*buckets {
 		return points
 	}
 	first, last := points[0].At, points[len(points)-1].At
-	// In floating point: a span times a count may be more than an int64 holds.
+	// Use floating point: the span times the count may overflow int64.
 	width := float64(last-first)/float64(buckets) + 1
 	kept := make([]Point, 0, 4*buckets+8)
 	for from := 0; from < len(points); {
@@ -25,7 +24,7 @@ func Downsample(points []Point, buckets int) []Point {
 	return kept
 }
 
-// appendOutline appends what stays of one bucket, in order.
+// appendOutline appends the points kept of one bucket, in order.
 func appendOutline(kept, bucket []Point) []Point {
 	lowest, highest := 0, 0
 	for i, p := range bucket {

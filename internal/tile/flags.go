@@ -7,8 +7,8 @@ import (
 	"github.com/goatnote-inc/pawl/ratchet"
 )
 
-// Flags are what is said of a point besides its numbers, in seven bits: trust in bits 0
-// and 1, the verdict in bits 2 to 5, whether the baseline moved to it in bit 6.
+// Flags holds the properties of a point besides its numbers, in seven bits: trust in bits 0 and 1, the
+// verdict in bits 2 to 5, and in bit 6 whether the baseline moved to it.
 type Flags int16
 
 const (
@@ -19,7 +19,7 @@ const (
 	allBits      = movedBit<<1 - 1
 )
 
-// The order is that of the stored numbers: append, never change.
+// The order defines the stored numbers: append only, never change.
 var (
 	trusts   = [...]measure.Trust{measure.Checked, measure.Trusted, measure.SelfTimed, measure.TrustImported}
 	verdicts = [...]ratchet.Verdict{
@@ -28,8 +28,8 @@ var (
 	}
 )
 
-// Pack puts together what is said of a point. A word it does not know is an error: it
-// would be read as another one.
+// Pack encodes the properties of a point. An unknown word is an error, because it would be read as
+// another one.
 func Pack(trust measure.Trust, verdict ratchet.Verdict, moved bool) (Flags, error) {
 	t, err := place(trusts[:], trust, "level of trust")
 	if err != nil {
@@ -60,10 +60,10 @@ func (f Flags) Valid() bool {
 	return f >= 0 && f <= allBits && int(f>>verdictShift&verdictBits) < len(verdicts)
 }
 
-// Trust is how far the numbers can be believed.
+// Trust returns how far the numbers can be trusted.
 func (f Flags) Trust() measure.Trust { return trusts[f&trustBits] }
 
-// Verdict is what the run said of the point; empty where it was not judged.
+// Verdict returns the run's verdict on the point; empty if it was not judged.
 func (f Flags) Verdict() ratchet.Verdict {
 	if v := int(f >> verdictShift & verdictBits); v < len(verdicts) {
 		return verdicts[v]

@@ -8,23 +8,23 @@ import (
 	"time"
 )
 
-// Full is how many points a tile holds at most.
+// Full is the maximum number of points in a tile.
 const Full = 256
 
-// Point is one point of a series at rest. Time and report together tell it apart.
+// Point is a stored point of a series. Time and report together identify it.
 type Point struct {
-	At       int64 // microseconds since 1970, as PostgreSQL keeps times
+	At       int64 // microseconds since 1970, as in PostgreSQL
 	Report   int64
 	Value    float32
 	Low      float32
 	High     float32
 	Spread   float32
-	Baseline float32 // 0 for none
+	Baseline float32 // 0 means none
 	Rounds   int32
 	Flags    Flags
 }
 
-// Time is when the point stands.
+// Time returns the time of the point.
 func (p Point) Time() time.Time { return time.UnixMicro(p.At).UTC() }
 
 // Compare orders points by time, then by report.
@@ -32,7 +32,7 @@ func Compare(a, b Point) int {
 	return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Report, b.Report))
 }
 
-// check refuses what a tile cannot say.
+// check refuses points that a tile cannot represent.
 func check(points []Point) error {
 	if len(points) == 0 || len(points) > Full {
 		return fmt.Errorf("a tile of %d points: it holds 1 to %d", len(points), Full)
@@ -56,14 +56,15 @@ func check(points []Point) error {
 	return nil
 }
 
-// Times outside these cannot be subtracted from one another without care, and no
-// commit has them: years 1 to 9999.
+// Bounds of valid times, years 1 to 9999. Differences of times within them do not overflow, and no commit is
+// outside.
 const (
 	minAt = -62135596800000000
 	maxAt = 253402300799999999
 )
 
-// Merge joins two sorted lists. Of two points at one place the newer list's stays.
+// Merge joins two sorted lists. If both contain a point with the same time and report, the newer list's
+// is kept.
 func Merge(old, newer []Point) []Point {
 	all := make([]Point, 0, len(old)+len(newer))
 	for len(old) > 0 && len(newer) > 0 {
@@ -79,9 +80,8 @@ func Merge(old, newer []Point) []Point {
 	return append(append(all, old...), newer...)
 }
 
-// Split divides sorted points among tiles. At the open end of a series tiles are filled
-// one after the other; inside it they are made alike, so that the next late point finds
-// room.
+// Split divides sorted points among tiles. At the open end of a series, tiles are filled one after the other.
+// Elsewhere they get equal sizes, so that late points still fit.
 func Split(points []Point, open bool) [][]Point {
 	if len(points) == 0 {
 		return nil

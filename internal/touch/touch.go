@@ -1,6 +1,6 @@
-// Package touch knows which files of a change can change what a suite measures. It looks
-// at names, and where they leave it unsure it says yes: a measurement too many costs
-// minutes, one too few costs the regression. It must not know how the change was found.
+// Package touch decides which files of a change can affect what a suite measures. It uses their names,
+// and answers yes if in doubt: an extra measurement costs minutes, a missing one lets a regression
+// through. It must not know how the change was found.
 package touch
 
 import (
@@ -15,16 +15,16 @@ import (
 	"github.com/goatnote-inc/pawl/internal/suite"
 )
 
-// Rules say what touches a suite. Paths are from the top of the repository, with slashes.
+// Rules defines which files affect a suite. Paths are relative to the top of the repository, with slashes.
 type Rules struct {
 	folder string   // of the suite; "." for the top
 	whole  bool     // gate.paths is not set: any file outside the folder may matter
-	globs  []string // of further files
-	ignore []string // globs of files that nothing reads
+	globs  []string // of additional files
+	ignore []string // globs of files that neither a build nor a kernel reads
 	suite  string   // the suite file
 }
 
-// Of are the rules of a suite that stands in a folder of its repository.
+// Of returns the rules of a suite in a folder of its repository.
 func Of(s *suite.Suite, folder string) Rules {
 	r := Rules{folder: path.Clean(folder), whole: len(s.Gate.Paths) == 0, globs: slices.Clone(s.Gate.Paths)}
 	for _, glob := range s.Gate.Ignore {
@@ -39,7 +39,7 @@ func Of(s *suite.Suite, folder string) Rules {
 	}
 	if len(s.Files) > 0 {
 		r.suite = path.Join(r.folder, path.Base(s.Files[0]))
-		for _, name := range s.Files[1:] { // files that it extends can be anywhere
+		for _, name := range s.Files[1:] { // extended files can be anywhere
 			r.globs = append(r.globs, "**/"+path.Base(name))
 		}
 	}
@@ -58,8 +58,8 @@ func Of(s *suite.Suite, folder string) Rules {
 	return r
 }
 
-// named returns the words of a command line that look like files which would not count otherwise:
-// those outside the suite's folder, and those that an ignore glob matches.
+// named returns the words of a command line that look like files and would not count otherwise: those
+// outside the suite's folder, and those that an ignore glob matches.
 func (r Rules) named(command string) []string {
 	var list []string
 	for _, word := range strings.FieldsFunc(command, func(r rune) bool { return strings.ContainsRune(" \t\n;&|<>()='\"`$,:", r) }) {
@@ -73,18 +73,18 @@ func (r Rules) named(command string) []string {
 	return list
 }
 
-// File is one that touches a suite.
+// File is a file that affects a suite, with the reason.
 type File struct{ Path, Why string }
 
-// Mention is a line of a file that has the name of another one in it.
+// Mention is a line of a file that contains the name of another file.
 type Mention struct{ File, Line string }
 
-// Touching returns which files of a change touch the suite. An ignored file does where another file
-// that touches the suite reads it: a source can include a file whose name is that of documentation.
-// mentions finds the lines that hold one of the names.
+// Touching returns the files of a change that affect the suite. An ignored file counts if a file that
+// affects the suite reads it: a source can include a file that is named like documentation. mentions
+// returns the lines that contain one of the names.
 func (r Rules) Touching(ctx context.Context, changed []string, mentions func(ctx context.Context, names []string) ([]Mention, error)) ([]File, error) {
 	var list []File
-	ignored := map[string][]string{} // by the last part of its name
+	ignored := map[string][]string{} // by base name
 	for _, file := range changed {
 		if why := r.Why(file); why != "" {
 			list = append(list, File{file, why})
@@ -119,8 +119,8 @@ var (
 	aboutIt  = lazyregexp.New(`(?i)^(readme|license|changelog|\.gitignore)`)
 )
 
-// reads reports whether a line looks as if it read a file: a comment does not, unless the name ends a
-// string as in an include, and neither does a package that says where its README is.
+// reads reports whether a line seems to read a file. A comment does not, unless the name ends a string,
+// as in an include. Nor does package metadata that names its README.
 func (m Mention) reads(name string) bool {
 	_, after, found := strings.Cut(m.Line, name)
 	switch {
@@ -133,7 +133,7 @@ func (m Mention) reads(name string) bool {
 	}
 }
 
-// Why says why a file touches the suite by its name; empty when it does not.
+// Why returns why a file affects the suite, judged by its name; empty if it does not.
 func (r Rules) Why(file string) string {
 	inside := r.folder == "." || strings.HasPrefix(file, r.folder+"/")
 	switch {
@@ -154,8 +154,8 @@ func (r Rules) Why(file string) string {
 	}
 }
 
-// ignored reports whether an ignore glob matches the whole name of a file. A folder with the name of
-// an ignored file, such as license, can hold sources.
+// ignored reports whether an ignore glob matches the whole path of a file. It does not match folders: a
+// folder named like an ignored file, such as license, can contain sources.
 func (r Rules) ignored(file string) bool {
 	return slices.ContainsFunc(r.ignore, func(glob string) bool {
 		reach := match(glob, strings.ToLower(file))
@@ -163,15 +163,15 @@ func (r Rules) ignored(file string) bool {
 	})
 }
 
-// Match reports whether a glob matches a file: its whole name, or a folder that it is in. ** matches
-// any number of folders.
+// Match reports whether a glob matches a file or a folder that contains it. ** matches any number of
+// folders.
 func Match(glob, file string) bool { return slices.Contains(match(glob, file), true) }
 
-// match reports for each number of leading parts of a file's name whether the glob matches these.
+// match reports, for each number of leading path elements of a file, whether the glob matches these.
 func match(glob, file string) []bool {
 	patterns := strings.Split(strings.TrimSuffix(path.Clean(glob), "/"), "/")
 	parts := strings.Split(file, "/")
-	// reach[j]: the patterns so far can stand for the first j parts.
+	// reach[j]: the patterns so far match the first j parts.
 	reach := make([]bool, len(parts)+1)
 	reach[0] = true
 	for _, p := range patterns {
@@ -184,7 +184,7 @@ func match(glob, file string) []bool {
 			case p == ".":
 				next[j] = true
 			case j < len(parts):
-				if hit, err := path.Match(p, parts[j]); hit || err != nil { // a glob nobody can read leaves us unsure
+				if hit, err := path.Match(p, parts[j]); hit || err != nil { // an invalid glob counts as a match: if in doubt, yes
 					next[j+1] = true
 				}
 			}

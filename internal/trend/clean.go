@@ -5,14 +5,13 @@ import (
 	"slices"
 )
 
-// settle is how many points make a level. Fewer that stand apart from their
-// neighbours on both sides are outliers, and a change that has not lasted that long is
-// told when it has.
+// settle is the number of points that make a level. A shorter group that differs from its neighbors on
+// both sides is an outlier. A change that has not lasted that long is reported later.
 const settle = 4
 
-// clean is the series without outliers, each replaced by the median around it. What a
-// point becomes depends on settle-1 points after it: the last ones are as they are, and
-// final says how many before them will never change.
+// clean replaces each outlier by the median around it. A point's result depends on settle-1 points after
+// it, so the last ones are left unchanged. final is the number of points before them, whose results
+// never change.
 func clean(values []float64, least float64) (cleaned []float64, outliers, final int) {
 	cleaned = slices.Clone(values)
 	final = max(0, len(values)-settle+1)
@@ -20,7 +19,7 @@ func clean(values []float64, least float64) (cleaned []float64, outliers, final 
 		from, to := max(0, i-settle+1), i+settle
 		m := medianOf(values[from:to])
 		off := math.Abs(values[i] - m)
-		if off <= least*m { // nobody would be told of that little
+		if off <= least*m { // too small to be reported
 			continue
 		}
 		if off > 6*max(roughness(values[max(0, i-15):to]), least/10*m) {
@@ -31,9 +30,8 @@ func clean(values []float64, least float64) (cleaned []float64, outliers, final 
 	return cleaned, outliers, final
 }
 
-// roughness is how much neighbours differ, as the standard deviation of one value. It
-// looks at differences, so that a change of level is one large difference and not a
-// spread.
+// roughness measures how much neighbors differ, as the standard deviation of one value. It uses
+// differences, so that a change of level counts as one large difference and not as spread.
 func roughness(values []float64) float64 {
 	if len(values) < 2 {
 		return 0
@@ -45,7 +43,7 @@ func roughness(values []float64) float64 {
 	return 1.4826 / math.Sqrt2 * medianOf(steps)
 }
 
-// medianOf is the middle of a few values.
+// medianOf returns the median of a few values.
 func medianOf(values []float64) float64 {
 	var few [32]float64
 	sorted := append(few[:0], values...)

@@ -1,28 +1,28 @@
-// Package trend tells what happened in the history of a series: where its level
-// changed for good, where it crept, where a machine has two speeds. It is pure: the same
-// points give the same answer, however often and in whatever portions they came. It
-// must not know where points are kept, nor whom an answer is told.
+// Package trend finds changes in the history of a series: where its level changed for good, where it
+// drifted, and where a machine has two speeds. It is pure: the same points give the same answer, however
+// often and in whatever portions they arrive. It must not know where points are kept, nor anything about
+// notifications.
 package trend
 
 import "time"
 
-// Version changes when the same points may get another answer than before. What was
-// remembered by another version is found anew.
+// Version changes when the same points may give a different answer. State from another version is
+// computed again.
 const Version = 2
 
-// Point is one result of a series. Points stand in the order of their commits.
+// Point is one result of a series. Points are in commit order.
 type Point struct {
 	Commit string
 	Time   time.Time
-	Value  float64 // above zero; others are passed over
+	Value  float64 // above zero; other values are skipped
 }
 
-// Settings say what is worth telling. Zero takes the default.
+// Settings says which changes are reported. Zero fields mean the default.
 type Settings struct {
-	Least  float64 // the smallest change that is told, as a share: 0.02
-	MaxP   float64 // chance that a change is none: 0.0001
-	Window int     // values looked at together: 50
-	Higher bool    // whether more is better; less is, otherwise
+	Least  float64 // min change to report, as a fraction: 0.02
+	MaxP   float64 // max probability that a change is noise: 0.0001
+	Window int     // values examined together: 50
+	Higher bool    // higher is better; default: lower is better
 }
 
 func (s Settings) filled() Settings {
@@ -38,7 +38,7 @@ func (s Settings) filled() Settings {
 	return s
 }
 
-// Kind is how a series changed.
+// Kind is the way a series changed.
 type Kind string
 
 // The kinds.
@@ -47,36 +47,36 @@ const (
 	Drift Kind = "drift" // too slowly for any pair of points to show it
 )
 
-// Event is a change that lasts.
+// Event is a lasting change.
 type Event struct {
 	Kind Kind `json:"kind"`
-	// First is the index of the first point of the new level, Last that of the point before
-	// the next change; a drift goes on from First to Last.
+	// First is the index of the first point of the new level, and Last that of the point before the next
+	// change. A drift lasts from First to Last.
 	First int `json:"first"`
 	Last  int `json:"last"`
 	// Begin and End are the indexes of the points of From and To.
 	Begin int `json:"begin"`
 	End   int `json:"end"`
-	// From is the last commit known to be as before, To the first known to be as after:
-	// the cause is in between.
+	// From is the last commit known to have the old level, To the first known to have the new one. The cause is
+	// between them.
 	From   string  `json:"from"`
 	To     string  `json:"to"`
 	Before float64 `json:"before"` // levels
 	After  float64 `json:"after"`
-	P      float64 `json:"p"` // chance that it is none
+	P      float64 `json:"p"` // probability that it is noise
 	Worse  bool    `json:"worse"`
 }
 
-// Change is the event as a share of the level before.
+// Change returns the change as a fraction of the level before.
 func (e Event) Change() float64 { return e.After/e.Before - 1 }
 
-// Found is what is known of a series.
+// Found is the result for a series.
 type Found struct {
 	Events []Event
-	// TwoSpeeds tells that the series goes back and forth between two levels. Those are
-	// no events: nobody did anything.
+	// TwoSpeeds reports that the series switches between two levels. These switches are not events, because
+	// no commit caused them.
 	TwoSpeeds bool
-	Noise     float64 // how much neighbours differ, as a share of the level
-	Passed    int     // points that are no number above zero
-	Outliers  int     // points that stand alone
+	Noise     float64 // how much neighbors differ, as a fraction of the level
+	Passed    int     // skipped points: not a number above zero
+	Outliers  int     // isolated points
 }

@@ -5,19 +5,19 @@ import (
 	"slices"
 )
 
-// shortestDrift is how many points a drift has at least: fewer show any direction.
+// shortestDrift is the minimum number of points of a drift: fewer can show any direction by chance.
 const shortestDrift = 30
 
-// withDrifts completes the steps with what lies between them, and tells drifts.
-// Whoever looks for levels in a slow slope finds a staircase: where a line, or a slope
-// between two levels, says the same with fewer words, it is one drift and no steps.
+// withDrifts finds drifts and completes the list of steps. A search for levels turns a slow slope into a
+// staircase. If a line, or a slope between two levels, describes it as well with fewer parameters, it is
+// one drift instead.
 func (h history) withDrifts(steps []change) []change {
 	parts := h.stretches(steps)
 	var list []change
-	ended := 0.0 // where the drift before led to; 0 where none ends here
+	ended := 0.0 // final level of the drift before; 0 if none ends here
 	for i := 0; i < len(parts); {
 		d, j, found := h.longest(parts, i)
-		if i > 0 { // the change from the part before
+		if i > 0 { // the change from the previous part
 			c := steps[i-1]
 			before, after := h.level(parts[i-1]), h.level(parts[i])
 			if ended > 0 {
@@ -39,8 +39,7 @@ func (h history) withDrifts(steps []change) []change {
 	return list
 }
 
-// longest is the drift that begins in a part and takes in most of those behind it, and
-// the last of them.
+// longest returns the drift that starts in part i and covers the most following parts, and the last of them.
 func (h history) longest(parts []stretch, i int) (d change, last int, found bool) {
 	for j := h.staircase(parts, i); j > i; j-- {
 		whole := stretch{parts[i].from, parts[j].to}
@@ -57,7 +56,7 @@ func (h history) longest(parts []stretch, i int) (d change, last int, found bool
 	return d, i, found
 }
 
-// staircase is the last of the parts from i on that all go the same way.
+// staircase returns the last of the parts from i on that all change in the same direction.
 func (h history) staircase(parts []stretch, i int) int {
 	j := i
 	for up := false; j+1 < len(parts); j++ {
@@ -70,7 +69,7 @@ func (h history) staircase(parts []stretch, i int) int {
 	return j
 }
 
-// sloped tells that a line describes the whole better than the levels of its parts.
+// sloped reports whether a line describes the whole better than the levels of its parts.
 func (h history) sloped(whole stretch, parts []stretch) bool {
 	var levels float64
 	for _, p := range parts {
@@ -80,8 +79,8 @@ func (h history) sloped(whole stretch, parts []stretch) bool {
 	return whole.n() >= shortestDrift && line < criterion(levels, whole.n(), float64(2*len(parts)-1))
 }
 
-// drift is that of a stretch without steps, where there is one. Ten in the criterion
-// is what is called very strong.
+// drift returns the drift of a stretch without steps, if there is one. A difference of ten in the
+// criterion is called very strong.
 func (h history) drift(s stretch) (change, bool) {
 	f := h.line(s)
 	if s.n() < shortestDrift || share(f.begin, f.end) < h.least || f.p > h.maxP {
@@ -93,8 +92,8 @@ func (h history) drift(s stretch) (change, bool) {
 	return change{kind: Drift, first: s.from, last: s.to - 1, before: f.begin, after: f.end, p: f.p}, true
 }
 
-// ramp is a slope from one level to another, where that describes parts better than
-// levels do. Its ends are looked for at the changes and between them.
+// ramp returns a slope from one level to another, if it describes the parts better than levels do. It
+// searches for the ends at the changes and between them.
 func (h history) ramp(parts []stretch) (change, bool) {
 	whole := stretch{parts[0].from, parts[len(parts)-1].to}
 	if len(parts) < 3 || len(parts) > mostStairs {
@@ -119,7 +118,7 @@ func (h history) ramp(parts []stretch) (change, bool) {
 			}
 		}
 	}
-	for d := (whole.to - whole.from) / 16; d > 0 && best.to > 0; d /= 2 { // what lies between
+	for d := (whole.to - whole.from) / 16; d > 0 && best.to > 0; d /= 2 { // search between the changes
 		for _, try := range [][2]int{{best.from - d, best.to}, {best.from + d, best.to}, {best.from, best.to - d}, {best.from, best.to + d}} {
 			if from, to := try[0], try[1]; from >= whole.from && to < whole.to && to-from >= shortestDrift {
 				if f := h.slope(whole, from, to); f.residual < best.residual {
@@ -136,10 +135,10 @@ func (h history) ramp(parts []stretch) (change, bool) {
 	return change{kind: Drift, first: best.from, last: best.to, before: best.begin, after: best.end, p: best.p}, true
 }
 
-// mostStairs bounds the work: more parts than that are no slope.
+// mostStairs bounds the work: more parts than that are not a slope.
 const mostStairs = 12
 
-// slope is a stretch that is level until from, goes straight until to, and is level again.
+// slope is a stretch that is level until from, straight until to, and level again after it.
 type slope struct {
 	from, to int
 	fit
@@ -163,5 +162,5 @@ func (h history) slope(s stretch, from, to int) slope {
 	return slope{from, to, straight(n, mx, my, xx, xy, yy)}
 }
 
-// share is the change between two levels, as a part of the smaller.
+// share returns the difference of two levels, as a fraction of the smaller.
 func share(a, b float64) float64 { return max(a, b)/min(a, b) - 1 }

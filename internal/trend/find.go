@@ -7,21 +7,20 @@ import (
 	"github.com/goatnote-inc/pawl/stats"
 )
 
-// State is what is remembered of a series between two looks, beside its points. The
-// zero State knows nothing.
+// State holds what is remembered of a series between two scans, besides its points. The zero State is empty.
 type State struct {
 	Version  int            `json:"version"`
-	Points   int            `json:"points"` // that it has seen
+	Points   int            `json:"points"` // number of points processed
 	Progress stats.Progress `json:"progress"`
 }
 
-// Find tells what happened in a series. A state from an earlier look at the beginning
-// of the same series saves most of the work and changes nothing: one that does not fit
-// is left aside. Where points were inserted or taken away, pass the zero State.
+// Find finds the changes in a series. A State from an earlier scan of the start of the same series saves
+// most of the work and does not change the result. A State that does not fit is ignored. If points were
+// inserted or removed, pass the zero State.
 func Find(points []Point, s Settings, st State) (Found, State) {
 	s = s.filled()
 	var f Found
-	at := make([]int, 0, len(points)) // of values, in points
+	at := make([]int, 0, len(points)) // indexes of values in points
 	values := make([]float64, 0, len(points))
 	for i, p := range points {
 		if p.Value > 0 && !math.IsInf(p.Value, 0) {
@@ -62,7 +61,7 @@ func Find(points []Point, s Settings, st State) (Found, State) {
 	return f, next
 }
 
-// noise is the roughness of what came last, as a share of the level.
+// noise returns the roughness of the last values, as a fraction of the level.
 func noise(values []float64) float64 {
 	if len(values) < 2 {
 		return 0
@@ -76,7 +75,7 @@ func noise(values []float64) float64 {
 	return 1.4826 / math.Sqrt2 * (steps[(len(steps)-1)/2] + steps[len(steps)/2]) / 2
 }
 
-// change is an event by the indexes of values.
+// change is an event, located by indexes of values.
 type change struct {
 	kind          Kind
 	first, last   int

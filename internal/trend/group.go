@@ -8,26 +8,24 @@ import (
 // Located is an event of one series among many.
 type Located struct {
 	Event
-	ID              int64 // the caller's
+	ID              int64 // chosen by the caller
 	Series, Testbed string
-	// Lo and Hi are where its commits stand in the order of the branch: the cause is after
-	// Lo and not after Hi.
+	// Lo and Hi are the positions of its commits on the branch. The cause is after Lo and at or before Hi.
 	Lo, Hi int64
 }
 
-// Group is what happened at one place of a branch, in however many series.
+// Group is a set of events at one place of a branch, in any number of series.
 type Group struct {
-	Events []Located // the largest change first
-	Lo, Hi int64     // the part that the ranges of all have in common
-	// Machine names the testbed where nearly every series moved there, and next to none of
-	// another: that is a driver, a clock or a fan, and no commit.
+	Events []Located // largest change first
+	Lo, Hi int64     // intersection of the ranges of all events
+	// Machine names the testbed on which nearly every series changed, while next to none changed on another. The
+	// cause is then a driver, a clock or a fan, not a commit.
 	Machine string
 }
 
-// Together gathers steps whose ranges of commits have a part in common. A drift has no
-// place and stands alone. series says how many series a testbed has: a testbed with few
-// is never called the cause. Where a machine was, what moved elsewhere at the same place
-// by chance is a group of its own.
+// Together groups steps whose commit ranges overlap. A drift has no single place and forms its own
+// group. series is the number of series per testbed: a testbed with few is never named as the cause. If
+// a machine is the cause, changes elsewhere that coincide by chance form a separate group.
 func Together(events []Located, series map[string]int) []Group {
 	sorted := slices.Clone(events)
 	slices.SortStableFunc(sorted, func(a, b Located) int {
@@ -61,16 +59,16 @@ func Together(events []Located, series map[string]int) []Group {
 	return parts
 }
 
-// How a machine is told from a commit: a testbed with at least leastSeries of which
-// nearlyAll moved, while of each other testbed no more moved than a stray or two.
+// A machine is distinguished from a commit as follows: on a testbed with at least leastSeries, the
+// fraction nearlyAll changed, while on each other testbed only a stray or two did.
 const (
 	leastSeries = 5
 	nearlyAll   = 0.8
-	leastStray  = 10 // so many series may have one that moved by chance
+	leastStray  = 10 // from this many series on, one may change by chance
 	nearlyNone  = 0.05
 )
 
-// strays is how many series of a testbed may move by chance where another moved as a whole.
+// strays returns how many series of a testbed may change by chance when another testbed changed as a whole.
 func strays(series int) int {
 	if series < leastStray {
 		return 0
@@ -78,8 +76,8 @@ func strays(series int) int {
 	return max(1, int(nearlyNone*float64(series)))
 }
 
-// MayBlame tells whether it could have been a machine: so many series moved on one testbed
-// that they could be nearly all of it.
+// MayBlame reports whether a machine could be the cause: so many series changed on one testbed that they
+// could be nearly all of it.
 func (g Group) MayBlame() bool {
 	for _, n := range g.moved() {
 		if float64(n) >= nearlyAll*leastSeries {
@@ -89,7 +87,7 @@ func (g Group) MayBlame() bool {
 	return false
 }
 
-// moved counts the series that moved on each testbed.
+// moved counts the series that changed on each testbed.
 func (g Group) moved() map[string]int {
 	moved := map[string]int{}
 	seen := map[string]bool{}
@@ -102,7 +100,7 @@ func (g Group) moved() map[string]int {
 	return moved
 }
 
-// machine is the testbed that moved as a whole, alone but for strays; empty where none did.
+// machine returns the only testbed that changed as a whole, ignoring strays; empty if there is none.
 func (g Group) machine(series map[string]int) string {
 	moved := g.moved()
 	var whole string
@@ -110,20 +108,20 @@ func (g Group) machine(series map[string]int) string {
 		switch all := series[bed]; {
 		case all >= leastSeries && float64(n) >= nearlyAll*float64(all):
 			if whole != "" {
-				return "" // two of them: that is a commit
+				return "" // two testbeds: a commit is the cause
 			}
 			whole = bed
 		case n > strays(all):
 			return ""
 		}
 	}
-	if len(series) < 2 { // nobody can tell a machine from a commit
+	if len(series) < 2 { // with one testbed, a machine cannot be distinguished from a commit
 		return ""
 	}
 	return whole
 }
 
-// split parts the events of a machine from those that stray.
+// split separates the events of a machine from strays.
 func (g Group) split(series map[string]int) []Group {
 	bed := g.machine(series)
 	if bed == "" {
@@ -145,7 +143,7 @@ func (g Group) split(series map[string]int) []Group {
 	return parts
 }
 
-// common is a group of events whose ranges have a part in common.
+// common returns a group of events whose ranges overlap.
 func common(events []Located) Group {
 	g := Group{Events: events, Lo: events[0].Lo, Hi: events[0].Hi}
 	for _, e := range events {

@@ -7,7 +7,7 @@ import (
 	"github.com/goatnote-inc/pawl/stats"
 )
 
-// history is a series without outliers, and what is too small in it to be told.
+// history is a series without outliers, with the thresholds for reporting.
 type history struct {
 	values      []float64
 	least, maxP float64
@@ -18,7 +18,7 @@ type stretch struct{ from, to int }
 
 func (s stretch) n() float64 { return float64(s.to - s.from) }
 
-// stretches are the parts that changes divide the history into.
+// stretches returns the parts into which changes divide the history.
 func (h history) stretches(steps []change) []stretch {
 	list := make([]stretch, 0, len(steps)+1)
 	from := 0
@@ -29,7 +29,7 @@ func (h history) stretches(steps []change) []stretch {
 	return append(list, stretch{from, len(h.values)})
 }
 
-// level is the mean of a stretch.
+// level returns the mean of a stretch.
 func (h history) level(s stretch) float64 {
 	var sum float64
 	for _, v := range h.values[s.from:s.to] {
@@ -38,8 +38,8 @@ func (h history) level(s stretch) float64 {
 	return sum / s.n()
 }
 
-// settled are the steps to levels that last. Of two with too few points in between for
-// a level, the larger is the step, and the points are on the way.
+// settled returns the steps to levels that last. If two steps have too few points between them for a
+// level, the larger is the step, and the points between are part of the transition.
 func (h history) settled(steps []change) []change {
 	for i := 0; i+1 < len(steps); {
 		if steps[i+1].first-steps[i].first >= settle {
@@ -58,12 +58,12 @@ func (h history) settled(steps []change) []change {
 	return steps
 }
 
-// fit is a straight line through a stretch, and how far it is from the values.
+// fit is a straight line through a stretch, and its distance from the values.
 type fit struct {
-	begin, end float64 // of the line
+	begin, end float64 // values of the line at its ends
 	residual   float64 // sum of squares
-	flat       float64 // the same of a level
-	p          float64 // chance that it is level
+	flat       float64 // the same for a constant level
+	p          float64 // probability that the level is constant
 }
 
 func (h history) line(s stretch) fit {
@@ -81,8 +81,8 @@ func (h history) line(s stretch) fit {
 	return f
 }
 
-// straight is the line with least squares, from its sums about the means mx and my; it
-// begins at x = 0 and ends at x = 1.
+// straight returns the least-squares line from its sums about the means mx and my. It starts at x = 0
+// and ends at x = 1.
 func straight(n, mx, my, xx, xy, yy float64) fit {
 	f := fit{begin: my, end: my, residual: yy, flat: yy, p: 1}
 	if n < 3 || xx == 0 {
@@ -99,8 +99,7 @@ func straight(n, mx, my, xx, xy, yy float64) fit {
 	return f
 }
 
-// criterion is Schwarz's: what a description leaves over, and what it costs to say.
-// Of two descriptions the one with less is better.
+// criterion is the Schwarz criterion (BIC): the residual plus a penalty for parameters. Lower is better.
 func criterion(residual, n, parameters float64) float64 {
 	return n*math.Log(max(residual/n, 1e-300)) + parameters*math.Log(n)
 }

@@ -7,13 +7,12 @@ import (
 )
 
 const (
-	shortStay = 15 // points: a level that lasts longer is not a speed of the machine
+	shortStay = 15 // points; a longer stay is a level, not a speed of the machine
 	flips     = 3  // there and back and there again
 )
 
-// withoutFlips takes out steps that only go back and forth between two levels. Once is
-// a change that was taken back, and is told; three times in a row is a machine, a driver
-// or a layout of memory with two speeds.
+// withoutFlips removes steps that only alternate between two levels. One such pair is a change that was
+// reverted, and is reported. Three in a row are a machine, a driver or a memory layout with two speeds.
 func (h history) withoutFlips(steps []change) ([]change, bool) {
 	parts := h.stretches(steps)
 	var out []int
@@ -40,7 +39,7 @@ func (h history) withoutFlips(steps []change) ([]change, bool) {
 	return left, true
 }
 
-// alternates counts the steps from i on that lead back to the level before the last one.
+// alternates counts the steps from i on that return to the level before the last one.
 func (h history) alternates(parts []stretch, i int) int {
 	n := 1
 	for ; i+n+1 < len(parts); n++ {
@@ -53,8 +52,8 @@ func (h history) alternates(parts []stretch, i int) int {
 	return n
 }
 
-// gathers tells that the values since the last step stand around two levels, in no
-// order that a step could be seen in.
+// gathers reports whether the values since the last step cluster around two levels, in an order that
+// shows no step.
 func (h history) gathers(steps []change) bool {
 	parts := h.stretches(steps)
 	last := parts[len(parts)-1]

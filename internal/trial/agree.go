@@ -14,8 +14,8 @@ func (p *process) verifies(c Case) bool {
 	return d != nil && d.Checked != nil && !d.Score && len(c.Arguments) > 0 && p.session.Welcome.Has(harness.FeatureVerify) && d.Checked(c)
 }
 
-// inputKey returns the key from which a case draws its inputs in this round, the same for all sides;
-// empty where they stay as the harness makes them.
+// inputKey returns the key from which a case draws its inputs in this round, the same for all sides.
+// It is empty if the inputs stay as the harness makes them.
 func (p *process) inputKey(c Case) string {
 	if !p.verifies(c) {
 		return ""
@@ -24,7 +24,7 @@ func (p *process) inputKey(c Case) string {
 	return hex.EncodeToString(key[:])
 }
 
-// verify asks for sums of the samples from number first on.
+// verify asks for sums of the samples, starting with number first.
 func (p *process) verify(c Case, first int) *harness.Verify {
 	if !p.verifies(c) {
 		return nil
@@ -33,10 +33,10 @@ func (p *process) verify(c Case, first int) *harness.Verify {
 	return &harness.Verify{Key: binary.LittleEndian.Uint64(key[:]), First: first}
 }
 
-// agree compares what the timed runs of a round left on both sides, of the same inputs. What the base
-// left is trusted here, because samples of it are compared with the oracle from the first round on: a
-// case whose base has failed is not compared. A candidate that differs has its samples replaced by what
-// is wrong.
+// agree compares the outputs of the timed runs of both sides in a round, on the same inputs. The base's
+// outputs are trusted here, because samples of them are compared with the oracle (in the first round; in
+// all rounds with Score). A case whose base has failed is not compared. If a candidate differs, an error
+// replaces its samples.
 func (t *trial) agree(results []measure.Result) {
 	base := map[string]measure.Result{}
 	for _, r := range results {

@@ -11,17 +11,17 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// Commands is a Runner for a plain command that prints, or leaves in a file, a
-// format pawl reads. It measures what it measures: the order of cases, the number
-// of samples and the warm-up are its own.
+// Commands is a Runner for a plain command whose output, printed or in a file, is in a
+// format that pawl reads. The command itself decides the order of cases, the number of
+// samples and the warm-up.
 type Commands struct {
 	Command harness.Command
-	Format  string // empty to recognise it
-	Output  string // the file it leaves, below the command's folder; empty for stdout
+	Format  string // empty means: detect it
+	Output  string // the file it writes, below the command's folder; empty means stdout
 	Side    string
-	// Found is told the cases of the first round before their results; never nil.
+	// Found is called with the cases of the first round before their results; never nil.
 	Found func([]measure.Case) error
-	// Keep tells whether a case is wanted; nil keeps all.
+	// Keep reports whether a case is wanted; nil keeps all.
 	Keep func(measure.CaseKey) bool
 }
 

@@ -11,24 +11,24 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// Doubt is what a trial does because a process may say anything. What it asks, and
-// when, is drawn from a secret that no process can foresee.
+// Doubt configures how a trial checks a process, which may report anything. What it asks,
+// and when, is drawn from a secret that no process can predict.
 type Doubt struct {
 	Secret *rand.Rand
-	Dir    string // for tensors; nobody else's
-	// Verify compares what a run left with what is right, and says what is wrong. Nil
-	// where the suite does not say what is right.
+	Dir    string // private folder for tensors
+	// Verify compares the outputs of a run with the correct result, and says what is wrong.
+	// Nil if the suite does not define correct results.
 	Verify func(ctx context.Context, c Case, inputs, outputs []tensor.Tensor) (wrong string, err error)
-	// Checked reports whether the suite says what is right of a case. Draw makes the key of what both
-	// sides of a round draw, for a purpose.
+	// Checked reports whether the suite defines the correct result of a case. Draw returns the key
+	// from which both sides of a round draw, for a purpose.
 	Checked func(c Case) bool
 	Draw    func(round int, c Case, purpose string) [32]byte
 	// Agree returns how the candidate's sums differ from the base's by more than the tolerance allows. There must
 	// be sums of every sample.
 	Agree func(c Case, samples int, base, candidate []float64) string
-	// Score makes the clock outside the only one that counts. Inputs makes what a run of a case works
-	// on then, from a seed that no other run has. Sum adds the outputs of a run to sums, with signs drawn
-	// from key; number and runs say which of how many runs it is.
+	// Score makes pawl's own clock, outside the process, the only one that counts. Inputs then creates
+	// the inputs of a run of a case, from a seed that no other run has. Sum adds the outputs of a run to
+	// sums, with signs drawn from key; number is the index of the run among all runs.
 	Score  bool
 	Inputs func(c Case, seed uint64) ([]tensor.Tensor, error)
 	Sum    func(c Case, sums []float64, outputs []tensor.Tensor, number, runs int, key uint64) error
@@ -36,22 +36,22 @@ type Doubt struct {
 
 func (p *process) scores() bool { return p.Doubt != nil && p.Doubt.Score }
 
-// believed is a case of which a process was asked for samples, and what of it is
-// to be looked at.
+// believed holds what is checked of a case whose samples come from a process.
 type believed struct {
 	round int
-	keep  int // the sample whose result is compared; below 0 for none
+	keep  int // the sample whose result is compared; negative means none
 	kept  []harness.Kept
 	sums  harness.Sums
 }
 
-// WrongResult begins what a record says of a round in which a result was compared and is wrong.
+// WrongResult is the prefix of the error of a round in which a compared result is wrong.
 const WrongResult = "wrong result in a timed run: "
 
-// verifyShare is how many of the later rounds have a result compared; the first has.
+// verifyShare is the number of later rounds per compared result of the candidate. The first round always
+// compares a result, for all sides.
 const verifyShare = 3
 
-// expect draws what will be looked at in the case that is ready.
+// expect draws what will be checked of the prepared case.
 func (p *process) expect(c Case) {
 	p.looking = believed{round: p.round, keep: -1}
 	d := p.Doubt
@@ -63,7 +63,7 @@ func (p *process) expect(c Case) {
 	}
 }
 
-// keepIn asks for the result of a sample, if it is among the next ones.
+// keepIn asks for the result of the drawn sample, if it is among the next ones.
 func (p *process) keepIn(have, next int) *harness.Keep {
 	at := p.looking.keep - have
 	if p.Doubt == nil || p.looking.keep < 0 || at < 0 || at >= next || len(p.looking.kept) > 0 {
@@ -72,8 +72,8 @@ func (p *process) keepIn(have, next int) *harness.Keep {
 	return &harness.Keep{Dir: p.Doubt.Dir, Count: 1, Seed: p.Doubt.Secret.Uint64()}
 }
 
-// doubt looks at a case after its samples were taken: at a result, and at the clock
-// outside. What is found wrong takes the samples' place.
+// doubt checks a case after its samples are taken: a result, and pawl's own clock. If
+// something is wrong, an error replaces the samples.
 func (p *process) doubt(ctx context.Context, c Case, cr *measure.CaseRound) error {
 	if p.Doubt == nil || cr.Error != "" {
 		return nil
@@ -90,13 +90,13 @@ func (p *process) doubt(ctx context.Context, c Case, cr *measure.CaseRound) erro
 		cr.Verified++
 	}
 	if p.Doubt.Score {
-		return nil // its samples are the clock outside
+		return nil // its samples already come from pawl's own clock
 	}
 	return p.outside(ctx, c, cr)
 }
 
-// verifyKept compares a sample that was kept. A file that cannot be read is the fault of the process
-// that wrote it.
+// verifyKept compares a kept sample. If a file cannot be read, the process that wrote it is at
+// fault.
 func (p *process) verifyKept(ctx context.Context, c Case, k harness.Kept) (string, error) {
 	inputs, unread := tensor.Load(k.Inputs, resultLimit(c))
 	if unread != nil {
@@ -109,5 +109,5 @@ func (p *process) verifyKept(ctx context.Context, c Case, k harness.Kept) (strin
 	return p.Doubt.Verify(ctx, c, inputs, outputs)
 }
 
-// now is the clock outside. It is not the trial's: that one may be made up by a test.
+// now is pawl's own clock. It is not the trial's clock, which a test may replace.
 var now = time.Now

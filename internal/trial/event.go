@@ -5,46 +5,46 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// Event is something that happened during a trial. It is one of the types below.
+// Event is something that happens during a trial. It is one of the types below.
 type Event interface{ event() }
 
-// RoundStarted opens a round.
+// RoundStarted is sent at the start of a round.
 type RoundStarted struct {
-	Number, Of int // from 1; Of is the number of rounds planned up to the next look
+	Number, Of int // from 1; Of is the number of rounds planned until the next look
 	Order      []string
 	Cases      int
-	Attempt    int // 0, or how often this round was dropped before
+	Attempt    int // how often this round has been dropped so far
 }
 
-// SideStarted opens one side of a round.
+// SideStarted is sent at the start of one side of a round.
 type SideStarted struct {
 	Round int
 	Side  string
 	State gpu.State
 }
 
-// CaseMeasured tells one finished case of one side.
+// CaseMeasured is sent for each finished case of a side.
 type CaseMeasured struct {
 	Round  int
 	Side   string
 	Result measure.Result
 }
 
-// RoundDone closes a round.
+// RoundDone is sent at the end of a round.
 type RoundDone struct {
 	Number, Of int
-	Round      measure.Round // with its index in the record, which counts dropped rounds too
+	Round      measure.Round // its index in the record also counts dropped rounds
 	Seconds    float64
 	Dollars    float64 // spent so far
 }
 
-// Looked tells what a look decided.
+// Looked is sent after a look, with its result.
 type Looked struct {
 	Rounds    int
 	Undecided []string
 }
 
-// Warned passes a warning on when it arises.
+// Warned is sent with a warning when it arises.
 type Warned struct{ Warning measure.Warning }
 
 func (RoundStarted) event() {}

@@ -9,20 +9,20 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// A stopped side uses no CPU time, however busy the machine is. It may use this much in a case of a
-// round for threads that were in the kernel when they were stopped.
+// A stopped side uses no CPU time, even on a busy machine. These constants allow some per case of a
+// round, for threads that were in the kernel when they were stopped.
 const (
 	stoppedTime  = time.Millisecond
-	stoppedShare = 0.01 // of the time that the others ran
+	stoppedShare = 0.01 // fraction of the time that the others ran
 )
 
 func tolerated(u harness.Use) bool {
 	return u.Ended == 0 && u.CPU <= max(stoppedTime, time.Duration(stoppedShare*float64(u.Wall)))
 }
 
-// stayedStopped puts an error in place of a case's samples if a side used CPU time while another was
-// measured: of both sides, since which of them woke the processes cannot be told. It returns an error
-// if processes used CPU time that belong to no side.
+// stayedStopped replaces a case's samples by an error if a side used CPU time while another was
+// measured. It does so for all sides, because it cannot tell which of them woke the processes. It
+// returns an error if processes that belong to no side used CPU time.
 func stayedStopped(table []*seat, states map[*seat]*measure.CaseRound) error {
 	ran := ""
 	for _, s := range table {

@@ -3,14 +3,14 @@ package trial
 import "time"
 
 const (
-	warmBusy = 300 * time.Millisecond // a device needs this long under load to raise its clocks
-	warmFor  = 100 * time.Millisecond // and keeps them for as long as this without any
+	warmBusy = 300 * time.Millisecond // time under load that a device needs to raise its clocks
+	warmFor  = 100 * time.Millisecond // time without load for which it keeps them
 )
 
-// heat is when the device last worked, whichever side it was for. Nil is a device that is always cold.
+// heat records when the device last worked, for any side. Nil means a device that is always cold.
 type heat struct{ last time.Time }
 
-// needs is how long the device has to work before it is warm.
+// needs returns how long the device must work before it is warm.
 func (h *heat) needs() time.Duration {
 	if h != nil && now().Sub(h.last) < warmFor {
 		return 0

@@ -2,18 +2,18 @@ package trial
 
 import "math/rand/v2"
 
-// orders gives the order of k sides for each round. Position matters: the first
-// process of a round finds a cooler device than the second. So every block of rounds is
-// balanced, and only the choice among balanced blocks is left to chance:
+// orders yields the order of k sides for each round. Position matters: the first
+// process of a round gets a cooler device than the second. So every block of rounds is
+// balanced, and only the choice among balanced blocks is random:
 //
 //   - two sides alternate as AB BA or BA AB, block by block;
-//   - more follow the rows of a Williams square, in which every side stands in
-//     every position equally often and behind every other side equally often, with the
+//   - more sides follow the rows of a Williams square, in which every side is in every
+//     position equally often and follows every other side equally often, with the
 //     sides renamed and the rows shuffled at random.
 type orders struct {
 	k   int
 	rng *rand.Rand
-	row [][]int // what is left of the current block
+	row [][]int // remaining rows of the current block
 }
 
 func newOrders(k int, seed uint64) *orders {
@@ -47,12 +47,12 @@ func (o *orders) block() [][]int {
 	return square
 }
 
-// Block is how many rounds balance so many sides: after each block of them every side
-// stood in every place, and behind every other, equally often.
+// Block returns the number of rounds that balances the given number of sides. After each
+// block every side was in every position, and followed every other, equally often.
 func Block(sides int) int { return len(williams(sides)) }
 
-// williams is a square balanced for position and, for first-order carry-over,
-// for which side precedes which: k rows when k is even, 2k when it is odd.
+// williams returns a square that is balanced for position and for first-order carry-over,
+// that is, for which side precedes which. It has k rows if k is even, 2k if odd.
 func williams(k int) [][]int {
 	if k <= 1 {
 		return [][]int{make([]int, k)}
@@ -87,7 +87,7 @@ func williams(k int) [][]int {
 	return rows
 }
 
-// roundSeed gives each round its own seed, the same whatever happened before.
+// roundSeed returns the seed of a round, independent of what happened before.
 func roundSeed(seed uint64, round int) uint64 {
 	return rand.New(rand.NewPCG(seed, streamRounds+uint64(round)<<8)).Uint64()
 }

@@ -11,18 +11,18 @@ import (
 	"github.com/goatnote-inc/pawl/stats"
 )
 
-// What the clock outside may cost: a share of the time the samples took, and a little
-// where they took next to none.
+// Limits on the cost of reading pawl's own clock: a fraction of the time the samples took,
+// with a minimum for very short samples.
 const (
 	outsideShare = 0.1
 	outsideLeast = 30 * time.Millisecond
 	outsideSizes = 6
-	outsideMost  = 100_000 // runs between a request and its answer
-	// outsideRounds always have readings: fewer show no spread. Later ones by chance.
+	outsideMost  = 100_000 // max runs in one request
+	// The first outsideRounds rounds always have readings: fewer show no spread. Later rounds do at random.
 	outsideRounds = 4
 )
 
-// outside reads pawl's own clock around several numbers of runs.
+// outside times different numbers of runs with pawl's own clock.
 func (p *process) outside(ctx context.Context, c Case, cr *measure.CaseRound) error {
 	if !p.session.Welcome.Has(harness.FeatureRun) || len(cr.Samples) == 0 {
 		return nil
@@ -62,12 +62,12 @@ func (p *process) outside(ctx context.Context, c Case, cr *measure.CaseRound) er
 	return nil
 }
 
-// besideMost is how many samples are taken beside a reading. A sample takes much longer than its runs: what it
-// leaves is looked at.
+// besideMost is the max number of samples taken next to a reading. A sample takes much longer than its runs,
+// because its outputs are checked.
 const besideMost = 5
 
-// beside is what the process says a run takes now, the mean over as many runs as the clock outside reads, where
-// that is not too many: on a busy machine few runs find a free core more often than many.
+// beside returns the time that the process now reports for a run: the mean over as many runs as pawl's
+// clock reads, up to a limit. On a busy machine few runs find a free core more often than many.
 func (p *process) beside(ctx context.Context, c Case, runs, batch int) (float64, error) {
 	m, err := p.session.Measure(ctx, c.Key.Name(), harness.Measure{Samples: min(max(1, runs/max(batch, 1)), besideMost)})
 	if err != nil {
@@ -76,8 +76,8 @@ func (p *process) beside(ctx context.Context, c Case, runs, batch int) (float64,
 	return stats.Mean(m.Samples), nil
 }
 
-// sizes draws different numbers of runs, so many in all, in an order of their own. A
-// process that is asked for one of them does not know the next.
+// sizes draws different numbers of runs with a given total, in random order, so that a
+// process cannot predict the next one.
 func sizes(rng *rand.Rand, runs float64) []int {
 	list := []int{1, 2, 3, 4}
 	if most := int(min(2*runs/outsideSizes, outsideMost)); most >= 2*outsideSizes {
@@ -91,10 +91,10 @@ func sizes(rng *rand.Rand, runs float64) []int {
 	return list
 }
 
-// errEnded: what the runs computed is not all in the CPU time of the harness.
+// errEnded means that the harness's CPU time does not include all that the runs used.
 var errEnded = errors.New("clocks disagree: the harness starts processes that end while it is timed, and their CPU time is in no sample; choose the timer wall, or keep the work in the harness")
 
-// read is what a clock outside says about one request, in nanoseconds.
+// read returns the time of one request by pawl's own clock, in nanoseconds.
 func (p *process) read(ctx context.Context, clock measure.Timer, r harness.Run) (float64, error) {
 	if clock == measure.TimerCPU {
 		return p.readCPU(ctx, r)

@@ -2,27 +2,27 @@ package trial
 
 import "github.com/goatnote-inc/pawl/internal/harness"
 
-// Work makes a slowdown that is real and known: how many runs a side does for every 16 that its samples
-// count. 0 is for a trial without such a side.
+// Work causes a real slowdown of known size: it is how many runs a side does for every 16 that its
+// samples count. 0 is for a trial without such a side.
 type Work int
 
-// What sides do.
+// Amounts of work.
 const (
-	AllWork  Work = 16 // as many runs as are counted
+	AllWork  Work = 16 // as many runs as counted
 	MoreWork Work = 17 // one more
 )
 
-// Slowdown is that of a side that does MoreWork.
+// Slowdown is the slowdown of a side with MoreWork, as a fraction.
 const Slowdown = float64(MoreWork)/float64(AllWork) - 1
 
-// leastSamples is how many samples a round has at least. Samples of many runs need not be many.
+// leastSamples is the min number of samples of a round. Samples of many runs need not be many.
 const leastSamples = 6
 
-// setRuns sets how many runs a sample has. agreed is what the sides before take, 0 for the first, and
-// chosen what the harness of this one took for the case.
+// setRuns sets the runs per sample. agreed is the number that the previous sides use, 0 for the first
+// side. chosen is the number that this side's harness chose for the case.
 func (p *process) setRuns(agreed, chosen int) {
 	p.batch = agreed
-	if p.Work == 0 || p.scores() || !p.session.Welcome.Has(harness.FeatureVerify) { // those know the field
+	if p.Work == 0 || p.scores() || !p.session.Welcome.Has(harness.FeatureVerify) { // harnesses with that feature support the batch field
 		return
 	}
 	units := (max(agreed, chosen, 1) + int(AllWork) - 1) / int(AllWork)
@@ -31,8 +31,8 @@ func (p *process) setRuns(agreed, chosen int) {
 	p.samples = max(fewer, min(leastSamples, p.samples))
 }
 
-// count counts samples that have more runs than the others as if they had not. It reports false where the
-// harness did not do as many runs as it was asked for.
+// count scales samples with extra runs as if the extra runs were not there. It returns false if the
+// harness did not do as many runs as requested.
 func (p *process) count(m *harness.Measured) bool {
 	if p.Work != MoreWork {
 		return true

@@ -12,7 +12,7 @@ import (
 )
 
 // measure runs one fresh process per side in the given order. All sides measure
-// the undecided cases in one shuffled order, with one seed.
+// the undecided cases in the same shuffled order, with the same seed.
 func (t *trial) measure(ctx context.Context, order []int, attempt int) (measure.Round, []measure.Result, error) {
 	index := t.counted + t.dropped()
 	round := measure.Round{Index: index, Seed: roundSeed(t.Seed, index), Order: t.names(order)}
@@ -49,7 +49,7 @@ func (t *trial) measure(ctx context.Context, order []int, attempt int) (measure.
 	return round, results, nil
 }
 
-// oneByOne runs the sides one after the other: each has the device for itself.
+// oneByOne runs the sides one after the other: each has the device to itself.
 func (t *trial) oneByOne(ctx context.Context, order []int, round *measure.Round) ([]measure.Result, error) {
 	var results []measure.Result
 	batch := map[string]int{}
@@ -81,7 +81,7 @@ func (t *trial) oneByOne(ctx context.Context, order []int, round *measure.Round)
 	return results, nil
 }
 
-// together runs the sides in turns; what the device did meanwhile it did to all.
+// together runs the sides in turns, so that changes of the device affect all of them.
 func (t *trial) together(ctx context.Context, order []int, round *measure.Round) (results []measure.Result, err error) {
 	var state measure.Side
 	err = t.watched(ctx, strings.Join(round.Order, " and "), round.Index, &state, func() (err error) {
@@ -113,7 +113,7 @@ func (t *trial) watched(ctx context.Context, who string, round int, out *measure
 	return err
 }
 
-// SideError says which side broke.
+// SideError is an error of a side that broke.
 type SideError struct {
 	Side string
 	Err  error
@@ -122,8 +122,8 @@ type SideError struct {
 func (e *SideError) Error() string { return e.Side + ": " + e.Err.Error() }
 func (e *SideError) Unwrap() error { return e.Err }
 
-// inOrder picks a side's cases by name in the order of the round; a side that
-// finds its own cases has none to pick.
+// inOrder returns a side's cases in the order of the round. A side that finds its own
+// cases has none to return.
 func inOrder(cases []Case, names []string) []Case {
 	byName := map[string][]Case{}
 	for _, c := range cases {
@@ -145,11 +145,11 @@ func (t *trial) warnHot(side string, round int, s gpu.State) {
 	}
 }
 
-// dropRound notes a round in which the hardware slowed itself down and says so.
+// dropRound records a round in which the hardware slowed itself down, and warns.
 func (t *trial) dropRound(round measure.Round, spoiled map[string]gpu.Reasons, attempt int) string {
 	var sides []string
 	var all gpu.Reasons
-	for _, name := range round.Order { // not the map: the message must not depend on chance
+	for _, name := range round.Order { // not over the map: the message must be deterministic
 		if r, ok := spoiled[name]; ok {
 			sides = append(sides, name)
 			all |= r
@@ -163,7 +163,7 @@ func (t *trial) dropRound(round measure.Round, spoiled map[string]gpu.Reasons, a
 	return all.String()
 }
 
-// dropUnread notes a round during which the device could not be read: a
+// dropUnread records a round during which the device could not be read: a
 // slowdown may have been missed.
 func (t *trial) dropUnread(round measure.Round, attempt int) string {
 	t.drops[unreadDevice]++
@@ -174,7 +174,7 @@ func (t *trial) dropUnread(round measure.Round, attempt int) string {
 	return "the device could not be read: " + t.unread
 }
 
-// unreadDevice is who is to blame for rounds that no side spoiled.
+// unreadDevice is the key in drops for rounds that no side spoiled.
 const unreadDevice = ""
 
 func (t *trial) dropped() int {
@@ -185,8 +185,8 @@ func (t *trial) dropped() int {
 	return n
 }
 
-// reportOneSidedDrops tells of sides that alone made the device slow down: it
-// may be their code that heats it.
+// reportOneSidedDrops warns of sides during which alone the device slowed down: their
+// code may heat it.
 func (t *trial) reportOneSidedDrops() {
 	for _, s := range t.Sides {
 		if n := t.drops[s.Name]; n > 0 && len(t.Sides) > 1 {

@@ -15,30 +15,30 @@ import (
 	"github.com/goatnote-inc/pawl/stats"
 )
 
-// ScoreSamples is how many slopes a round takes of a scored case; rounds are what is
-// counted.
+// ScoreSamples is how many slopes a round takes of a scored case. Statistics count rounds,
+// not slopes.
 const ScoreSamples = 8
 
-// A process that times itself is asked for runs on inputs that it has not seen, and
-// has to leave every result before its answer counts: it can do no less than the work.
+// A scored process runs on inputs it has not seen, and must write every result before its
+// reply counts, so that it cannot do less than the work. These limits bound one slope.
 const (
-	scoreBytes = 64 << 20 // of tensors of one slope
-	scoreTime  = 20e6     // nanoseconds that the largest reading should take
+	scoreBytes = 64 << 20 // tensor bytes per slope
+	scoreTime  = 20e6     // target time of the largest reading, in nanoseconds
 )
 
-// scored is a case on its way in a process that is not believed.
+// scored is the state of a scored case, for which the process's own clock is not trusted.
 type scored struct {
-	most   int  // runs in a reading
-	paired bool // another side takes the same readings, on the same inputs
+	most   int  // max runs per reading
+	paired bool // another side takes the same readings on the same inputs
 }
 
-// scoredRun is one run: the seed of its inputs, and the file of its result.
+// scoredRun is one run: the seed of its inputs, and the file with its result.
 type scoredRun struct {
 	seed   uint64
 	output string
 }
 
-// readyScored learns how long a run takes.
+// readyScored warms up and estimates how long a run takes.
 func (p *process) readyScored(ctx context.Context, c Case, cr *measure.CaseRound) error {
 	p.scored = scored{most: outsideSizes * 2}
 	for range max(c.Warmup, warmChunk) {
@@ -56,8 +56,8 @@ func (p *process) readyScored(ctx context.Context, c Case, cr *measure.CaseRound
 	return nil
 }
 
-// takeScored adds one slope, and looks at all results it took. What it asks for is the same on both
-// sides of a round, and drawn from a secret.
+// takeScored adds one slope and checks all results of it. Its requests are the same on both sides
+// of a round, and drawn from a secret.
 func (p *process) takeScored(ctx context.Context, c Case, cr *measure.CaseRound) error {
 	drawn := rand.New(rand.NewChaCha8(p.Doubt.Draw(p.round, c, fmt.Sprintf("slope %d", len(cr.Samples)))))
 	o := measure.Outside{Clock: cr.Outside.Clock}
@@ -72,13 +72,13 @@ func (p *process) takeScored(ctx context.Context, c Case, cr *measure.CaseRound)
 	}
 	cr.Outside.Runs, cr.Outside.Times = append(cr.Outside.Runs, o.Runs...), append(cr.Outside.Times, o.Times...)
 	line, _ := integrity.Fit(&o)
-	cr.Samples = append(cr.Samples, max(line.Run, 1)) // what is below one nanosecond is found out by the line of all
+	cr.Samples = append(cr.Samples, max(line.Run, 1)) // the fit over all readings catches a value below one nanosecond
 	cr.Batch = 1
 	return p.lookAtScored(ctx, c, cr, runs)
 }
 
-// scoredRead asks for runs, each on inputs that no other has. What earlier ones left is
-// taken away.
+// scoredRead asks for runs, each on unique inputs. It removes the files of earlier runs
+// first.
 func (p *process) scoredRead(ctx context.Context, c Case, drawn *rand.Rand, reading, k int) (float64, []scoredRun, error) {
 	ask := harness.Run{Iterations: k, Poison: drawn.Uint64()}
 	var runs []scoredRun
@@ -105,9 +105,9 @@ func (p *process) scoredRead(ctx context.Context, c Case, drawn *rand.Rand, read
 	return took, runs, err
 }
 
-// lookAtScored reads what every run of a slope left, for the comparison with the other side, and
-// compares one with the oracle. Which one, the process could not know when it made them; of its inputs
-// pawl makes its own, whatever became of their file.
+// lookAtScored reads the outputs of every run of a slope, for the comparison with the other side, and
+// compares one of them with the oracle. The process could not know which one. For it, pawl creates the
+// inputs again, in case the process changed their file.
 func (p *process) lookAtScored(ctx context.Context, c Case, cr *measure.CaseRound, runs []scoredRun) error {
 	key := p.Doubt.Draw(p.round, c, "signs")
 	compared := p.Doubt.Secret.IntN(len(runs))
@@ -156,7 +156,7 @@ func resultLimit(c Case) int64 {
 		for _, s := range a.Shape {
 			n *= int64(s)
 		}
-		if len(a.Strides) > 0 { // gaps count
+		if len(a.Strides) > 0 { // gaps need storage too
 			n *= 4
 		}
 		limit += n
@@ -164,7 +164,7 @@ func resultLimit(c Case) int64 {
 	return limit
 }
 
-// tensorBytes is what a run reads and leaves.
+// tensorBytes returns the size of the tensors that a run reads and writes.
 func tensorBytes(arguments []tensor.Argument) int {
 	total := 0
 	for _, a := range arguments {

@@ -12,20 +12,20 @@ import (
 	"github.com/goatnote-inc/pawl/stats"
 )
 
-// Warm-up ends when the kernel is steady; these bound it.
+// Warm-up ends when the kernel is steady. These constants bound it.
 const (
 	warmChunk     = 10 // samples between two tests for steadiness
-	warmMost      = 10 // times the least number of warm-up samples
+	warmMost      = 10 // multiple of the min number of warm-up samples
 	warmTolerance = 0.01
 )
 
-// Sessions is a Runner for harnesses that speak the protocol. Cases whose
-// harness command differs (because a parameter is compiled in) run in processes of
-// their own, one after the other.
+// Sessions is a Runner for harnesses that speak the protocol. Cases with different
+// harness commands (because a parameter is compiled in) run in separate processes,
+// one after the other.
 type Sessions struct {
 	Command func(Case) harness.Command
 	Hello   harness.Hello
-	Doubt   *Doubt // nil believes every word
+	Doubt   *Doubt // nil trusts the process
 	Work    Work
 }
 
@@ -54,8 +54,8 @@ func (s Sessions) Round(ctx context.Context, r Request) ([]measure.Result, error
 	return results, p.bye(ctx)
 }
 
-// byCommand puts cases with the same command next to each other, so that a
-// process is started once a round.
+// byCommand groups cases with the same command, so that each process is started once
+// per round.
 func byCommand(cases []Case, command func(Case) harness.Command) []Case {
 	var order []string
 	groups := map[string][]Case{}
@@ -77,29 +77,29 @@ func commandKey(c harness.Command) string {
 	return fmt.Sprintf("%q", append([]string{c.Dir, c.Line}, c.Env...))
 }
 
-// process is the fresh process of one side in one round, asked case by case.
+// process is the fresh process of one side in one round. It measures case by case.
 type process struct {
 	Sessions
 	seed    uint64
 	round   int
 	session *harness.Session // nil before the first case
-	key     string           // of the command that runs
-	cases   int              // how many it has prepared
-	lost    int              // processes in a row that a case ended
-	looking believed         // what of the case that is ready is to be looked at
-	batch   int              // runs of a sample, where another side decides; 0 where it does not
-	samples int              // to take of the case that is ready
+	key     string           // key of the running command
+	cases   int              // number of prepared cases
+	lost    int              // consecutive processes lost to a case
+	looking believed         // what is checked of the prepared case
+	batch   int              // runs per sample, if pawl sets it; 0 means the harness decides
+	samples int              // number to take of the prepared case
 	scored  scored
 	heat    *heat
-	tree    *harness.Tree // of its processes; nil where it runs alone
+	tree    *harness.Tree // its processes; nil if it runs alone
 }
 
 func (s Sessions) open(seed uint64, round int) *process {
 	return &process{Sessions: s, seed: seed, round: round}
 }
 
-// ready prepares a case and warms it up. A case that the harness refuses has
-// its reason in Error; an error means that the process is lost.
+// ready prepares a case and warms it up. If the harness refuses the case, Error has
+// the reason. An error means that the process is lost.
 func (p *process) ready(ctx context.Context, c Case) (measure.CaseRound, error) {
 	if err := p.start(ctx, p.Command(c)); err != nil {
 		return measure.CaseRound{}, err
@@ -114,7 +114,7 @@ func (p *process) ready(ctx context.Context, c Case) (measure.CaseRound, error) 
 		return p.refused(ctx, err)
 	}
 	p.expect(c)
-	busy := p.heat.needs() // whether the kernel is warm too, is detected
+	busy := p.heat.needs() // warmUp also detects whether the kernel is warm
 	if p.cases++; p.cases > 1 {
 		busy = 0
 	}
@@ -131,7 +131,7 @@ func (p *process) ready(ctx context.Context, c Case) (measure.CaseRound, error) 
 	return cr, nil
 }
 
-// start starts the command unless it is the one that runs.
+// start starts the command unless it is already running.
 func (p *process) start(ctx context.Context, c harness.Command) error {
 	if p.session != nil {
 		if p.key == commandKey(c) {
@@ -150,7 +150,7 @@ func (p *process) start(ctx context.Context, c harness.Command) error {
 	return nil
 }
 
-// take adds samples of the case that is ready.
+// take adds samples of the prepared case.
 func (p *process) take(ctx context.Context, c Case, cr *measure.CaseRound, samples int) error {
 	if p.scores() {
 		for range samples {
@@ -182,7 +182,7 @@ func (p *process) take(ctx context.Context, c Case, cr *measure.CaseRound, sampl
 	return nil
 }
 
-// bye ends the process in good order.
+// bye ends the process cleanly.
 func (p *process) bye(ctx context.Context) error {
 	if p.session == nil {
 		return nil
@@ -198,7 +198,7 @@ func (p *process) kill() {
 	}
 }
 
-// refuse replaces what was measured so far by an error: part of a round does not count.
+// refuse replaces the samples so far by an error: part of a round does not count.
 func (p *process) refuse(ctx context.Context, cr *measure.CaseRound, err error) error {
 	if err == nil {
 		return nil
@@ -211,15 +211,15 @@ func (p *process) refuse(ctx context.Context, cr *measure.CaseRound, err error) 
 	return err
 }
 
-// Lost starts the error of a case whose process crashed or hung.
+// Lost is the prefix of the error of a case whose process crashed or hung.
 const Lost = "the process was lost: "
 
-// maxLost is how many processes in a row can be lost because of a case each. One more ends the run.
+// maxLost is how many consecutive processes may be lost, each to a case. One more ends the run.
 const maxLost = 4
 
 // refused turns an error reply, or the loss of the process, into a case without samples. The next
-// case then starts a new process. An oracle that is lost, or a harness that breaks the protocol, is
-// not the fault of a case and stays an error.
+// case then starts a new process. A lost oracle, or a harness that breaks the protocol, is not the
+// fault of a case and stays an error.
 func (p *process) refused(ctx context.Context, err error) (measure.CaseRound, error) {
 	e, ok := errors.AsType[*harness.Error](err)
 	switch {
@@ -248,7 +248,7 @@ func inOneLine(e *harness.Error) string {
 	return text
 }
 
-// warmUp runs a case until it is steady, at least as often as the plan says.
+// warmUp runs a case until it is steady, with at least the planned number of samples.
 func (p *process) warmUp(ctx context.Context, c Case, cr *measure.CaseRound, busy time.Duration) error {
 	for len(cr.Warmup) < warmMost*max(c.Warmup, warmChunk) {
 		ask := harness.Measure{Samples: warmChunk, Warmup: true}

@@ -11,13 +11,13 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// mostDrops is how often one round may be thrown away and measured again. A
-// device that slows itself down a third time is not going to recover.
+// mostDrops is how often one round may be dropped and measured again. A device that
+// slows itself down a third time will not recover.
 const mostDrops = 2
 
-// Run measures until every case is decided, the rounds or the budget run out, a
-// side breaks or ctx ends. What was measured until then has been recorded: the error
-// tells why there is no more, never that there is nothing.
+// Run measures until every case is decided, the rounds or the budget run out, a side
+// breaks or ctx ends. What was measured until then has been recorded: an error says only
+// why there is no more.
 func Run(ctx context.Context, p Plan) (Outcome, error) {
 	t := newTrial(p)
 	err := t.run(ctx)
@@ -46,10 +46,10 @@ type trial struct {
 	undecided []string // case names, in the order of the plan
 	lost      []string // cases that crashed or hung; they are not measured again
 	history   map[string]map[string][]measure.CaseRound
-	longest   time.Duration   // of a round so far
-	drops     map[string]int  // rounds spoiled, by the sides that were affected
-	failed    map[string]bool // cases in which the base has failed in some round
-	unread    string          // why the device could not be read in the round under way
+	longest   time.Duration   // longest round so far
+	drops     map[string]int  // dropped rounds, by the affected sides
+	failed    map[string]bool // cases in which the base has failed in any round
+	unread    string          // why the device could not be read in the current round
 	heat      heat
 	out       Outcome
 }
@@ -79,7 +79,7 @@ func newTrial(p Plan) *trial {
 
 func (t *trial) run(ctx context.Context) error {
 	for i, target := range t.Growth {
-		// A plain command names no cases before it ran, so undecided may be empty from the start.
+		// The cases of a plain command are unknown before its first run, so undecided may start empty.
 		for t.counted < target && (len(t.undecided) > 0 || len(t.lost) == 0) {
 			if reason := t.overBudget(); reason != "" {
 				t.out.State, t.out.Reason = measure.OverBudget, reason
@@ -105,7 +105,7 @@ func (t *trial) run(ctx context.Context) error {
 	return nil
 }
 
-// target is how many rounds the look under way takes.
+// target returns the number of rounds until the next look.
 func (t *trial) target() int {
 	for _, target := range t.Growth {
 		if t.counted < target {
@@ -124,8 +124,8 @@ func (t *trial) look(final bool) {
 	}
 }
 
-// round measures one round that counts. It is false when the device spoiled
-// every attempt.
+// round measures one round that counts. It returns false if the device spoiled every
+// attempt.
 func (t *trial) round(ctx context.Context, target int) (bool, error) {
 	order := t.orders.next()
 	for attempt := range mostDrops + 1 {
@@ -133,7 +133,7 @@ func (t *trial) round(ctx context.Context, target int) (bool, error) {
 		t.Emit(RoundStarted{Number: t.counted + 1, Of: target, Order: t.names(order), Cases: len(t.undecided), Attempt: attempt})
 		round, results, err := t.measure(ctx, order, attempt)
 		if err != nil && ctx.Err() == nil {
-			// The round is not whole, and shows where a side broke: keep it, uncounted.
+			// The round is incomplete, but shows where a side broke: record it, uncounted.
 			round.Dropped = "a side broke: " + firstLine(err.Error())
 			return false, errors.Join(err, t.Record(round, results))
 		}
@@ -169,7 +169,7 @@ func (t *trial) keep(results []measure.Result) {
 	}
 }
 
-// withoutLost returns names without the cases that crashed or hung, since they would again.
+// withoutLost returns names without the cases that crashed or hung, which would do so again.
 func (t *trial) withoutLost(names []string) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(t.lost, name) })
 }
@@ -186,8 +186,8 @@ func (t *trial) spent() time.Duration { return t.Now().Sub(t.began) }
 
 func (t *trial) dollars() float64 { return t.PricePerHour * t.spent().Hours() }
 
-// overBudget says which budget another round would exceed. The first round is
-// always measured: without it a run tells nothing at all.
+// overBudget returns which budget another round would exceed. The first round is
+// always measured: without it a run has no result.
 func (t *trial) overBudget() string {
 	if t.counted == 0 {
 		return ""

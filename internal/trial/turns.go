@@ -11,13 +11,13 @@ import (
 	"github.com/goatnote-inc/pawl/stats"
 )
 
-// turn is how long a side measures before the next has its turn. A shared
-// machine changes its speed every tenth of a second; sides that take turns faster than
-// that see the same machine.
+// turn is how long a side measures before the next side's turn. A shared machine
+// changes its speed every tenth of a second; sides that alternate faster than that see
+// the same machine.
 const turn = 25 * time.Millisecond
 
-// canTakeTurns tells whether the sides of a round may run at the same time and
-// be asked in turns: only harnesses that speak the protocol can.
+// canTakeTurns reports whether the sides of a round can run concurrently and measure in
+// turns: only harnesses that speak the protocol can.
 func (t *trial) canTakeTurns() bool {
 	if !t.Turns || len(t.Sides) < 2 {
 		return false
@@ -30,9 +30,9 @@ func (t *trial) canTakeTurns() bool {
 	return true
 }
 
-// turns measures a round with all sides' fresh processes alive at once. For
-// each case every side is prepared and warmed up, then they measure in turns, AB BA AB
-// BA, while the others wait for their next request.
+// turns measures a round with the fresh processes of all sides running at once. For each
+// case it prepares and warms up every side. Then they measure in turns, AB BA AB BA,
+// while the others wait for their next request.
 func (t *trial) turns(ctx context.Context, order []int, round *measure.Round) ([]measure.Result, error) {
 	table := make([]*seat, len(order))
 	freezer := new(harness.Freezer)
@@ -67,10 +67,10 @@ type seat struct {
 	freezer *harness.Freezer
 }
 
-// turn lets the processes of the side run while f runs, and those of no other side.
+// turn lets only the processes of this side run while f runs.
 func (s *seat) turn(f func() error) error { return s.broke(s.freezer.Turn(s.process.tree, f)) }
 
-// broke names the side in an error.
+// broke adds the side to an error.
 func (s *seat) broke(err error) error {
 	if err == nil {
 		return nil
@@ -99,8 +99,8 @@ func (t *trial) play(ctx context.Context, table []*seat, round *measure.Round) (
 	return results, nil
 }
 
-// sequence is the round's order of cases, with those of one command next to
-// each other; the first side that has a case says which command that is.
+// sequence returns the round's order of cases, grouped by command. The first side that
+// has a case determines its command.
 func (t *trial) sequence(table []*seat, names []string) []string {
 	commands := map[string]func(Case) harness.Command{}
 	var cases []Case
@@ -151,7 +151,7 @@ func (t *trial) playCase(ctx context.Context, table []*seat, name string, round 
 	if err := t.takeTurns(ctx, slices.Clone(playing), states, name, longest); err != nil {
 		return nil, err
 	}
-	for _, s := range playing { // when all have measured: looking takes the machine
+	for _, s := range playing { // after all have measured, because checking uses the machine
 		if err := s.timed(t.Now, func() error { return s.process.doubt(ctx, s.cases[name], states[s]) }); err != nil {
 			return nil, err
 		}
@@ -171,7 +171,7 @@ func (t *trial) playCase(ctx context.Context, table []*seat, name string, round 
 	return results, nil
 }
 
-// pair makes the samples of all sides alike: as many runs each, so that they are of the same inputs.
+// pair gives the samples of all sides the same number of runs, so that they use the same inputs.
 func pair(playing []*seat, states map[*seat]*measure.CaseRound) {
 	batch, scored := 0, math.MaxInt
 	for _, s := range playing {
@@ -183,8 +183,8 @@ func pair(playing []*seat, states map[*seat]*measure.CaseRound) {
 	}
 }
 
-// takeTurns lets the sides measure a few samples at a time, in an order that
-// turns around every time.
+// takeTurns lets each side measure a few samples per turn, and reverses the order after
+// each pass.
 func (t *trial) takeTurns(ctx context.Context, playing []*seat, states map[*seat]*measure.CaseRound, name string, longest float64) error {
 	for len(playing) > 0 {
 		for _, s := range playing {
@@ -203,8 +203,8 @@ func (t *trial) takeTurns(ctx context.Context, playing []*seat, states map[*seat
 	return nil
 }
 
-// turnSamples is how many samples fit in a turn. All sides take the same
-// number, so that the turns of a round can be paired.
+// turnSamples returns how many samples fit in a turn. All sides take the same number,
+// so that the turns of a round can be paired.
 func turnSamples(sample float64) int {
 	if sample <= 0 {
 		return 1

@@ -12,45 +12,46 @@ import (
 	"github.com/goatnote-inc/pawl/stats"
 )
 
-// Status is what became of a point.
+// Status is the outcome of evaluating a point.
 type Status string
 
-// The ways an evaluation can end. All but OK and Pruned cost time and are told to the
-// strategy, so that it keeps away from their neighbours.
+// The outcomes of an evaluation. All but OK and Pruned cost time and are reported to the
+// strategy, so that it avoids neighboring points.
 const (
 	OK           Status = "ok"
 	CompileError Status = "compile_error"
 	RuntimeError Status = "runtime_error"
 	Wrong        Status = "wrong"
 	Timeout      Status = "timeout"
-	Pruned       Status = "pruned" // no device has room for it: it was not even built
+	Pruned       Status = "pruned" // exceeds the limits of every device, so it was not built
 )
 
 var statuses = []Status{OK, CompileError, RuntimeError, Wrong, Timeout, Pruned}
 
-// Evaluation is one point that was tried.
+// Evaluation is one evaluated point.
 type Evaluation struct {
-	N      int            `json:"n"`     // from 0, in the order they ended
-	Point  map[string]any `json:"point"` // values by parameter: numbers, text, true or false
+	N      int            `json:"n"`     // from 0, in completion order
+	Point  map[string]any `json:"point"` // values by parameter: numbers, text or booleans
 	Status Status         `json:"status"`
 
 	Samples []float64 `json:"samples,omitempty"` // nanoseconds, in the order taken
 	Value   float64   `json:"value,omitempty"`   // their median
-	Lost    bool      `json:"lost,omitempty"`    // the race was over before all samples were taken
+	Lost    bool      `json:"lost,omitempty"`    // the race ended before all samples were taken
 
-	// Seconds that building, checking and measuring took.
+	// Build, Check and Measure are the seconds spent on each step.
 	Build   float64 `json:"build"`
 	Check   float64 `json:"check"`
 	Measure float64 `json:"measure"`
 
-	Why string    `json:"why,omitempty"` // what went wrong, in a line
+	Why string    `json:"why,omitempty"` // what failed, in one line
 	At  time.Time `json:"at"`
 }
 
-// Seconds is what the evaluation cost.
+// Seconds returns the total time of the evaluation.
 func (e Evaluation) Seconds() float64 { return e.Build + e.Check + e.Measure }
 
-// Key is equal for equal points. A number is itself in whatever type it comes.
+// Key returns the same string for equal points. Equal numbers of different types have the
+// same key.
 func Key(point map[string]any) string {
 	var b strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(point)) {
@@ -83,7 +84,7 @@ func number(v any) (float64, bool) {
 	return 0, false
 }
 
-// check finds what no evaluation can be.
+// check rejects an invalid evaluation.
 func (e Evaluation) check() error {
 	if !slices.Contains(statuses, e.Status) {
 		return fmt.Errorf("evaluation %d: %q is no status", e.N, e.Status)
@@ -111,11 +112,11 @@ func (e Evaluation) check() error {
 	return nil
 }
 
-// maxParameters bounds the values of a point.
+// maxParameters limits the values of a point.
 const maxParameters = 64
 
-// Best is the evaluation with the least value; false where none is right. Of those that the
-// race gave up early none can be it, unless there is no other.
+// Best returns the evaluation with the lowest value; false if none is OK. A point that the
+// race stopped early is returned only if there is no other.
 func Best(list []Evaluation) (Evaluation, bool) {
 	ranked := Ranked(list)
 	if len(ranked) == 0 {
@@ -124,8 +125,8 @@ func Best(list []Evaluation) (Evaluation, bool) {
 	return ranked[0], true
 }
 
-// Ranked are the right ones, best first. One that lost its race stands behind all that
-// did not: it was measured too little to be compared.
+// Ranked returns the OK evaluations, best first. Those that lost their race come last,
+// because they have too few samples to be compared.
 func Ranked(list []Evaluation) []Evaluation {
 	var ok []Evaluation
 	for _, e := range list {
@@ -149,16 +150,17 @@ func Ranked(list []Evaluation) []Evaluation {
 	return ok
 }
 
-// Noise is the relative standard error of the value, as far as the samples show it.
+// Noise returns the relative standard error of the value, estimated from the samples.
 func (e Evaluation) Noise() float64 {
 	if len(e.Samples) < 2 || e.Value <= 0 {
 		return 0
 	}
-	// Of a median, from the median deviation: an outlier says nothing about either.
+	// The standard error of a median, from the median deviation, so that outliers affect
+	// neither.
 	return 1.2533 * stats.RobustSD(e.Samples) / math.Sqrt(float64(len(e.Samples))) / e.Value
 }
 
-// Measured fills in what samples say.
+// Measured sets the samples and the values derived from them.
 func (e *Evaluation) Measured(samples []float64, lost bool) {
 	e.Status, e.Samples, e.Value, e.Lost = OK, samples, stats.Median(samples), lost
 }

@@ -18,25 +18,25 @@ import (
 	"github.com/goatnote-inc/pawl/stats"
 )
 
-// Limits on a file of another tool.
+// Limits on files of other tools.
 const (
-	maxFile    = 256 << 20 // bytes, unpacked
+	maxFile    = 256 << 20 // bytes, uncompressed
 	maxSamples = 10_000    // of one evaluation
 	maxText    = 200       // bytes of a name or a text value
 )
 
-// The other formats that a search can be read from and written to.
+// The formats of other tools that a search can be imported from and exported to.
 const (
-	KernelTuner = "kernel-tuner" // the cache file of Kernel Tuner
-	T4          = "t4"           // results in the common format of autotuners
+	KernelTuner = "kernel-tuner" // cache file of Kernel Tuner
+	T4          = "t4"           // results in the common autotuner format
 )
 
-// Formats are the names that Export knows.
+// Formats are the names that Export accepts.
 var Formats = []string{KernelTuner, T4}
 
-// Import reads a search from whatever wrote it: pawl's journal, a cache file of Kernel Tuner
-// or T4 results, each packed with gzip or not. Of a search elsewhere the space is what the file
-// tells of it: no constraints, and no number of points.
+// Import reads a search from pawl's journal, a Kernel Tuner cache file or T4 results, with
+// or without gzip. For other tools the space contains only what the file says: no
+// constraints, and no number of points.
 func Import(r io.Reader) (Header, []Evaluation, error) {
 	in := bufio.NewReaderSize(r, 1<<16)
 	if magic, _ := in.Peek(2); bytes.Equal(magic, []byte{0x1f, 0x8b}) {
@@ -47,7 +47,7 @@ func Import(r io.Reader) (Header, []Evaluation, error) {
 		defer z.Close()
 		in = bufio.NewReaderSize(z, 1<<16)
 	}
-	// A journal says so in its first bytes, and is read line by line.
+	// A journal is identified by its first bytes, and read line by line.
 	if start, _ := in.Peek(64); bytes.HasPrefix(start, []byte(`{"format":"`+Format+`"`)) {
 		return Read(io.LimitReader(in, maxFile))
 	}
@@ -73,8 +73,8 @@ func Import(r io.Reader) (Header, []Evaluation, error) {
 	return Header{}, nil, errors.New("neither a tuning journal, whose first line says " + Format + ", nor a Kernel Tuner cache, which has cache, nor T4 results, which have results")
 }
 
-// Export writes a search for another tool. What it costs: constraints are lost in both formats, and
-// Kernel Tuner's has no words for a wrong result and a timeout, which become failures at run time.
+// Export writes a search for another tool. Both formats lose constraints. Kernel Tuner's
+// also cannot express wrong results and timeouts, which become runtime failures.
 func Export(w io.Writer, format string, h Header, list []Evaluation) error {
 	switch format {
 	case KernelTuner:
@@ -85,15 +85,15 @@ func Export(w io.Writer, format string, h Header, list []Evaluation) error {
 	return fmt.Errorf("there is no format %q to export to: choose one of %s", format, strings.Join(Formats, ", "))
 }
 
-// topLevel is a file of another tool, with its long part in the order of the file.
+// topLevel is a parsed file of another tool, with its long part in file order.
 type topLevel struct {
 	fields  map[string]json.RawMessage
-	cache   []json.RawMessage // nil for none
+	cache   []json.RawMessage // nil if absent
 	results []json.RawMessage
 }
 
-// read takes the file apart. A file whose end is missing is what an interrupted Kernel Tuner
-// leaves: everything that is whole counts.
+// read parses the file. An interrupted Kernel Tuner leaves a truncated file; all complete
+// entries count.
 func (t *topLevel) read(d *json.Decoder) error {
 	t.fields = map[string]json.RawMessage{}
 	if open, err := d.Token(); err != nil || open != json.Delim('{') {
@@ -130,7 +130,7 @@ func orUnexpected(err error) error {
 	return err
 }
 
-// torn forgives an end of the file inside the cache.
+// torn ignores an end of file inside the cache.
 func (t *topLevel) torn(err error) error {
 	if t.cache != nil && (errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)) {
 		return nil
@@ -138,7 +138,7 @@ func (t *topLevel) torn(err error) error {
 	return err
 }
 
-// members collects what stands in an object or a list, as it is.
+// members collects the raw members of an object or a list.
 func (t *topLevel) members(d *json.Decoder, open json.Delim, into *[]json.RawMessage) error {
 	if begin, err := d.Token(); err != nil || begin != open {
 		return fmt.Errorf("want %v: %w", open, orUnexpected(err))
@@ -162,15 +162,16 @@ func (t *topLevel) members(d *json.Decoder, open json.Delim, into *[]json.RawMes
 	return err
 }
 
-// field reads one of the short parts; false where it is not there or of another kind.
+// field decodes one of the short parts; false if it is missing or has another type.
 func (t *topLevel) field(name string, into any) bool {
 	raw, ok := t.fields[name]
 	return ok && json.Unmarshal(raw, into) == nil
 }
 
-// imported collects evaluations of another tool, each point once, and the values they have.
+// imported collects evaluations of another tool, each point once, and their parameter
+// values.
 type imported struct {
-	names  []string // of the parameters, in the order they came
+	names  []string // of the parameters, in order of appearance
 	values map[string][]any
 	known  map[string]map[string]bool
 	seen   map[string]bool
@@ -181,7 +182,7 @@ func newImported() *imported {
 	return &imported{values: map[string][]any{}, known: map[string]map[string]bool{}, seen: map[string]bool{}}
 }
 
-// value notes a value of a parameter.
+// value records a value of a parameter.
 func (m *imported) value(name string, v any) error {
 	switch v := v.(type) {
 	case bool:
@@ -207,7 +208,7 @@ func (m *imported) value(name string, v any) error {
 	return nil
 }
 
-// add numbers an evaluation and checks it. A point that was tried twice counts once.
+// add numbers and checks an evaluation. A repeated point counts once.
 func (m *imported) add(e Evaluation) error {
 	e.N = len(m.list)
 	if len(e.Samples) > maxSamples {
@@ -223,7 +224,7 @@ func (m *imported) add(e Evaluation) error {
 	return nil
 }
 
-// header says of another tool's file what is known of it.
+// header returns what is known about another tool's search.
 func (m *imported) header(kernel, device string) (Header, error) {
 	h := Header{Format: Format, Case: kernel, Device: gpu.Identity{Name: device}}
 	if h.Case == "" {
@@ -244,8 +245,8 @@ func (m *imported) header(kernel, device string) (Header, error) {
 	return h, h.check()
 }
 
-// measured fills in times that were given in a unit of so many nanoseconds. What is left of a
-// thousandth of a nanosecond is an error of the conversion.
+// measured sets times given in a unit of the given number of nanoseconds. It rounds to a
+// thousandth of a nanosecond; anything smaller is conversion error.
 func (e *Evaluation) measured(times []float64, unit float64) {
 	e.Status, e.Samples = OK, make([]float64, len(times))
 	for i, x := range times {
@@ -254,7 +255,7 @@ func (e *Evaluation) measured(times []float64, unit float64) {
 	e.Value = stats.Median(e.Samples)
 }
 
-// instant reads the times that Python writes.
+// instant parses timestamps as written by Python.
 func instant(text string) time.Time {
 	for _, layout := range []string{time.RFC3339Nano, "2006-01-02 15:04:05.999999999Z07:00", "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999"} {
 		if at, err := time.Parse(layout, text); err == nil && at.Year() > 0 && at.Year() < 10000 {
@@ -264,7 +265,7 @@ func instant(text string) time.Time {
 	return time.Time{}
 }
 
-// withoutNaN writes null where Python wrote a number that JSON does not have.
+// withoutNaN writes null for numbers from Python that JSON does not support.
 func withoutNaN(text []byte) []byte {
 	if !bytes.Contains(text, []byte("NaN")) && !bytes.Contains(text, []byte("Infinity")) {
 		return text

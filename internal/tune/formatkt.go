@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// nsPerMS: milliseconds are the unit of every time in a Kernel Tuner cache.
+// nsPerMS converts milliseconds, the unit of all times in a Kernel Tuner cache.
 const nsPerMS = 1e6
 
-// ktErrors are the texts that stand in place of a time.
+// ktErrors maps the texts that replace a time to their status.
 var ktErrors = map[string]Status{
 	"InvalidConfig":           Pruned,
 	"CompilationFailedConfig": CompileError,
@@ -100,7 +100,7 @@ func ktEvaluation(raw json.RawMessage, names []string, objective string) (e Eval
 	if mean, ok := entry["time"].(float64); ok && len(times) == 0 && mean > 0 {
 		times = []float64{mean}
 	}
-	if len(times) == 0 { // a time that was NaN
+	if len(times) == 0 { // the time was NaN
 		e.Status, e.Why = RuntimeError, "there is no time"
 		return e, nil
 	}
@@ -108,7 +108,7 @@ func ktEvaluation(raw json.RawMessage, names []string, objective string) (e Eval
 	return e, nil
 }
 
-// floats are the numbers of a list; what was no number in Python is left out.
+// floats returns the numbers of a list, without values that were not numbers in Python.
 func floats(v any) ([]float64, error) {
 	list, _ := v.([]any)
 	if len(list) > maxSamples {
@@ -127,7 +127,7 @@ func floats(v any) ([]float64, error) {
 	return out, nil
 }
 
-// exportKernelTuner writes a cache file, one entry a line, as Kernel Tuner does.
+// exportKernelTuner writes a cache file, one entry per line, as Kernel Tuner does.
 func exportKernelTuner(w io.Writer, h Header, list []Evaluation) error {
 	var keys []string
 	params := map[string][]any{}
@@ -176,7 +176,7 @@ func ktEntry(e Evaluation, keys []string) (key, entry []byte, err error) {
 			times[i] = x / nsPerMS
 			sum += times[i]
 		}
-		out["times"], out["time"] = times, sum/float64(len(times)) // theirs is the mean
+		out["times"], out["time"] = times, sum/float64(len(times)) // Kernel Tuner uses the mean
 	} else {
 		out["time"] = ktError(e.Status)
 	}
@@ -198,10 +198,10 @@ func ktError(s Status) string {
 			return text
 		}
 	}
-	return "RuntimeFailedConfig" // wrong and timeout: nothing else says that it ran
+	return "RuntimeFailedConfig" // wrong and timeout: the closest status for a config that ran
 }
 
-// valueText writes a value as people do: 64, 0.5, fast, true.
+// valueText formats a value for people: 64, 0.5, fast, true.
 func valueText(v any) string {
 	switch v := v.(type) {
 	case string:

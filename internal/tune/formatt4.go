@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// t4Status are the words of T4 for what became of a configuration.
+// t4Status maps the outcomes in T4 to their status.
 var t4Status = map[string]Status{
 	"correct": OK, "": OK, "compile": CompileError, "runtime": RuntimeError,
 	"correctness": Wrong, "timeout": Timeout, "constraints": Pruned,
@@ -45,8 +45,8 @@ type t4Measurement struct {
 	Unit  string `json:"unit"`
 }
 
-// t4 reads T4 results. Times are in the unit that the metadata or the objective's measurement
-// names, and in milliseconds where neither does.
+// t4 reads T4 results. Times are in the unit named by the metadata or the objective's
+// measurement, otherwise in milliseconds.
 func (t *topLevel) t4() (Header, []Evaluation, error) {
 	var metadata map[string]any
 	t.field("metadata", &metadata)
@@ -61,7 +61,7 @@ func (t *topLevel) t4() (Header, []Evaluation, error) {
 			return Header{}, nil, fmt.Errorf("T4 results: result %d: %w", i+1, err)
 		}
 	}
-	for i, e := range m.list { // only now all names are known
+	for i, e := range m.list { // all names are known only now
 		if len(e.Point) != len(m.names) {
 			return Header{}, nil, fmt.Errorf("T4 results: point %d has %d values, and there are %d parameters", i, len(e.Point), len(m.names))
 		}
@@ -121,13 +121,13 @@ func t4Evaluation(raw json.RawMessage, unit string, m *imported) (e Evaluation, 
 	return e, nil
 }
 
-// timeUnits are nanoseconds a unit; a T4 file that names none has milliseconds.
+// timeUnits maps units to nanoseconds. A T4 file that names no unit uses milliseconds.
 var timeUnits = map[string]float64{
 	"": nsPerMS, "ns": 1, "nanoseconds": 1, "us": 1e3, "microseconds": 1e3,
 	"ms": nsPerMS, "milliseconds": nsPerMS, "miliseconds": nsPerMS, "s": 1e9, "seconds": 1e9,
 }
 
-// inOrder are the names of a configuration as the file has them: their order is the tool's.
+// inOrder returns the names of a configuration in file order, which is the tool's order.
 func inOrder(raw json.RawMessage, configuration map[string]any) []string {
 	var outer struct {
 		Configuration json.RawMessage `json:"configuration"`

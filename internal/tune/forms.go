@@ -11,7 +11,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 )
 
-// Form is one way to apply a point, ready to be pasted.
+// Form is one way to apply a point, ready to paste.
 type Form struct {
 	Title    string `json:"title"`
 	Language string `json:"language"` // of the text: yaml, c, sh
@@ -19,8 +19,8 @@ type Form struct {
 	Note     string `json:"note,omitempty"`
 }
 
-// forms are the ways to apply a point that make sense for it: by the device, by the command
-// that builds it where that is known, and by names and values that the form can hold.
+// forms returns the ways to apply a point. They depend on the device, on the build command
+// if known, and on whether the form can express the names and values.
 func (r *Report) forms(point map[string]any) []Form {
 	list := []Form{r.yamlForm(point)}
 	if !r.identifiers(point) {
@@ -28,7 +28,7 @@ func (r *Report) forms(point map[string]any) []Form {
 	}
 	compiler := map[gpu.Kind]string{gpu.NVIDIA: "nvcc", gpu.AMD: "hipcc", gpu.CPU: "the compiler"}[r.Header.Device.Kind]
 	for _, f := range []struct {
-		word string // in the build command
+		word string // required word in the build command
 		form Form
 	}{
 		{"cmake", Form{"CMake", "sh", "cmake -B build " + r.assigned(point, "-D", cmakeText), "Where the project has these as cache variables."}},
@@ -39,7 +39,7 @@ func (r *Report) forms(point map[string]any) []Form {
 	} {
 		switch {
 		case compiler == "" && strings.HasPrefix(f.form.Title, "Flags"):
-		case f.word == "make" && r.Build == "": // more than a guess is needed
+		case f.word == "make" && r.Build == "": // only if the build command is known
 		case f.word != "" && r.Build != "" && !slices.Contains(words.FindAllString(r.Build, -1), f.word):
 		default:
 			list = append(list, f.form)
@@ -51,11 +51,11 @@ func (r *Report) forms(point map[string]any) []Form {
 var (
 	words      = lazyregexp.New(`[\w.+-]+`)
 	identifier = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]{0,99}$`)
-	// bare is a value that shells, CMake, make and the preprocessor take as it is.
+	// bare matches a value that shells, CMake, make and the preprocessor accept unquoted.
 	bare = lazyregexp.New(`^[A-Za-z0-9_.][A-Za-z0-9_.-]{0,99}$`)
 )
 
-// identifiers tells whether every name and text of a point can be a macro or a variable.
+// identifiers reports whether every name and text of a point can be a macro or a variable.
 func (r *Report) identifiers(point map[string]any) bool {
 	for name, v := range point {
 		if s, isText := v.(string); !identifier.MatchString(name) || isText && !bare.MatchString(s) {
@@ -65,7 +65,7 @@ func (r *Report) identifiers(point map[string]any) bool {
 	return true
 }
 
-// ordered are the parameters of a point in the order of the suite.
+// ordered returns the parameters of a point in suite order.
 func (r *Report) ordered(point map[string]any) []Parameter {
 	var list []Parameter
 	for _, p := range r.Header.Space.Parameters {
@@ -84,7 +84,7 @@ func (r *Report) assigned(point map[string]any, prefix string, text func(any) st
 	return strings.Join(list, " ")
 }
 
-// The values as each form writes them. They are bare: none needs quotes.
+// The functions below format values for each form. Values are bare and need no quotes.
 func shellText(v any) string { return valueText(v) }
 
 func cmakeText(v any) string {
@@ -94,7 +94,8 @@ func cmakeText(v any) string {
 	return valueText(v)
 }
 
-// macroText writes truth as a number: before C23 the preprocessor knows no other.
+// macroText writes booleans as numbers, because the preprocessor has no booleans before
+// C23.
 func macroText(v any) string {
 	if yes, is := v.(bool); is {
 		return map[bool]string{true: "1", false: "0"}[yes]
@@ -110,8 +111,8 @@ func (r *Report) header(point map[string]any) string {
 	return b.String()
 }
 
-// yamlForm is the part of the suite that makes a point the default. Parameters that keep
-// their default are left out.
+// yamlForm returns the part of the suite that makes a point the default. It omits
+// parameters that keep their default.
 func (r *Report) yamlForm(point map[string]any) Form {
 	var b strings.Builder
 	fmt.Fprintf(&b, "benchmarks:\n  %s:\n    tune:\n      parameters:\n", yamlText(r.benchmark()))
@@ -137,8 +138,7 @@ func (r *Report) benchmark() string {
 	return name
 }
 
-// yamlText writes a value so that YAML reads the same: text that could be anything else is
-// in quotes.
+// yamlText formats a value so that YAML reads it back unchanged. It quotes ambiguous text.
 func yamlText(v any) string {
 	s, isText := v.(string)
 	switch {
@@ -159,8 +159,8 @@ func sameValue(a, b any) bool {
 	return a == b
 }
 
-// dispatch is a function in C and C++ that chooses a point by the config. It is empty where
-// one point is best for all, and where configs cannot be told apart by numbers.
+// dispatch returns a C and C++ function that chooses a point by config. It is nil if one
+// point is best for all, or if numbers cannot distinguish the configs.
 func (r *Report) dispatch(choices []Choice) *Form {
 	by := r.deciding(choices)
 	name := r.benchmark()
@@ -205,8 +205,8 @@ func (r *Report) defaults() map[string]any {
 	return point
 }
 
-// deciding are the parameters of the configs that tell them apart; none where the points are
-// all the same or something in them is no number.
+// deciding returns the config parameters that distinguish the configs; none if all points
+// are the same or a value is not a number.
 func (r *Report) deciding(choices []Choice) []string {
 	points, values := map[string]bool{}, map[string]map[string]bool{}
 	for _, c := range choices {
@@ -243,7 +243,7 @@ func (r *Report) initial(fields []Parameter, point map[string]any) string {
 	var list []string
 	for _, p := range fields {
 		if s, isText := point[p.Name].(string); isText {
-			list = append(list, `"`+s+`"`) // bare: nothing in it needs a backslash
+			list = append(list, `"`+s+`"`) // bare, so nothing needs a backslash
 		} else {
 			list = append(list, macroText(point[p.Name]))
 		}
@@ -251,7 +251,7 @@ func (r *Report) initial(fields []Parameter, point map[string]any) string {
 	return "{" + strings.Join(list, ", ") + "}"
 }
 
-// cType is the type that holds all of these values, with the space before the name.
+// cType returns a type that can hold all values, with the space before the name.
 func cType(values []any) string {
 	kind := "int "
 	for _, v := range values {

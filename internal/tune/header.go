@@ -10,11 +10,11 @@ import (
 	"github.com/goatnote-inc/pawl/gpu"
 )
 
-// Format is the first word of every journal.
+// Format identifies a journal; it is in the first line.
 const Format = "pawl.tuning/v1"
 
-// Header says what a journal is about. Two evaluations can be compared when their journals
-// agree in it, but for strategy, seed and version.
+// Header describes the search of a journal. Evaluations are comparable if their headers
+// agree in everything but strategy, seed and version.
 type Header struct {
 	Format   string       `json:"format"`
 	Case     string       `json:"case"`
@@ -29,16 +29,16 @@ type Header struct {
 	Pawl     string       `json:"pawl,omitempty"`
 }
 
-// Space is the space of a journal in words, so that whoever reads it needs no suite.
+// Space describes the search space of a journal, so that reading it needs no suite.
 type Space struct {
 	Parameters  []Parameter    `json:"parameters"`
 	Constraints []string       `json:"constraints,omitempty"`
 	Fixed       map[string]any `json:"fixed,omitempty"` // parameters of the config
 	Points      int            `json:"points"`
-	Digest      string         `json:"digest"` // of parameters, constraints and what is fixed
+	Digest      string         `json:"digest"` // of parameters, constraints and fixed values
 }
 
-// Parameter is one of a space.
+// Parameter is one parameter of a space.
 type Parameter struct {
 	Name    string `json:"name"`
 	Values  []any  `json:"values"`
@@ -46,7 +46,7 @@ type Parameter struct {
 	When    string `json:"when,omitempty"`
 }
 
-// Sealed is the space with its digest.
+// Sealed returns the space with its digest set.
 func (s Space) Sealed() Space {
 	s.Digest = ""
 	text, err := json.Marshal(struct {
@@ -54,7 +54,7 @@ func (s Space) Sealed() Space {
 		Constraints []string
 		Fixed       map[string]any
 	}{s.Parameters, s.Constraints, s.Fixed})
-	if err != nil { // of values that no suite can hold
+	if err != nil { // values that no suite can contain
 		return s
 	}
 	sum := sha256.Sum256(text)
@@ -62,7 +62,7 @@ func (s Space) Sealed() Space {
 	return s
 }
 
-// OtherError says that a journal is about something else than what is to be tuned.
+// OtherError reports that a journal belongs to a different search.
 type OtherError struct{ Path, What, Was, Is string }
 
 func (e *OtherError) Error() string {
@@ -70,7 +70,7 @@ func (e *OtherError) Error() string {
 		e.Path, e.What, e.Was, e.Is, e.Path)
 }
 
-// resumes tells why a journal cannot be gone on with, nil if it can.
+// resumes returns why a journal cannot be resumed, nil if it can.
 func (h Header) resumes(path string, now Header) error {
 	for _, x := range []struct{ what, was, is string }{
 		{"case", h.Case, now.Case},
@@ -89,8 +89,8 @@ func (h Header) resumes(path string, now Header) error {
 
 func deviceKey(d gpu.Identity) string { return d.Name + " " + d.UUID }
 
-// commitKey leaves it open what a changed tree holds: the digests of builds are not known yet
-// when a journal is opened.
+// commitKey does not identify the content of a modified tree: build digests are not yet
+// known when a journal is opened.
 func commitKey(h Header) string {
 	if h.Dirty {
 		return h.Commit + " with changes"
@@ -105,7 +105,7 @@ func orNone(s string) string {
 	return s
 }
 
-// check finds what no header can be.
+// check rejects an invalid header.
 func (h Header) check() error {
 	switch {
 	case h.Format != Format:

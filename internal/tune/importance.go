@@ -11,37 +11,37 @@ import (
 	"github.com/goatnote-inc/pawl/stats"
 )
 
-// Importance says how much of the differences in time each parameter makes, over the whole
+// Importance says how much of the variation in time each parameter causes, over the whole
 // space and not only where the search went.
 //
-// A search looks mostly where it is fast, so that averages over its evaluations mislead.
-// Boosted regression trees learn the logarithm of the time from them and predict it for
-// points drawn evenly from the space; these predictions are divided into what each parameter
-// does alone and what two of them do together (a functional analysis of variance, fitted
-// jointly, because constraints make parameters depend on each other). All of it is repeated
-// on resamples of the evaluations for the intervals. Failed points are left out. It can be no
-// better than the trees: Fit tells how well they foresee evaluations they have not seen.
+// A search samples fast regions most, so averages over its evaluations mislead. Boosted
+// regression trees learn the logarithm of the time from the evaluations and predict it for
+// points drawn uniformly from the space. The predictions are split into effects of single
+// parameters and of pairs: a functional analysis of variance. It is fitted jointly, because
+// constraints make parameters depend on each other. Resampling the evaluations gives the
+// intervals. Failed points are left out. The result is no better than the trees: Fit says
+// how well they predict unseen evaluations.
 type Importance struct {
-	Effects     []Effect      `json:"effects"` // the most important first
-	Pairs       []Interaction `json:"pairs"`   // the strongest first; only those that are beyond doubt
-	Fit         float64       `json:"fit"`     // share of the variance of unseen evaluations that is foreseen
+	Effects     []Effect      `json:"effects"` // most important first
+	Pairs       []Interaction `json:"pairs"`   // strongest first; only significant ones
+	Fit         float64       `json:"fit"`     // share of the variance of unseen evaluations that is predicted
 	Evaluations int           `json:"evaluations"`
-	Unknown     string        `json:"unknown,omitempty"` // why nothing can be said; then the rest is empty
+	Unknown     string        `json:"unknown,omitempty"` // why there is no result; then the rest is empty
 }
 
-// Effect is what one parameter does.
+// Effect is the effect of one parameter.
 type Effect struct {
 	Name   string  `json:"name"`
-	Share  float64 `json:"share"` // of the variance of the logarithm of the time, by itself
-	Low    float64 `json:"low"`   // 90 % interval of it
+	Share  float64 `json:"share"` // of the variance of the logarithm of the time, on its own
+	Low    float64 `json:"low"`   // 90 % interval of Share
 	High   float64 `json:"high"`
-	Total  float64 `json:"total"`  // with what it does together with another
-	Best   any     `json:"best"`   // the value that is fastest on average
-	Worst  any     `json:"worst"`  // the slowest
-	Spread float64 `json:"spread"` // time with the one over time with the other, on average
+	Total  float64 `json:"total"`  // including its interactions with others
+	Best   any     `json:"best"`   // the fastest value on average
+	Worst  any     `json:"worst"`  // the slowest value on average
+	Spread float64 `json:"spread"` // time with Worst over time with Best, on average
 }
 
-// Interaction is what two parameters do together beyond what each does alone.
+// Interaction is the joint effect of two parameters beyond their single effects.
 type Interaction struct {
 	A     string  `json:"a"`
 	B     string  `json:"b"`
@@ -54,12 +54,13 @@ const (
 	spreadPoints      = 4000 // drawn from the space
 	resamples         = 40
 	leastFit          = 0.25
-	leastPerParameter = 3 // evaluations a parameter
+	leastPerParameter = 3 // evaluations per parameter
 	leastToLearn      = 20
-	leastPair         = 0.01 // share of a pair that is worth a word
+	leastPair         = 0.01 // smallest share of a pair that is reported
 )
 
-// NewImportance finds what mattered. The same evaluations and seed give the same answer.
+// NewImportance computes which parameters mattered. It is deterministic for the same
+// evaluations and seed.
 func NewImportance(h Header, list []Evaluation, seed uint64) Importance {
 	rng := rand.New(rand.NewPCG(seed, 0x1390))
 	points, err := spread(h.Space, rng)
@@ -69,7 +70,7 @@ func NewImportance(h Header, list []Evaluation, seed uint64) Importance {
 	return importanceOver(points, list, rng)
 }
 
-// importanceOver finds what mattered over these points.
+// importanceOver computes which parameters mattered over these points.
 func importanceOver(points *space.Space, list []Evaluation, rng *rand.Rand) Importance {
 	data := learnable(points.Parameters(), list)
 	m := Importance{Evaluations: len(data.y)}
@@ -119,7 +120,7 @@ func importanceOver(points *space.Space, list []Evaluation, rng *rand.Rand) Impo
 	return m
 }
 
-// say puts the shares of the parameters into their order, with intervals.
+// say fills in the shares of the parameters with intervals, sorted.
 func (m *Importance) say(parameters []space.Parameter, whole division, parts []division) {
 	interval := func(share float64, of func(division) float64) (low, high float64) {
 		var list []float64
@@ -127,8 +128,8 @@ func (m *Importance) say(parameters []space.Parameter, whole division, parts []d
 			list = append(list, of(p))
 		}
 		slices.Sort(list)
-		// A resample knows less than all evaluations, and finds a little less: the answer
-		// of all of them is always inside.
+		// A resample has less information than all evaluations and finds slightly less, so include
+		// the result from all of them.
 		return min(share, stats.Quantile(list, 0.05)), max(share, stats.Quantile(list, 0.95))
 	}
 	for k, p := range parameters {
@@ -175,7 +176,7 @@ func extremes(effect []float64) (best, worst int) {
 	return best, worst
 }
 
-// spread draws points evenly from what the header says of the space.
+// spread draws points uniformly from the space in the header.
 func spread(s Space, rng *rand.Rand) (*space.Space, error) {
 	problem, err := space.Compile(s.definition())
 	if err != nil {
@@ -184,8 +185,8 @@ func spread(s Space, rng *rand.Rand) (*space.Space, error) {
 	return problem.Space(spreadPoints, rng)
 }
 
-// definition is the space with the parameters of the config, of one value each, because
-// constraints may use them.
+// definition returns the space including the config's parameters with one value each,
+// because constraints may use them.
 func (s Space) definition() space.Definition {
 	d := space.Definition{Constraints: s.Constraints}
 	for _, name := range sortedNames(s.Fixed) {
@@ -197,7 +198,7 @@ func (s Space) definition() space.Definition {
 	return d
 }
 
-// learnable are the evaluations that have a time, as ranks of values and logarithms.
+// learnable returns the evaluations that have a time, as value ranks and logarithms.
 func learnable(parameters []space.Parameter, list []Evaluation) *table {
 	ranks := make([]map[string]uint16, len(parameters))
 	t := &table{levels: make([]int, len(parameters)), ordered: make([]bool, len(parameters))}
@@ -215,7 +216,7 @@ func learnable(parameters []space.Parameter, list []Evaluation) *table {
 		row := make([]uint16, len(parameters))
 		known := true
 		for k, p := range parameters {
-			if v, given := e.Point[p.Name]; given { // a parameter of the config is not
+			if v, given := e.Point[p.Name]; given { // a parameter of the config is not given
 				rank, is := ranks[k][Key(map[string]any{"": v})]
 				row[k], known = rank, known && is
 			}
@@ -229,7 +230,7 @@ func learnable(parameters []space.Parameter, list []Evaluation) *table {
 	return t
 }
 
-// resample draws as many evaluations as there are, some of them more than once; left are the others.
+// resample draws n evaluations with replacement; left are those not drawn.
 func resample(n int, rng *rand.Rand) (rows, left []int) {
 	drawn := make([]bool, n)
 	for range n {
@@ -244,7 +245,7 @@ func resample(n int, rng *rand.Rand) (rows, left []int) {
 	return rows, left
 }
 
-// unseenFit collects what trees say of evaluations that they were not grown from.
+// unseenFit collects the predictions of trees for evaluations they were not trained on.
 type unseenFit struct{ sum, n []float64 }
 
 func newUnseenFit(n int) *unseenFit { return &unseenFit{make([]float64, n), make([]float64, n)} }

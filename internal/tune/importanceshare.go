@@ -6,11 +6,11 @@ import (
 	"slices"
 )
 
-// division is values over points, divided into what parameters do alone and in pairs, as shares
-// of their variance.
+// division splits the variance of values over points into shares of single parameters and
+// pairs.
 type division struct {
 	main   []float64          // by parameter
-	effect [][]float64        // by parameter and value, around 0; NaN for a value that no point has
+	effect [][]float64        // by parameter and value, around 0; NaN for a value without points
 	pair   map[[2]int]float64 // by two parameters, the first below the second
 }
 
@@ -18,12 +18,12 @@ func pairKey(a, b int) [2]int { return [2]int{min(a, b), max(a, b)} }
 
 const (
 	backfits  = 60
-	mostCells = 1 << 14 // of a pair: with more than there are points, nothing can be told
+	mostCells = 1 << 14 // of a pair: more cells than points say nothing
 )
 
-// divide fits one effect a parameter, all together, and then looks in what is left for what
-// pairs explain. Where all combinations are there this is the analysis of variance of the
-// textbooks; where constraints forbid some, an effect is not credited with what its neighbour does.
+// divide fits one effect per parameter, all jointly, and then fits pairs to the residuals.
+// With all combinations present this is the textbook analysis of variance. If constraints
+// forbid some, an effect gets no credit for what its neighbor causes.
 func (t *table) divide(y []float64) division {
 	d := division{main: make([]float64, len(t.levels)), effect: make([][]float64, len(t.levels)), pair: map[[2]int]float64{}}
 	mean := 0.0
@@ -94,7 +94,8 @@ func (t *table) counts() [][]float64 {
 	return counts
 }
 
-// backfit moves the effect of one parameter to what is left without it; it tells how far.
+// backfit refits the effect of one parameter to the residuals without it and returns how
+// far it moved.
 func (t *table) backfit(k int, counts, left, effect []float64) (moved float64) {
 	sums := make([]float64, len(effect))
 	for i, x := range left {
@@ -113,8 +114,9 @@ func (t *table) backfit(k int, counts, left, effect []float64) (moved float64) {
 	return moved
 }
 
-// together is the share that the combinations of two parameters explain of what is left, less
-// what as many groups of anything would explain by chance.
+// together returns the share of the residual variance that the combinations of two
+// parameters explain. It subtracts what the same number of random groups would explain by
+// chance.
 func (t *table) together(a, b int, left []float64, total float64) float64 {
 	width := t.levels[b]
 	if t.levels[a]*width > mostCells {

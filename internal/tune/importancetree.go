@@ -7,11 +7,11 @@ import (
 	"github.com/goatnote-inc/pawl/internal/tune/space"
 )
 
-// table is points as ranks of their values, one row each, and what is known of them.
+// table holds points as value ranks, one row each, and their results.
 type table struct {
 	n       int
 	rows    []uint16
-	levels  []int  // values a parameter
+	levels  []int  // number of values by parameter
 	ordered []bool // the values of the parameter have an order
 	y       []float64
 }
@@ -32,8 +32,8 @@ func (t *table) row(i int) []uint16 {
 	return t.rows[i*k : i*k+k]
 }
 
-// tree is a regression tree. A node asks whether a value is at most one, or, where values
-// have no order, whether it is that one.
+// tree is a regression tree. A node tests whether a value is at most a threshold, or, for
+// unordered values, equal to it.
 type tree struct{ nodes []node }
 
 type node struct {
@@ -57,14 +57,14 @@ func (t *tree) predict(row []uint16) float64 {
 }
 
 const (
-	leastLeaf = 2 // rows in a leaf
-	deepest   = 5 // questions in a row: what so many parameters do together can be learned
+	leastLeaf = 2 // min rows in a leaf
+	deepest   = 5 // max depth: interactions of up to this many parameters can be learned
 	trees     = 80
-	learning  = 0.1 // how much of what is left one tree takes: the less, the more of them agree
+	learning  = 0.1 // fraction of the residual that one tree fits: lower values average over more trees
 )
 
-// boost grows trees one after the other from some rows of the table, each from what those
-// before it leave; the sum of their answers is the prediction.
+// boost grows trees in sequence from some rows of the table, each on the residuals of those
+// before it. The prediction is the sum of their outputs.
 func boost(data *table, rows []int, rng *rand.Rand) []*tree {
 	mean := 0.0
 	for _, i := range rows {
@@ -125,8 +125,8 @@ func (g *grower) node(rows []int, depth int) int32 {
 	return at
 }
 
-// split finds the question that explains most, among those about some parameters: trees
-// that may not ask the same first differ from each other, and their mean is better.
+// split finds the best test among those on a random subset of parameters. Trees that differ
+// in their first test have a better mean.
 func (g *grower) split(rows []int, sum float64) node {
 	best, gain := node{parameter: -1}, 1e-12
 	n := float64(len(rows))

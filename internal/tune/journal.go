@@ -15,26 +15,26 @@ import (
 	"github.com/goatnote-inc/pawl/internal/disk"
 )
 
-// Limits on a journal that somebody else may have written.
+// Limits on a journal, which may be untrusted.
 const (
 	maxLine        = 4 << 20
 	maxEvaluations = 1_000_000
 )
 
-// Journal keeps every evaluation once, each on disk before the next is known. Only one
-// process writes it at a time.
+// Journal keeps every evaluation once, and writes each to disk before the next is known.
+// Only one process may write it at a time.
 type Journal struct {
 	path string
 	file *os.File
 	seen map[string]bool
 	next int
-	err  error // after a failed write the tail is unknown: nothing more is added
+	err  error // after a failed write the tail is unknown, so nothing more is added
 }
 
-// ErrInUse says that another process writes the journal.
+// ErrInUse reports that another process is writing the journal.
 var ErrInUse = errors.New("another pawl is writing it")
 
-// Create starts a journal. A file that is there already is an error that wraps fs.ErrExist.
+// Create starts a journal. If the file exists, the error wraps fs.ErrExist.
 func Create(path string, h Header) (*Journal, error) {
 	h.Format = Format
 	if err := h.check(); err != nil {
@@ -43,7 +43,8 @@ func Create(path string, h Header) (*Journal, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, fmt.Errorf("start the journal %s: %w", path, err)
 	}
-	// Whole or not there: a journal that was killed in its first line would be in the way.
+	// Create the file atomically: a journal killed in its first line could be neither resumed
+	// nor replaced.
 	temporary, err := os.CreateTemp(filepath.Dir(path), ".journal-*")
 	if err != nil {
 		return nil, fmt.Errorf("start the journal %s: %w", path, err)
@@ -66,7 +67,7 @@ func Create(path string, h Header) (*Journal, error) {
 	return j, nil
 }
 
-// Resume goes on with a journal about the same thing, from what it holds.
+// Resume continues a journal of the same search and returns its evaluations.
 func Resume(path string, h Header) (*Journal, []Evaluation, error) {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
@@ -90,7 +91,7 @@ func resume(path string, f *os.File, h Header) (*Journal, []Evaluation, error) {
 	if err := was.resumes(path, h); err != nil {
 		return nil, nil, err
 	}
-	// What was being written when the last pawl was killed never happened.
+	// Discard the line that was being written when the last pawl was killed.
 	if err := f.Truncate(good); err != nil {
 		return nil, nil, fmt.Errorf("resume %s: cut off its torn end: %w", path, err)
 	}
@@ -104,7 +105,7 @@ func resume(path string, f *os.File, h Header) (*Journal, []Evaluation, error) {
 	return j, list, nil
 }
 
-// Append adds an evaluation, numbers it, and returns when it is on disk.
+// Append numbers an evaluation and adds it. It returns after the data is on disk.
 func (j *Journal) Append(e *Evaluation) error {
 	e.N = j.next
 	if err := e.check(); err != nil {
@@ -122,7 +123,7 @@ func (j *Journal) Append(e *Evaluation) error {
 	return nil
 }
 
-// Close gives the journal free.
+// Close releases the journal.
 func (j *Journal) Close() error { return j.file.Close() }
 
 func (j *Journal) add(record any) error {
@@ -142,8 +143,8 @@ func (j *Journal) add(record any) error {
 	return j.err
 }
 
-// Load reads what a search left: a journal, also one that is being written, or whatever else
-// Import knows.
+// Load reads a search: a journal, even one being written, or any format that Import
+// accepts.
 func Load(path string) (Header, []Evaluation, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -157,13 +158,13 @@ func Load(path string) (Header, []Evaluation, error) {
 	return h, list, nil
 }
 
-// Read reads a journal from a stream. A last line without its end is as good as not written.
+// Read reads a journal from a stream. It ignores an incomplete last line.
 func Read(r io.Reader) (Header, []Evaluation, error) {
 	h, list, _, err := read(r)
 	return h, list, err
 }
 
-// read also tells how many bytes hold whole lines.
+// read also returns the number of bytes in complete lines.
 func read(r io.Reader) (h Header, list []Evaluation, good int64, err error) {
 	in := bufio.NewReaderSize(r, 1<<16)
 	seen := map[string]bool{}
@@ -212,7 +213,7 @@ func evaluation(line []byte, n int, seen map[string]bool) (e Evaluation, err err
 	return e, nil
 }
 
-// wholeLine is the next line without its end; io.EOF also for one that has no end.
+// wholeLine returns the next line without its newline; io.EOF also for an incomplete line.
 func wholeLine(in *bufio.Reader) ([]byte, error) {
 	var line []byte
 	for {
@@ -241,7 +242,7 @@ func decode(line []byte, into any) error {
 	return nil
 }
 
-// lock makes sure that nobody else writes the file. It goes with the process, however that ends.
+// lock ensures that no other process writes the file. The lock ends with the process.
 func lock(f *os.File) error {
 	err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {
@@ -250,7 +251,7 @@ func lock(f *os.File) error {
 	return err
 }
 
-// Exists tells whether there is a journal to resume.
+// Exists reports whether there is a journal to resume.
 func Exists(path string) bool {
 	_, err := os.Stat(path)
 	return !errors.Is(err, fs.ErrNotExist)

@@ -2,7 +2,7 @@ package tune
 
 import (
 	"bufio"
-	_ "embed" // the page's parts
+	_ "embed" // embeds the parts of the page
 	"fmt"
 	"html/template"
 	"io"
@@ -11,8 +11,8 @@ import (
 	"github.com/goatnote-inc/pawl/internal/report"
 )
 
-// The page is one file: its style stands inside, and the policy in its head lets nothing
-// else load and no script run, whatever a parameter may be called.
+// The page is one file with inline style. The policy in its head blocks all other loads and
+// all scripts, whatever a parameter is named.
 var (
 	//go:embed page/tuning.html
 	pageText string
@@ -22,7 +22,7 @@ var (
 	page = template.Must(template.New("tuning").Parse(pageText))
 )
 
-// HTML writes the suggestions with their pictures as one page that needs no network:
+// HTML writes the suggestions with figures as one page that needs no network:
 // tuning/report.html.
 func (s *Suggestions) HTML(w io.Writer) error {
 	b := bufio.NewWriterSize(w, 1<<16)
@@ -32,8 +32,8 @@ func (s *Suggestions) HTML(w io.Writer) error {
 	return b.Flush()
 }
 
-// pageView is the suggestions as the template sees them: all text is plain, and what is
-// template.HTML was drawn by us.
+// pageView is the suggestions as the template sees them. All text is sanitized, and
+// template.HTML fields are drawn by pawl.
 type pageView struct {
 	Policy                                       string
 	Style                                        template.CSS
@@ -113,7 +113,7 @@ var (
 	titles = map[Advice]string{Change: "What to change", Optional: "What could be changed", Unproven: "What was best in the search"}
 )
 
-// facts are what the search was about.
+// facts describes the search.
 func (s *Suggestions) facts() []factView {
 	h := s.Header
 	failed := 0

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	mostDots = 800 // of a figure: more only make it heavy
-	mostAxes = 12  // parameters that are drawn
+	mostDots = 800 // in a figure: more only make it large
+	mostAxes = 12  // max number of parameters drawn
 )
 
 // draw makes the figures.
@@ -34,12 +34,13 @@ func (v *pageView) draw(s *Suggestions) {
 	}
 }
 
-// frame is what all figures of a search share: the range of times, and the parameters drawn.
+// frame holds what all figures of a search share: the range of times, and the parameters
+// drawn.
 type frame struct {
 	*Suggestions
 	ranked    []Evaluation
 	low, high float64
-	drawn     []Parameter // the most important first
+	drawn     []Parameter // most important first
 }
 
 func newFrame(s *Suggestions, ranked []Evaluation) *frame {
@@ -71,7 +72,7 @@ func newFrame(s *Suggestions, ranked []Evaluation) *frame {
 	return f
 }
 
-// sortedValues has numbers in their order, whatever the suite has.
+// sortedValues returns p with numbers in ascending order, regardless of the suite's order.
 func sortedValues(p Parameter) Parameter {
 	if _, isNumber := number(p.Values[0]); isNumber {
 		p.Values = slices.SortedFunc(slices.Values(p.Values), func(a, b any) int {
@@ -89,14 +90,14 @@ func sortedValues(p Parameter) Parameter {
 	return p
 }
 
-// at is where a time stands between the bottom of a figure and its top: ratios are
-// distances, and what is slower than everything that is shown stands at the top.
+// at returns the position of a time between the bottom and the top of a figure. The scale
+// is logarithmic, and slower times than those shown are at the top.
 func (f *frame) at(value, bottom, top float64) float64 {
 	share := math.Log(value/f.low) / math.Log(f.high/f.low)
 	return bottom - min(max(share, 0), 1)*(bottom-top)
 }
 
-// timeAxis draws lines for round times, and names them at the left.
+// timeAxis draws lines at round times and labels them on the left.
 func (f *frame) timeAxis(s *report.Sketch, left, right, bottom, top float64, n int) {
 	marks := report.Ticks(f.low, f.high, n)
 	if f.high/f.low > 6 {
@@ -133,8 +134,9 @@ func everySecond(list []float64) func(func(float64) bool) {
 	}
 }
 
-// elapsed is when each evaluation was done, in seconds from the start. A gap between two
-// sessions is none: nothing takes longer than building, checking and measuring it.
+// elapsed returns when each evaluation finished, in seconds from the start. It caps gaps
+// between sessions: an evaluation takes little longer than its build, check and
+// measurement.
 func (f *frame) elapsed() []float64 {
 	out := make([]float64, len(f.Evaluations))
 	total := 0.0
@@ -170,7 +172,7 @@ func (f *frame) progress(overTime bool) figureView {
 			s.Line(report.Bad, 1, report.Place{X: x(i), Y: top - 8}, report.Place{X: x(i), Y: top - 3})
 		}
 	}
-	if d := f.Default; d.Status == OK { // over the dots
+	if d := f.Default; d.Status == OK { // on top of the dots
 		y := f.at(d.Value, bottom, top)
 		s.Dashes(report.Ink, 1, report.Place{X: left, Y: y}, report.Place{X: right, Y: y})
 		s.Write(report.Ink, report.Place{X: right, Y: y - 4}, report.Label{Text: "default", Align: 1})
@@ -204,8 +206,8 @@ func (f *frame) progress(overTime bool) figureView {
 	return figureView{s.HTML(), caption + "."}
 }
 
-// bestSoFar is the line of the best, in steps; the time it ended at; and the first evaluation
-// by which half of the gain over the defaults was there, -1 for none.
+// bestSoFar returns the stepped line of the best time and the final best time. Half is the
+// first evaluation that reached half of the gain over the defaults; -1 for none.
 func (f *frame) bestSoFar(x func(int) float64, bottom, top float64) (line []report.Place, least float64, half int) {
 	least, half = math.Inf(1), -1
 	var values []float64

@@ -10,7 +10,7 @@ import (
 	"github.com/goatnote-inc/pawl/stats"
 )
 
-// drawImportance draws a bar a parameter: what it does alone, and what with others.
+// drawImportance draws one bar per parameter: its own effect, and its interactions.
 func drawImportance(m Importance) figureView {
 	const row, room = 27.0, report.SketchWidth - 40
 	effects := m.Effects[:min(len(m.Effects), mostAxes)]
@@ -49,7 +49,7 @@ func drawImportance(m Importance) figureView {
 	return figureView{s.HTML(), "Shares of the differences in time that each parameter makes, over the whole space. The list says the same in words."}
 }
 
-// parallel draws every point as a line through its values: the best tenth in colour.
+// parallel draws every point as a line through its values, with the best 10 % in color.
 func (f *frame) parallel() *figureView {
 	const height, left, right, top, bottom = 290.0, 16.0, 708.0, 26.0, 280.0
 	s := report.NewSketch(760, height)
@@ -61,7 +61,7 @@ func (f *frame) parallel() *figureView {
 		for k, p := range f.drawn {
 			i := slices.IndexFunc(p.Values, func(v any) bool { return sameValue(v, e.Point[p.Name]) })
 			step := (bottom - top) / float64(len(p.Values))
-			// Points with the same value lie side by side, each line in its own lane.
+			// Points with the same value are spread out, each line in its own lane.
 			lane := (math.Mod(float64(e.N)*0.618034, 1) - 0.5) * min(0.5*step, 16)
 			points = append(points, report.Place{X: x(k), Y: bottom - (float64(i)+0.5)*step + lane})
 		}
@@ -113,7 +113,7 @@ func (f *frame) axis(s *report.Sketch, p Parameter, x, top, bottom, room float64
 	}
 }
 
-// tenthWords says what the best have in common.
+// tenthWords says what the best points have in common.
 func (f *frame) tenthWords(tenth int) string {
 	var list []string
 	for _, p := range f.drawn {
@@ -144,7 +144,7 @@ func (f *frame) tenthWords(tenth int) string {
 	return report.Plain(text)
 }
 
-// strip draws the evaluations by the values of one parameter.
+// strip draws the evaluations grouped by the values of one parameter.
 func (f *frame) strip(p Parameter) figureView {
 	const width, height, left, right, top, bottom = 260.0, 152.0, 36.0, 254.0, 18.0, 134.0
 	s := report.NewSketch(width, height)
@@ -183,7 +183,7 @@ func (f *frame) strip(p Parameter) figureView {
 	return figureView{s.HTML(), report.Plain(caption) + "."}
 }
 
-// having are the times with a value, and how many failed.
+// having returns the times of points with a value, and how many such points failed.
 func (f *frame) having(name string, v any) (values []float64, failed int) {
 	for _, e := range f.Evaluations {
 		switch {
@@ -197,7 +197,7 @@ func (f *frame) having(name string, v any) (values []float64, failed int) {
 	return values, failed
 }
 
-// box draws the middle half, the median and the dots of some times.
+// box draws the interquartile range, the median and the dots of the given times.
 func (f *frame) box(s *report.Sketch, values []float64, middle, width, bottom, top float64) {
 	if len(values) >= 4 {
 		low, high := f.at(stats.Quantile(values, 0.25), bottom, top), f.at(stats.Quantile(values, 0.75), bottom, top)

@@ -8,23 +8,24 @@ import (
 	"github.com/goatnote-inc/pawl/ratchet"
 )
 
-// ProofPolicy is the judge's policy for a proof with so many finalists: a gain counts from
-// LeastGain on, and the chance to be wrong is shared among the finalists, because the best of
-// several lucky ones would be chosen.
+// ProofPolicy returns the judge's policy for a proof with the given number of finalists. A
+// gain counts from LeastGain on. The error rate is divided among the finalists, because
+// otherwise the luckiest of them would be chosen.
 func ProofPolicy(p ratchet.Policy, finalists int) ratchet.Policy {
 	n := float64(max(finalists, 1))
 	p.Faster = LeastGain
 	p.Alpha /= n
 	p.Family /= n
 	p.Cases = slices.Clone(p.Cases)
-	for i := range p.Cases { // a suite's own limits are for changes of code
+	for i := range p.Cases { // a suite's own limits are for code changes
 		p.Cases[i].Faster = LeastGain
 	}
 	return p
 }
 
-// Fit is how many finalists can be measured in so many seconds, beside the defaults, where a side
-// takes each seconds for a config in a round; one tells that there is time for one config alone.
+// Fit returns how many finalists can be measured in the given seconds, besides the
+// defaults. Each is the seconds per side, config and round; one reports that there is time
+// for one config only.
 func Fit(finalists, configs, rounds int, each, seconds float64) (fit int, one bool) {
 	for _, measured := range []int{configs, 1} {
 		for n := finalists; n > 0; n-- {
@@ -36,7 +37,7 @@ func Fit(finalists, configs, rounds int, each, seconds float64) (fit int, one bo
 	return min(1, finalists), configs > 1
 }
 
-// NewComparison reads what the judge says of one case.
+// NewComparison converts the judgement of one case.
 func NewComparison(j ratchet.Judgement) Comparison {
 	c := Comparison{Case: j.Name, Verdict: j.Verdict, Answer: Inconclusive, Sentence: j.Sentence}
 	f := j.Facts
@@ -58,7 +59,7 @@ func NewComparison(j ratchet.Judgement) Comparison {
 	return c
 }
 
-// of finds a case of a finalist.
+// of returns a finalist's comparison on a case.
 func (f Finalist) of(name string) (Comparison, bool) {
 	for _, c := range f.Cases {
 		if c.Case == name && c.Excluded == "" {
@@ -74,8 +75,8 @@ type Config struct {
 	Params map[string]any
 }
 
-// Conclude decides from what the finalists showed: whom to choose for the tuned case, whom for
-// every other config, and where the winner would do harm. Finalists have their cases by then.
+// Conclude chooses a finalist for the tuned case and for every other config, and lists
+// where the winner would be slower. The finalists' Cases must be set.
 func (p *Proof) Conclude(tuned string, configs []Config, defaults map[string]any) {
 	p.Winner, p.Choices, p.Loses = p.choose(tuned), nil, nil
 	if p.Winner >= 0 {
@@ -96,8 +97,8 @@ func (p *Proof) Conclude(tuned string, configs []Config, defaults map[string]any
 	p.Sentence = p.sentence(tuned, len(configs))
 }
 
-// choose is the fastest finalist of a case that is faster than the defaults beyond doubt, by
-// LeastGain or, where nobody is, by less.
+// choose returns the fastest finalist on a case that is significantly faster than the
+// defaults: by LeastGain, or, if none is, by less.
 func (p *Proof) choose(name string) int {
 	winner := -1
 	var best Comparison
@@ -113,8 +114,8 @@ func (p *Proof) choose(name string) int {
 	return winner
 }
 
-// without is the answer where nobody won: the defaults are the best only if that is known of
-// every finalist.
+// without returns the answer if no finalist won. The defaults are best only if every
+// finalist with a usable comparison has a conclusive one.
 func (p *Proof) without(name string) Answer {
 	known := false
 	for _, f := range p.Finalists {
@@ -133,8 +134,8 @@ func (p *Proof) without(name string) Answer {
 	return Same
 }
 
-// choice is the best known point of a config. The winner is preferred to one that is not
-// clearly better: every other point is one more kernel to build and to keep.
+// choice returns the best known point of a config. It prefers the winner unless another is
+// clearly better, because every other point is one more kernel to build and maintain.
 func (p *Proof) choice(config Config, defaults map[string]any) Choice {
 	out := Choice{Case: config.Case, Params: config.Params, Finalist: -1, Point: defaults, Speedup: 1}
 	at := p.choose(config.Case)

@@ -5,29 +5,28 @@ import (
 	"slices"
 )
 
-// Race says how many samples a point is worth: few at first, more only where it may still
-// win.
+// Race decides how many samples a point gets: few at first, more only if it may still win.
 //
-// It compares bounds of medians that hold for every distribution of the noise: the bounds
-// are samples themselves, by their ranks. A point that is as good as the best is given up
-// only if one of the bounds is on the wrong side of its median, which at every look has a
-// chance of at most 1 in 100. Slack comes on top of it, for what changes between one process
-// and the next and no number of samples can show.
+// It compares confidence bounds of medians that hold for every noise distribution: the
+// bounds are order statistics of the samples. A point as good as the best is dropped only
+// if one of the bounds is on the wrong side of its median. At every look the probability of
+// that is at most 1 in 100. Slack is added for differences between processes, which no
+// number of samples can show.
 type Race struct {
-	Looks []int   // samples after which to look, rising; the last is all that a point gets
-	Slack float64 // by how much slower a point has to be beyond all doubt: 0.03
+	Looks []int   // sample counts at which to check, ascending; the last is the max per point
+	Slack float64 // relative slowdown that must be certain before a point is dropped: 0.03
 }
 
-// What a race is without anything said.
+// Defaults of a race.
 const (
 	firstLook    = 2
-	secondLook   = 7 // the fewest of which the least is a bound
+	secondLook   = 7 // min samples for which the smallest is a bound
 	defaultSlack = 0.03
-	boundError   = 0.01 // chance that a bound is on the wrong side
-	hopeless     = 2    // times the best: seen twice in a row, no more is needed
+	boundError   = 0.01 // probability that a bound is on the wrong side
+	hopeless     = 2    // times the best: two samples above it are enough to drop a point
 )
 
-// NewRace is a race in which the best points get so many samples.
+// NewRace returns a race in which the best points get the given number of samples.
 func NewRace(samples int) Race {
 	r := Race{Slack: defaultSlack}
 	if samples > firstLook {
@@ -40,12 +39,12 @@ func NewRace(samples int) Race {
 	return r
 }
 
-// First is how many samples a point is given before anything is known of it.
+// First returns how many samples every point gets.
 func (r Race) First() int { return r.Looks[0] }
 
-// More is how many samples to add, from those that there are and those of the best point
-// so far. None are added when all are there or when the point has lost: then it cannot be
-// the best any more.
+// More returns how many samples to add, given those of the point and of the best point so
+// far. It returns 0 if the point has all its samples or has lost, which means that it
+// cannot be the best.
 func (r Race) More(samples, best []float64) (more int, lost bool) {
 	if r.lost(samples, best) {
 		return 0, true
@@ -70,8 +69,8 @@ func (r Race) lost(samples, best []float64) bool {
 	return known && lower > upper*(1+r.Slack)
 }
 
-// lowerBound is a sample below which the median lies with a chance of at most boundError;
-// with too few samples there is none.
+// lowerBound returns a lower bound of the median, wrong with probability at most
+// boundError; false with too few samples.
 func lowerBound(samples []float64) (float64, bool) {
 	rank := boundRank(len(samples))
 	if rank == 0 {
@@ -81,16 +80,16 @@ func lowerBound(samples []float64) (float64, bool) {
 	return sorted[rank-1], true
 }
 
-// upperBound is the same from above; with too few samples the largest has to do.
+// upperBound returns the upper bound of the median; with too few samples, the largest one.
 func upperBound(samples []float64) float64 {
 	rank := max(boundRank(len(samples)), 1)
 	sorted := slices.Sorted(slices.Values(samples))
 	return sorted[len(sorted)-rank]
 }
 
-// boundRank is the largest rank whose sample is above the median with a chance of at most
-// boundError, 0 for none: fewer than rank of n samples are then below the median, of which
-// each is with a chance of one half.
+// boundRank returns the largest rank whose sample is above the median with probability at
+// most boundError; 0 for none. That happens if fewer than rank of n samples are below the
+// median, where each is with probability one half.
 func boundRank(n int) int {
 	chance, term := 0.0, math.Exp2(-float64(n))
 	rank := 0

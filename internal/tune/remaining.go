@@ -1,10 +1,11 @@
 package tune
 
-// Remaining is about how much a search may still gain, as a part of the best time: what its last
-// evaluations brought, as many as are still to come, but no more than the later half. Gains of a
-// search get rarer, so it errs on the side of hope. False while there is too little to go by.
+// Remaining estimates how much a search may still gain, as a fraction of the time. It is
+// the gain of the last evaluations: as many as are still to come, but at most the later
+// half. Gains get rarer, so the estimate is optimistic. It returns false if there is too
+// little data.
 func Remaining(best []float64, more int) (float64, bool) {
-	const least = 8 // evaluations before a trend means anything
+	const least = 8 // min evaluations for a trend
 	n := len(best)
 	if n < least || more < 0 || !(best[n-1] > 0) {
 		return 0, false

@@ -7,36 +7,36 @@ import (
 	"github.com/goatnote-inc/pawl/internal/report"
 )
 
-// Suggestions are what a search means for the people who asked for it: what to change, how,
-// and how much of it is known. The renderers only write it down.
+// Suggestions is the advice drawn from a search: what to change, how, and how certain that
+// is. The renderers only format it.
 type Suggestions struct {
 	*Report
 	Advice       Advice        `json:"advice"`
 	Headline     string        `json:"headline"`
-	Notes        []string      `json:"notes,omitempty"` // what stands in the way of believing it
+	Notes        []string      `json:"notes,omitempty"` // reasons to doubt the result
 	Settings     []Setting     `json:"settings,omitempty"`
 	Forms        []Form        `json:"forms,omitempty"`
 	Dispatch     *Form         `json:"dispatch,omitempty"`
 	Importance   Importance    `json:"importance"`
 	Mattered     []string      `json:"mattered"`
 	Alternatives []Alternative `json:"alternatives,omitempty"`
-	Common       string        `json:"common,omitempty"` // what the alternatives share and where they are free
+	Common       string        `json:"common,omitempty"` // what the alternatives share, and which parameters vary
 	Failures     []Failure     `json:"failures,omitempty"`
 	Unexplored   []string      `json:"unexplored"`
 	Cost         []string      `json:"cost"`
 
-	point map[string]any // suggested, nil for the defaults
+	point map[string]any // the suggested point; nil for the defaults
 }
 
-// Advice is what to do.
+// Advice is the recommended action.
 type Advice string
 
-// What to do with what was found.
+// The recommended actions.
 const (
-	Change   Advice = "change"   // it is proven
-	Optional Advice = "optional" // it is proven and less than it should be
-	Unproven Advice = "unproven" // nobody measured it again, or there was no answer
-	Keep     Advice = "keep"     // the defaults are the best that is known
+	Change   Advice = "change"   // proven
+	Optional Advice = "optional" // proven, but the gain is less than LeastGain
+	Unproven Advice = "unproven" // not measured again, or without an answer
+	Keep     Advice = "keep"     // the defaults are the best known point
 )
 
 // Setting is one parameter of the suggested point.
@@ -45,7 +45,7 @@ type Setting struct {
 	Default any    `json:"default"`
 	Value   any    `json:"value"`
 	Changed bool   `json:"changed"`
-	Matters string `json:"matters,omitempty"` // how much of the differences in time it makes; empty when not known
+	Matters string `json:"matters,omitempty"` // its share of the variation in time, in words; empty if unknown
 }
 
 // Alternative is a point that is nearly as fast as the best.
@@ -53,8 +53,8 @@ type Alternative struct {
 	N       int            `json:"n"`
 	Point   map[string]any `json:"point"`
 	Value   float64        `json:"value"`   // nanoseconds
-	Over    float64        `json:"over"`    // of the best: 0.01 is 1 % slower
-	Differs string         `json:"differs"` // from the suggested one
+	Over    float64        `json:"over"`    // relative to the best: 0.01 is 1 % slower
+	Differs string         `json:"differs"` // from the suggested point
 }
 
 const (
@@ -62,8 +62,8 @@ const (
 	mostAlternatives = 8
 )
 
-// NewSuggestions makes the most of a search. It takes about a second: the model of what
-// mattered is learned here, with the seed of the search.
+// NewSuggestions analyzes a search. It takes about a second, because it trains the
+// importance model, with the seed of the search.
 func NewSuggestions(r *Report) *Suggestions {
 	s := &Suggestions{Report: r}
 	s.Importance = NewImportance(r.Header, r.Evaluations, r.Header.Seed)
@@ -89,7 +89,7 @@ func NewSuggestions(r *Report) *Suggestions {
 	return s
 }
 
-// decide says what to do and how sure that is.
+// decide sets the advice and how certain it is.
 func (s *Suggestions) decide() {
 	best, found := Best(s.Evaluations)
 	p := s.Proof

@@ -14,17 +14,17 @@ type Failure struct {
 	Status Status `json:"status"`
 	Count  int    `json:"count"`
 	Words  string `json:"words"`           // "do not compile"
-	Why    string `json:"why,omitempty"`   // what most of them said
-	Rules  []Rule `json:"rules,omitempty"` // what they have in common, where that is certain
+	Why    string `json:"why,omitempty"`   // the most frequent message
+	Rules  []Rule `json:"rules,omitempty"` // conditions that they certainly share
 }
 
-// Rule is a condition under which every point that was tried failed.
+// Rule is a condition under which every evaluated point failed.
 type Rule struct {
 	Condition string `json:"condition"`
 	Points    int    `json:"points"`
 }
 
-// failures are the ways in which points failed, the most frequent first.
+// failures returns the ways in which points failed, most frequent first.
 func failures(parameters []Parameter, list []Evaluation) []Failure {
 	var out []Failure
 	for _, f := range []struct {
@@ -63,23 +63,23 @@ func failures(parameters []Parameter, list []Evaluation) []Failure {
 }
 
 const (
-	mostMined   = 5000 // evaluations that are looked at
-	mostSimple  = 300  // conditions about one parameter
-	mostTripled = 24   // parameters of which every three are multiplied
+	mostMined   = 5000 // max evaluations examined
+	mostSimple  = 300  // max conditions on one parameter
+	mostTripled = 24   // max parameters for products of three
 	mostRules   = 3
 	leastPoints = 3
-	chanceLimit = 0.01 // that any condition looks as certain by accident
+	chanceLimit = 0.01 // probability that any condition looks this certain by accident
 )
 
-// condition is a rule on trial.
+// condition is a candidate for a rule.
 type condition struct {
 	text   string
-	kind   int // about one parameter, a product of two, of three, or two parameters at once
+	kind   int // on one parameter, a product of two or of three, or on two parameters at once
 	points set
-	parts  []set // of a condition on two parameters, what each part alone holds for
+	parts  []set // for a condition on two parameters, the points that each part alone matches
 }
 
-// The kinds of conditions, the easiest to remember first.
+// The kinds of conditions, simplest first.
 const (
 	oneParameter = iota
 	productOfTwo
@@ -88,8 +88,9 @@ const (
 	kinds
 )
 
-// mine looks for conditions under which every point that got so far failed in this way and
-// that so many would hardly meet by accident, however many conditions were tried.
+// mine finds conditions under which every point that reached this stage failed in this way.
+// The number of such points must be too large for an accident, given how many conditions
+// are tested.
 func mine(parameters []Parameter, list []Evaluation, status Status) []Rule {
 	var tried []Evaluation
 	for _, e := range list {
@@ -115,7 +116,7 @@ func mine(parameters []Parameter, list []Evaluation, status Status) []Rule {
 			return true
 		}
 		accident := chance(len(tried), failed.count(), n)
-		for _, part := range c.parts { // nearly all of a part may fail: then the other part says nothing
+		for _, part := range c.parts { // if nearly all of one part fails, the other part adds nothing
 			accident = max(accident, chance(part.count(), part.common(failed), n))
 		}
 		return accident*tests[c.kind] > chanceLimit/kinds
@@ -138,7 +139,7 @@ func mine(parameters []Parameter, list []Evaluation, status Status) []Rule {
 	return rules
 }
 
-// chance is that n points drawn at random are all among the failed ones.
+// chance returns the probability that n points drawn at random are all failed ones.
 func chance(all, failed, n int) float64 {
 	log := 0.0
 	for i := range n {
@@ -147,7 +148,8 @@ func chance(all, failed, n int) float64 {
 	return math.Exp(log)
 }
 
-// candidates are conditions about one parameter, about products, and about two parameters at once.
+// candidates returns conditions on one parameter, on products, and on two parameters at
+// once.
 func candidates(parameters []Parameter, tried []Evaluation, failed set) []condition {
 	var simple, list []condition
 	for _, p := range parameters {
@@ -176,8 +178,8 @@ func candidates(parameters []Parameter, tried []Evaluation, failed set) []condit
 	return list
 }
 
-// about are the conditions on one parameter: equal to a value, and, for numbers, from a value
-// on and up to one.
+// about returns the conditions on one parameter: equal to a value and, for numbers, at
+// least or at most a value.
 func about(p Parameter, tried []Evaluation) []condition {
 	values := slices.Clone(p.Values)
 	slices.SortFunc(values, func(a, b any) int {
@@ -211,8 +213,8 @@ func about(p Parameter, tried []Evaluation) []condition {
 	return list
 }
 
-// products are the two conditions on a product of numbers that no good point meets: above the
-// largest of the good ones, and below the least.
+// products returns the two conditions on a product of numbers that no good point meets:
+// above the largest of the good points, and below the smallest.
 func products(tried []Evaluation, failed set, names ...string) []condition {
 	low, high := math.Inf(1), math.Inf(-1)
 	values := make([]float64, len(tried))
@@ -248,7 +250,7 @@ func products(tried []Evaluation, failed set, names ...string) []condition {
 	}
 }
 
-// set is some of the evaluations, one bit each.
+// set is a set of evaluations, one bit each.
 type set []uint64
 
 func newSet(n int) set { return make(set, (n+63)/64) }

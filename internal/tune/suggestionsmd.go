@@ -53,7 +53,8 @@ func (s *Suggestions) Markdown(w io.Writer) error {
 	return nil
 }
 
-// about says on what and how it was searched. Code is what somebody copies, word is all else.
+// about says on which device and how the search ran. Code formats text to be copied, word
+// everything else.
 func (s *Suggestions) about(word, code func(string) string) string {
 	h := s.Header
 	list := []string{"Searched"}
@@ -76,7 +77,7 @@ func (s *Suggestions) about(word, code func(string) string) string {
 	return strings.Join(list, " ") + "."
 }
 
-// method says how importance was found, and where that ends.
+// method says how importance was computed, and its limits.
 func (m Importance) method() string {
 	return fmt.Sprintf("Shares of the variance of the logarithm of the time over the whole space, with 90 %% intervals: "+
 		"boosted trees learned from %d evaluations, and foresee %.0f %% of the differences between those that they had not seen. "+
@@ -136,7 +137,7 @@ func interval(low, high float64) string {
 	return fmt.Sprintf("%.2f to %.2f", low, high)
 }
 
-// answer says a comparison in a word or two.
+// answer describes a comparison in a word or two.
 func answer(a Answer, verdict string) string {
 	switch {
 	case a == Small:
@@ -171,7 +172,7 @@ func (m *markdown) configs(s *Suggestions) {
 	}
 }
 
-// choices are the points by config, where there is something to choose.
+// choices returns the points by config, if there is a choice.
 func (r *Report) choices() []Choice {
 	if r.Proof == nil || len(r.Proof.Choices) < 2 || len(r.Proof.Finalists) == 0 {
 		return nil
@@ -179,7 +180,7 @@ func (r *Report) choices() []Choice {
 	return r.Proof.Choices
 }
 
-// choiceText is the point of a config in a line.
+// choiceText formats the point of a config in one line.
 func (r *Report) choiceText(c Choice) string {
 	switch {
 	case Key(c.Point) != Key(r.defaults()):
@@ -190,7 +191,7 @@ func (r *Report) choiceText(c Choice) string {
 	return "the defaults, for lack of an answer"
 }
 
-// apart is what of a point is not as in the defaults.
+// apart lists how a point differs from the defaults.
 func (r *Report) apart(point map[string]any) string {
 	var list []string
 	for _, p := range r.ordered(point) {
@@ -204,7 +205,7 @@ func (r *Report) apart(point map[string]any) string {
 	return report.Plain(strings.Join(list, " "))
 }
 
-// pointText is a point in a line.
+// pointText formats a point in one line.
 func (r *Report) pointText(point map[string]any) string {
 	var list []string
 	for _, p := range r.ordered(point) {
@@ -229,7 +230,7 @@ func (m *markdown) failures(s *Suggestions) {
 	m.b.WriteByte('\n')
 }
 
-// sentence says how many failed, and what they said.
+// sentence says how many points failed, and their message.
 func (f Failure) sentence(of int) string {
 	out := fmt.Sprintf("%d of %d %s.", f.Count, of, f.Words)
 	if f.Why != "" {

@@ -10,7 +10,8 @@ import (
 	"github.com/goatnote-inc/pawl/internal/report"
 )
 
-// alternatives are the points nearly as fast as the suggested one, by the times of the search.
+// alternatives finds the points nearly as fast as the suggested one, by their times in the
+// search.
 func (s *Suggestions) alternatives() {
 	ranked := Ranked(s.Evaluations)
 	if len(ranked) == 0 {
@@ -37,7 +38,7 @@ func (s *Suggestions) alternatives() {
 	}
 }
 
-// differs says what of a point is not as in another one.
+// differs lists how a point differs from another.
 func (s *Suggestions) differs(point, own map[string]any) string {
 	var list []string
 	for _, p := range s.Header.Space.Parameters {
@@ -48,7 +49,7 @@ func (s *Suggestions) differs(point, own map[string]any) string {
 	return report.Plain(strings.Join(list, ", "))
 }
 
-// common says what near-optimal points share, and what they are free in.
+// common says what near-optimal points share, and which parameters vary.
 func (s *Suggestions) common(near []Evaluation) string {
 	var shared, free []string
 	for _, p := range s.Header.Space.Parameters {
@@ -74,7 +75,7 @@ func (s *Suggestions) common(near []Evaluation) string {
 	return report.Plain(text)
 }
 
-// hardly is the share below which a parameter may as well keep its default.
+// hardly is the share below which a parameter can keep its default.
 const hardly = 0.02
 
 // of says in a word or two how much a parameter matters.
@@ -91,7 +92,7 @@ func (m Importance) of(name string) string {
 	return ""
 }
 
-// words say the importance in sentences.
+// words describes the importance in sentences.
 func (m Importance) words() []string {
 	if m.Unknown != "" {
 		return []string{"Not known: " + report.Plain(m.Unknown) + "."}
@@ -133,7 +134,7 @@ func share(x float64) string {
 	return fmt.Sprintf("%.0f %%", 100*x)
 }
 
-// unexplored says what the search does not know.
+// unexplored lists what the search did not try.
 func (s *Suggestions) unexplored() []string {
 	n, points := len(s.Evaluations), s.Header.Space.Points
 	var list []string
@@ -161,7 +162,7 @@ func (s *Suggestions) unexplored() []string {
 	return append(list, s.edges()...)
 }
 
-// edges are values of the suggested point beyond which the suite has none.
+// edges lists values of the suggested point that are at the end of the suite's range.
 func (s *Suggestions) edges() []string {
 	var list []string
 	for _, p := range s.Header.Space.Parameters {
@@ -178,14 +179,14 @@ func (s *Suggestions) edges() []string {
 		switch {
 		case x == high:
 			list = append(list, report.Plain(fmt.Sprintf("%s %s is the largest value there is: a larger one may be faster still.", p.Name, valueText(x))))
-		case x == low && x > 1: // below 1 most parameters mean nothing
+		case x == low && x > 1: // below 1 most parameters are meaningless
 			list = append(list, report.Plain(fmt.Sprintf("%s %s is the smallest value there is: a smaller one may be faster still.", p.Name, valueText(x))))
 		}
 	}
 	return list
 }
 
-// cost says what it took.
+// cost describes what the search cost.
 func (s *Suggestions) cost() []string {
 	var build, check, measured float64
 	for _, e := range s.Evaluations {

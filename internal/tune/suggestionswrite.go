@@ -9,11 +9,12 @@ import (
 	"github.com/goatnote-inc/pawl/internal/report"
 )
 
-// markdown is a text as it is written. What comes from a suite or a journal goes through text
-// or name first: it must not become markup.
+// markdown is a Markdown text being written. Text from a suite or a journal must go through
+// text or name first, so that it does not become markup.
 type markdown struct{ b bytes.Buffer }
 
-// text may be read as it is written too: an underscore inside a word is no markup.
+// text escapes s but keeps it readable as source: an underscore inside a word is not
+// markup.
 func text(s string) string {
 	s = report.MarkdownText(report.Plain(s))
 	for range 2 { // a_b_c overlaps
@@ -34,7 +35,7 @@ var (
 	condensed = lazyregexp.New(`^[A-Za-z0-9_]+( (\*|>|<|=|>=|<=|and) [A-Za-z0-9_.]+)*$`) // a name, or a condition
 )
 
-// line is a paragraph.
+// line writes a paragraph.
 func (m *markdown) line(format string, args ...any) {
 	fmt.Fprintf(&m.b, format+"\n\n", args...)
 }
@@ -55,7 +56,7 @@ func (m *markdown) form(f Form) {
 	m.fence(f.Language, f.Text)
 }
 
-// fence is text that is taken as it is; nothing in it ends the fence.
+// fence writes body literally, in a fence that body cannot end.
 func (m *markdown) fence(language, body string) {
 	mark := "```"
 	for strings.Contains(body, mark) {

@@ -1,5 +1,5 @@
-// Package version knows what a binary of this repository calls itself. pawl and pawld are
-// released together and have one number. It must not know what either of them does.
+// Package version reports the version of a binary of this repository. pawl and pawld are
+// released together and share one version number. It must not know what either of them does.
 package version
 
 import (
@@ -9,23 +9,23 @@ import (
 	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 )
 
-// released is set by the linker in releases (.goreleaser.yaml).
+// released is the version of a release, set by the linker (.goreleaser.yaml).
 var released string
 
-// Next is what is being worked on: a build that is no release comes before it.
+// Next is the version under development. A build that is not a release precedes it.
 const Next = "0.1.0"
 
 var release = lazyregexp.New(`^[0-9]+\.[0-9]+\.[0-9]+$`)
 
-// Version is what this binary is: 0.1.0 for a release and for go install of its tag,
-// 0.1.0-dev+COMMIT for what somebody built.
+// Version returns the version of this binary: 0.1.0 for a release and for go install of its
+// tag, 0.1.0-dev+COMMIT for any other build.
 func Version() string {
 	info, _ := debug.ReadBuildInfo()
 	return of(released, info)
 }
 
-// Commit is what the binary was built from; empty in a release, whose commit holds its
-// checksum.
+// Commit returns the commit that the binary was built from. It is empty in a release, whose
+// commit holds its checksum.
 func Commit() string {
 	info, _ := debug.ReadBuildInfo()
 	return commit(info)

@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// load is what a host has to do.
+// load is the work of a host.
 type load struct {
-	running bool      // a job runs on it, or may
-	taken   int       // places that running and waiting jobs take
+	running bool      // a job runs on it, or may run on it
+	taken   int       // slots used by running and waiting jobs
 	waiting int       // jobs that wait for it
-	oldest  time.Time // when the first of these was heard of
+	oldest  time.Time // when the oldest of these was first seen
 }
 
-// assign says which host is meant to take which job. A running job comes first; then
-// the jobs that fewest hosts fit, so that a picky one is not left with none.
+// assign decides which host should take which job. Running jobs come first, then the jobs that the
+// fewest hosts fit, so that a job with few options is not left without a host.
 func (s *State) assign(c *Config, now time.Time) map[string]*load {
 	loads := map[string]*load{}
 	for i := range c.Hosts {
@@ -32,7 +32,7 @@ func (s *State) assign(c *Config, now time.Time) map[string]*load {
 			s.place(c, j, loads)
 		case Queued:
 			if j.Misses > 0 {
-				continue // the last listing lacked it: the next one decides
+				continue // missing from the last listing; the next one decides
 			}
 			w := waiting{job: j}
 			for i := range c.Hosts {
@@ -63,7 +63,7 @@ func (s *State) assign(c *Config, now time.Time) map[string]*load {
 	return loads
 }
 
-// explain says once a day that a job waits only because the budget does not reach.
+// explain logs, once a day, that a job waits only because the budget does not suffice.
 func (s *State) explain(c *Config, j *Job, fits []*HostConfig, now time.Time) {
 	for _, hc := range fits {
 		if h := s.host(hc.Name); !s.Day.Short && h.Paid.IsZero() && !s.affords(c, hc, now) {
@@ -73,7 +73,7 @@ func (s *State) explain(c *Config, j *Job, fits []*HostConfig, now time.Time) {
 	}
 }
 
-// place marks the hosts that a running job may be on; it takes a place on one of them.
+// place marks the hosts that a running job may be on, and takes a slot on one of them.
 func (s *State) place(c *Config, j *Job, loads map[string]*load) {
 	placed := false
 	for i := range c.Hosts {
@@ -90,8 +90,8 @@ func (s *State) place(c *Config, j *Job, loads map[string]*load) {
 	}
 }
 
-// choose is the best host with a free place: one that is on, then one that comes, then
-// the cheapest that can be started.
+// choose returns the best host with a free slot: one that is on, then one that is starting, then the
+// cheapest that can be started.
 func (s *State) choose(c *Config, fits []*HostConfig, loads map[string]*load, now time.Time) *HostConfig {
 	var best *HostConfig
 	bestRank := 0
@@ -118,7 +118,7 @@ func (s *State) rank(c *Config, hc *HostConfig, now time.Time) int {
 	case Starting:
 		return 1
 	case Stopping:
-		return -1 // once it is off, it can be started again
+		return -1 // it can be started again only once it is off
 	case Off, Unknown:
 		if !h.Paid.IsZero() {
 			return 1 // it was on when it was last seen

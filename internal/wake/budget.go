@@ -2,15 +2,15 @@ package wake
 
 import "time"
 
-// Day is the account of one day of UTC.
+// Day records the usage of one UTC day.
 type Day struct {
 	Date  string                   `json:"date"`
-	On    map[string]time.Duration `json:"on"`              // by host: what is settled
+	On    map[string]time.Duration `json:"on"`              // settled time by host
 	Ended time.Time                `json:"ended,omitzero"`  // when the budget was used up
-	Short bool                     `json:"short,omitempty"` // jobs wait for which it does not reach
+	Short bool                     `json:"short,omitempty"` // jobs wait that the budget cannot pay for
 }
 
-// amount is time of hosts and what it costs.
+// amount is host time and its cost.
 type amount struct {
 	time    time.Duration
 	dollars float64
@@ -26,14 +26,14 @@ func (a amount) within(b Budget) bool {
 	return (b.Hours == 0 || a.time.Hours() <= b.Hours) && (b.Dollars == 0 || a.dollars <= b.Dollars)
 }
 
-// startNeeds is the time that must be left for a start to be worth it: it boots, is
-// useful for a while and is off again, even if pawl wake is away at the wrong moment.
+// startNeeds returns the time that must be left for a start to be worth it: to boot, to be useful for a
+// while and to be off again, even if pawl wake is down at the wrong moment.
 func (c *Config) startNeeds(h *HostConfig) time.Duration {
 	return max(h.Boot+c.Budget.Least, h.Timeout) + h.Halt + c.Budget.Margin
 }
 
-// stopNeeds is the time a host may yet be on when it is to be off as soon as possible:
-// a command on its way has to end first.
+// stopNeeds returns how long a host may still be on if it is stopped as soon as possible: a running
+// command must end first.
 func (c *Config) stopNeeds(h *HostConfig, s *Host) time.Duration {
 	need := h.Halt + c.Budget.Margin
 	if s.Flight != nil {
@@ -46,8 +46,7 @@ func midnight(now time.Time) time.Time {
 	return now.UTC().Truncate(24 * time.Hour).Add(24 * time.Hour)
 }
 
-// account settles what is over: a new day begins with nothing spent. A clock that goes
-// back changes nothing.
+// account starts a new day with nothing spent. A clock that goes back changes nothing.
 func (s *State) account(now time.Time) {
 	date := now.UTC().Format(time.DateOnly)
 	if date <= s.Day.Date {
@@ -62,8 +61,8 @@ func (s *State) account(now time.Time) {
 	}
 }
 
-// meter begins to count the time of a host that is on: from when it was last seen off,
-// where that is known, because it may be on since then.
+// meter starts to count the time of a host that is on. It counts from when the host was last seen off,
+// if known, because the host may have been on since then.
 func (h *Host) meter(off, now time.Time) {
 	if !h.Paid.IsZero() {
 		return
@@ -74,7 +73,7 @@ func (h *Host) meter(off, now time.Time) {
 	}
 }
 
-// settle puts a host's time into the account and ends it: it is off.
+// settle adds the time of a host that is off to the day and stops counting.
 func (s *State) settle(name string, h *Host, now time.Time) {
 	if !h.Paid.IsZero() && now.After(h.Paid) {
 		s.Day.On[name] += now.Sub(h.Paid)
@@ -82,7 +81,7 @@ func (s *State) settle(name string, h *Host, now time.Time) {
 	h.Paid = time.Time{}
 }
 
-// spent is what the day has cost so far; a host that is in the file no more is not in it.
+// spent returns the cost of the day so far. Hosts that are no longer in the file are not included.
 func (s *State) spent(c *Config, now time.Time) amount {
 	var sum amount
 	for i := range c.Hosts {
@@ -96,8 +95,8 @@ func (s *State) spent(c *Config, now time.Time) amount {
 	return sum
 }
 
-// bound is what the day will have cost when every host is stopped as soon as possible.
-// What falls behind midnight is for the next day to pay.
+// bound returns the cost of the day if every host is stopped as soon as possible. Time after midnight
+// counts toward the next day.
 func (s *State) bound(c *Config, now time.Time) amount {
 	sum := s.spent(c, now)
 	for i := range c.Hosts {
@@ -109,7 +108,7 @@ func (s *State) bound(c *Config, now time.Time) amount {
 	return sum
 }
 
-// affords tells whether the day can pay for a start.
+// affords reports whether the day's budget covers a start.
 func (s *State) affords(c *Config, hc *HostConfig, now time.Time) bool {
 	need := min(c.startNeeds(hc), midnight(now).Sub(now))
 	return s.bound(c, now).plus(amountOf(need, hc)).within(c.Budget)

@@ -15,16 +15,16 @@ import (
 	"github.com/goatnote-inc/pawl/internal/shell"
 )
 
-// runner runs the commands of wake.yaml. What strangers say never reaches one: a command
-// is told the name of its host and nothing else.
+// runner runs the commands of wake.yaml. Untrusted input never reaches a command: it gets only the name
+// of its host.
 //
-// A start or stop holds a lock that its processes inherit. When pawl wake is killed they
-// may go on; whoever comes after sees by the lock that they do.
+// A start or stop holds a lock that its processes inherit. If pawl wake is killed, they may continue;
+// the lock shows the next pawl wake that they do.
 type runner struct{ config *Config }
 
 const maxOutput = 4096
 
-// move starts or stops a host, and says why it did not work.
+// move starts or stops a host. It returns the reason for a failure; empty means success.
 func (r runner) move(ctx context.Context, hc *HostConfig, kind Kind) string {
 	line := hc.Start
 	if kind == Stop {
@@ -35,8 +35,8 @@ func (r runner) move(ctx context.Context, hc *HostConfig, kind Kind) string {
 		return err.Error()
 	}
 	defer lock.Close()
-	// Where a background process of an old command has it for good, it goes without. Who
-	// only asks whether a command runs has it for a moment.
+	// A background process of an old command may hold the lock forever; then continue without it. A status
+	// check holds it only for a moment.
 	err = tryLock(lock)
 	for try := 0; errors.Is(err, syscall.EWOULDBLOCK) && try < 50 && ctx.Err() == nil; try++ {
 		time.Sleep(20 * time.Millisecond)
@@ -45,7 +45,7 @@ func (r runner) move(ctx context.Context, hc *HostConfig, kind Kind) string {
 	if err != nil && !errors.Is(err, syscall.EWOULDBLOCK) {
 		return err.Error()
 	}
-	// Its own background processes must not look like a command that runs.
+	// The command's own background processes must not look like a running command.
 	defer syscall.Flock(int(lock.Fd()), syscall.LOCK_UN) //nolint:errcheck // closing it comes next
 	out, err := r.run(ctx, hc, line, lock)
 	if err == nil {
@@ -54,7 +54,7 @@ func (r runner) move(ctx context.Context, hc *HostConfig, kind Kind) string {
 	return strings.TrimSpace(err.Error() + "\n" + out.both.String())
 }
 
-// ask runs the status command; busy tells of a command that an earlier life left.
+// ask runs the status command. busy reports whether a command of an earlier pawl wake still runs.
 func (r runner) ask(ctx context.Context, hc *HostConfig) (power Power, why string, busy bool) {
 	busy, err := r.busy(hc)
 	if err != nil {
@@ -88,7 +88,7 @@ func (r runner) lockFile(hc *HostConfig) string {
 	return r.config.StateFile() + "." + hc.Name + ".lock"
 }
 
-// output is what a command printed, as far as it is kept.
+// output is the kept part of what a command printed.
 type output struct{ out, both kept }
 
 func (r runner) run(ctx context.Context, hc *HostConfig, line string, lock *os.File) (*output, error) {
@@ -106,14 +106,14 @@ func (r runner) run(ctx context.Context, hc *HostConfig, line string, lock *os.F
 	case ctx.Err() != nil:
 		return &o, fmt.Errorf("%q was ended after %v", line, hc.Timeout)
 	case errors.Is(err, exec.ErrWaitDelay):
-		return &o, nil // it is done; what it left in the background holds its output open
+		return &o, nil // it has ended; its background processes hold the output open
 	case err != nil:
 		return &o, fmt.Errorf("%q: %w", line, err)
 	}
 	return &o, nil
 }
 
-// withoutSecrets takes from a command what it has no use for.
+// withoutSecrets removes secrets from the environment of a command.
 func (r runner) withoutSecrets(env []string) []string {
 	c := r.config
 	return slices.DeleteFunc(env, func(kv string) bool {
@@ -122,8 +122,8 @@ func (r runner) withoutSecrets(env []string) []string {
 	})
 }
 
-// kept is the beginning of what is written to it. Both streams of a command write, and
-// what it left in the background may go on while it is read.
+// kept holds the start of what is written to it. Both streams of a command write to it, and its
+// background processes may still write while it is read.
 type kept struct {
 	mu   sync.Mutex
 	text []byte
@@ -145,6 +145,6 @@ func (k *kept) String() string {
 type tee struct{ a, b *kept }
 
 func (t tee) Write(p []byte) (int, error) {
-	_, _ = t.a.Write(p) // it cannot fail
+	_, _ = t.a.Write(p) // cannot fail
 	return t.b.Write(p)
 }

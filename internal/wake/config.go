@@ -15,7 +15,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 )
 
-// Config is what wake.yaml says.
+// Config is the content of wake.yaml.
 type Config struct {
 	Version int           `yaml:"version"`
 	Listen  string        `yaml:"listen"`
@@ -29,11 +29,11 @@ type Config struct {
 	dir string // of wake.yaml
 }
 
-// GitHub says whose jobs are watched, and how they are asked for.
+// GitHub says which repositories' jobs are watched, and how to query them.
 type GitHub struct {
-	API          string   `yaml:"api"` // empty for github.com
+	API          string   `yaml:"api"` // empty means github.com
 	Token        Secret   `yaml:"token"`
-	App          App      `yaml:"app"` // in place of a token
+	App          App      `yaml:"app"` // instead of a token
 	Repositories []string `yaml:"repositories"`
 }
 
@@ -44,34 +44,34 @@ type App struct {
 	Key          Secret `yaml:"key"`
 }
 
-// HostConfig is one machine and the commands that move it.
+// HostConfig is one machine and the commands that start and stop it.
 type HostConfig struct {
 	Name    string        `yaml:"name"`
 	Labels  []string      `yaml:"labels"`
-	Runners []string      `yaml:"runners"` // globs of the names of its runners; empty where they are not known
+	Runners []string      `yaml:"runners"` // globs of its runners' names; empty if unknown
 	Start   string        `yaml:"start"`
 	Stop    string        `yaml:"stop"`
 	Status  string        `yaml:"status"`  // prints on, off, starting or stopping
-	Boot    time.Duration `yaml:"boot"`    // from the start command to on, at most
-	Halt    time.Duration `yaml:"halt"`    // from the stop command to off, at most
-	Idle    time.Duration `yaml:"idle"`    // how long it may be on without a job
+	Boot    time.Duration `yaml:"boot"`    // max time from the start command to on
+	Halt    time.Duration `yaml:"halt"`    // max time from the stop command to off
+	Idle    time.Duration `yaml:"idle"`    // max time on without a job
 	Timeout time.Duration `yaml:"timeout"` // of start and stop
-	Ask     time.Duration `yaml:"ask"`     // how often the status is asked while it changes
-	Retry   time.Duration `yaml:"retry"`   // how long to give up for after five failures
-	Jobs    int           `yaml:"jobs"`    // how many it runs at a time
+	Ask     time.Duration `yaml:"ask"`     // interval of status checks while it changes
+	Retry   time.Duration `yaml:"retry"`   // pause after five failed starts
+	Jobs    int           `yaml:"jobs"`    // max concurrent jobs
 	Price   float64       `yaml:"price_per_hour"`
 }
 
-// Budget is what a day, of UTC, may cost over all hosts.
+// Budget limits the usage of all hosts per UTC day.
 type Budget struct {
 	Hours   float64       `yaml:"hours_per_day"`
 	Dollars float64       `yaml:"dollars_per_day"`
-	Least   time.Duration `yaml:"least"`  // what must be left behind the boot for a start to be worth it
-	Margin  time.Duration `yaml:"margin"` // how long pawl wake itself may be away
-	Grace   time.Duration `yaml:"grace"`  // what a running job may take beyond the budget
+	Least   time.Duration `yaml:"least"`  // min time left after the boot for a start to be worth it
+	Margin  time.Duration `yaml:"margin"` // how long pawl wake itself may be down
+	Grace   time.Duration `yaml:"grace"`  // how long a running job may exceed the budget
 }
 
-// Secret is where a secret is read from: never in the file itself.
+// Secret says where a secret is read from. It is never in the file itself.
 type Secret struct {
 	File string `yaml:"file"`
 	Env  string `yaml:"env"`
@@ -103,7 +103,7 @@ func LoadConfig(path string) (*Config, error) {
 	return c, nil
 }
 
-// ParseConfig reads wake.yaml from memory. A key that it does not know is a mistake.
+// ParseConfig parses wake.yaml. An unknown key is an error.
 func ParseConfig(data []byte) (*Config, error) {
 	if len(data) > maxConfig {
 		return nil, fmt.Errorf("longer than %d bytes", maxConfig)
@@ -218,10 +218,10 @@ func (c *Config) checkHost(h HostConfig) error {
 	return nil
 }
 
-// StateFile is where the state is kept.
+// StateFile returns the path of the state file.
 func (c *Config) StateFile() string { return c.path(c.State) }
 
-// Dir is the folder of wake.yaml, in which commands are run.
+// Dir returns the folder of wake.yaml, in which commands run.
 func (c *Config) Dir() string { return c.dir }
 
 func (c *Config) path(name string) string {
@@ -240,7 +240,7 @@ func (c *Config) host(name string) *HostConfig {
 	return nil
 }
 
-// ReadSecret reads a secret from where the file says it is.
+// ReadSecret reads a secret from its configured source.
 func (c *Config) ReadSecret(s Secret, getenv func(string) string) (string, error) {
 	switch {
 	case s.File != "" && s.Env != "":

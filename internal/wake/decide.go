@@ -2,7 +2,7 @@ package wake
 
 import "time"
 
-// decide says what is to be done to each host now.
+// decide returns what to do to each host now.
 func (s *State) decide(c *Config, now time.Time) []Action {
 	loads := s.assign(c, now)
 	over := !s.bound(c, now).within(c.Budget)
@@ -43,7 +43,7 @@ func (s *State) decide(c *Config, now time.Time) []Action {
 	return list
 }
 
-// mustStop tells whether a host is to be put to sleep now, and says why.
+// mustStop reports whether a host must be stopped now, and logs why.
 func (s *State) mustStop(c *Config, hc *HostConfig, h *Host, l *load, over bool, now time.Time) bool {
 	if h.Paid.IsZero() {
 		return false
@@ -84,8 +84,8 @@ func (s *State) mustStop(c *Config, hc *HostConfig, h *Host, l *load, over bool,
 	return true
 }
 
-// informed tells whether the forge was heard lately: a host is idle only as far as it
-// is known that no job runs.
+// informed reports whether the forge was polled recently. A host counts as idle only if it is known that
+// no job runs.
 func (s *State) informed(c *Config, now time.Time) bool {
 	for _, r := range c.GitHub.Repositories {
 		if now.Sub(s.Polled[r]) > max(5*time.Minute, 3*c.Poll) {
@@ -95,7 +95,7 @@ func (s *State) informed(c *Config, now time.Time) bool {
 	return true
 }
 
-// mayStart tells whether a wanted host can be started now: it has just been seen off.
+// mayStart reports whether a wanted host can be started now. It must have been seen off recently.
 func (s *State) mayStart(c *Config, hc *HostConfig, h *Host, now time.Time) bool {
 	if h.Seen != Off || !h.Started.IsZero() || !h.Paid.IsZero() || now.Sub(h.SeenAt) > hc.Ask {
 		return false
@@ -103,7 +103,7 @@ func (s *State) mayStart(c *Config, hc *HostConfig, h *Host, now time.Time) bool
 	return !now.Before(h.Later) && s.affords(c, hc, now)
 }
 
-// mustAsk tells whether a host's status is due: often while something is to change.
+// mustAsk reports whether a status check is due. Checks are frequent while a change is expected.
 func (s *State) mustAsk(hc *HostConfig, h *Host, l *load, now time.Time) bool {
 	if h.asking || h.Flight != nil && !h.orphan {
 		return false

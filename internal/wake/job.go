@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// Stage is how far a job is. It only rises: so a delivery that comes twice, late or in
-// another order than it was sent changes nothing.
+// Stage is the progress of a job. It only increases, so a duplicate, late or reordered delivery changes
+// nothing.
 type Stage string
 
-// The stages. A job is gone when the forge no longer lists it and nobody said how it
-// ended: unlike Done, what the forge lists later counts again.
+// The stages. A job is Gone when the forge no longer lists it and its end was not reported. Unlike after
+// Done, a later listing counts again.
 const (
 	Queued  Stage = "queued"
 	Running Stage = "running"
@@ -29,16 +29,16 @@ type Job struct {
 	ID      int64     `json:"id"`
 	Labels  []string  `json:"labels,omitempty"`
 	Stage   Stage     `json:"stage"`
-	Runner  string    `json:"runner,omitempty"` // that took it
+	Runner  string    `json:"runner,omitempty"` // the runner that took it
 	Created time.Time `json:"created,omitzero"`
-	Seen    time.Time `json:"seen,omitzero"` // when it was first heard of
+	Seen    time.Time `json:"seen,omitzero"` // when it was first seen
 	Misses  int       `json:"misses,omitempty"`
 }
 
 func (j *Job) key() string { return j.Repo + "#" + strconv.FormatInt(j.ID, 10) }
 
-// fits tells whether a host has all labels of a job. A job without labels fits nowhere:
-// deliveries of finished jobs come without.
+// fits reports whether a host has all labels of a job. A job without labels fits no host: deliveries of
+// finished jobs have none.
 func (j *Job) fits(h *HostConfig) bool {
 	if len(j.Labels) == 0 {
 		return false
@@ -51,8 +51,8 @@ func (j *Job) fits(h *HostConfig) bool {
 	return true
 }
 
-// runsOn tells whether a running job may be on a host. Where the names of the runners
-// are not known, every host that fits may have it.
+// runsOn reports whether a running job may be on a host. If the names of the runners are unknown, it may
+// be on every host that fits.
 func (j *Job) runsOn(c *Config, h *HostConfig) bool {
 	if j.Stage != Running || !j.fits(h) {
 		return false
@@ -81,17 +81,17 @@ func (h *HostConfig) owns(runner string) bool {
 }
 
 const (
-	// maxAge is how long a job can wait: the forge gives up after 24 hours. A delivery
-	// of an older one is a replay, and an ended one need not be remembered.
+	// maxAge is how long a job can wait: the forge gives up after 24 hours. A delivery of an older job is a
+	// replay, and an older ended job can be forgotten.
 	maxAge = 25 * time.Hour
-	// maxJobs bounds what is remembered.
+	// maxJobs limits the number of remembered jobs.
 	maxJobs = 10_000
-	// missedPolls are how many polls in a row must lack a job for it to be gone: a
-	// listing in pages can miss what moves between them.
+	// missedPolls is how many polls in a row must lack a job before it is gone: a paged listing can miss
+	// jobs that move between pages.
 	missedPolls = 2
 )
 
-// observe takes in what a delivery or a poll says of a job.
+// observe processes what a delivery or a poll reports about a job.
 func (s *State) observe(c *Config, told Job, polled bool, now time.Time) {
 	if !slices.Contains(c.GitHub.Repositories, told.Repo) {
 		return
@@ -122,7 +122,7 @@ func (s *State) observe(c *Config, told Job, polled bool, now time.Time) {
 	}
 }
 
-// admit tells whether a job that was not known is worth remembering.
+// admit reports whether an unknown job is worth remembering.
 func (s *State) admit(c *Config, told *Job, polled bool, now time.Time) bool {
 	if !polled && !told.Created.IsZero() && now.Sub(told.Created) > maxAge {
 		return false
@@ -134,12 +134,12 @@ func (s *State) admit(c *Config, told *Job, polled bool, now time.Time) bool {
 		}
 	}
 	if told.Stage == Done && len(told.Labels) == 0 {
-		return true // so that its queued, when it comes late, wakes nobody
+		return true // so that its queued delivery, if it arrives late, starts no host
 	}
 	return slices.ContainsFunc(c.Hosts, func(h HostConfig) bool { return told.fits(&h) })
 }
 
-// move brings a job to another stage; hosts it ran on are idle from now.
+// move sets the stage of a job. Hosts it ran on are idle from now.
 func (s *State) move(c *Config, j *Job, to Stage, now time.Time) {
 	for i := range c.Hosts {
 		if h := &c.Hosts[i]; j.runsOn(c, h) {
@@ -150,7 +150,7 @@ func (s *State) move(c *Config, j *Job, to Stage, now time.Time) {
 	s.began(c, j)
 }
 
-// began takes a running job as proof that its hosts work.
+// began treats a running job as proof that its hosts work.
 func (s *State) began(c *Config, j *Job) {
 	for i := range c.Hosts {
 		if h := &c.Hosts[i]; j.runsOn(c, h) && s.host(h.Name).Seen == On {
@@ -159,7 +159,7 @@ func (s *State) began(c *Config, j *Job) {
 	}
 }
 
-// reconcile takes in a whole listing of a repository's jobs.
+// reconcile processes a complete listing of a repository's jobs.
 func (s *State) reconcile(c *Config, p Poll, now time.Time) {
 	listed := map[string]bool{}
 	for _, j := range p.Jobs {
@@ -178,8 +178,8 @@ func (s *State) reconcile(c *Config, p Poll, now time.Time) {
 	s.forget(now)
 }
 
-// forget drops ended jobs that nobody can speak of any more, and the oldest of them
-// where there are too many.
+// forget drops ended jobs that no delivery can refer to any more, and the oldest ended ones if there are
+// too many.
 func (s *State) forget(now time.Time) {
 	var ended []*Job
 	for key, j := range s.Jobs {

@@ -10,33 +10,33 @@ import (
 	"time"
 )
 
-// Server drives the state: it feeds it what happens and does what it says.
+// Server drives the state: it passes events to it and runs the resulting actions.
 type Server struct {
 	Config *Config
 	Secret []byte                                                // of the webhook
-	Jobs   func(ctx context.Context, repo string) ([]Job, error) // those that wait or run
+	Jobs   func(ctx context.Context, repo string) ([]Job, error) // waiting and running jobs
 	Now    func() time.Time
 	Log    func(format string, args ...any)
 
 	store  *Store
 	state  *State
 	events chan message
-	work   sync.WaitGroup // commands on their way
+	work   sync.WaitGroup // running commands
 }
 
-// message is an event, and where to tell that it is on disk.
+// message is an event, with a channel to report that it is on disk.
 type message struct {
 	event Event
-	saved chan error // nil where nobody waits
+	saved chan error // nil if no caller waits
 }
 
 const (
 	tick      = time.Second
-	patience  = 5 * time.Second  // of a delivery, for the disk
-	departure = 10 * time.Second // what commands have to end in when we are told to stop
+	patience  = 5 * time.Second  // how long a delivery waits for the disk
+	departure = 10 * time.Second // how long commands may take to end on shutdown
 )
 
-// Serve watches until ctx ends. Hosts stay as they are then.
+// Serve runs until ctx ends. It leaves hosts as they are.
 func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	store, state, err := OpenStore(s.Config.StateFile())
 	if err != nil {
@@ -60,7 +60,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	go s.poll(inner)
 	err = s.loop(inner, failed)
 	cancel()
-	_ = web.Close() // who waits gets no answer, and GitHub or the next poll says it again
+	_ = web.Close() // waiting deliveries fail, and GitHub or the next poll repeats them
 	return err
 }
 
@@ -83,7 +83,7 @@ func (s *Server) routes(ctx context.Context) http.Handler {
 	return mux
 }
 
-// loop takes events, keeps the state, and only then answers and acts.
+// loop processes events. It saves the state before it answers and acts.
 func (s *Server) loop(ctx context.Context, failed <-chan error) error {
 	every := tick
 	for _, h := range s.Config.Hosts {
@@ -108,7 +108,7 @@ func (s *Server) loop(ctx context.Context, failed <-chan error) error {
 	}
 }
 
-// round takes in an event and whatever else is there: one write for all of them.
+// round processes an event and all others that are pending, with a single write.
 func (s *Server) round(ctx context.Context, first message) {
 	var actions []Action
 	batch := append([]message{first}, s.pending()...)
@@ -145,7 +145,7 @@ func (s *Server) pending() (list []message) {
 	return list
 }
 
-// act does what was decided, beside the loop.
+// act runs an action in the background.
 func (s *Server) act(ctx context.Context, a Action, unsaved error) {
 	hc := s.Config.host(a.Host)
 	run := runner{s.Config}
@@ -167,7 +167,7 @@ func (s *Server) act(ctx context.Context, a Action, unsaved error) {
 	})
 }
 
-// leave lets the commands that run come to their end, and keeps what came of them.
+// leave waits for running commands to end, and saves their results.
 func (s *Server) leave(stop context.CancelFunc) error {
 	all := make(chan struct{})
 	go func() { s.work.Wait(); close(all) }()
@@ -192,7 +192,7 @@ func (s *Server) leave(stop context.CancelFunc) error {
 	}
 }
 
-// poll asks the forge for the jobs of every repository, again and again.
+// poll regularly asks the forge for the jobs of every repository.
 func (s *Server) poll(ctx context.Context) {
 	said := map[string]string{}
 	for {

@@ -6,11 +6,10 @@ import (
 	"time"
 )
 
-// Power is what a host's status command says.
+// Power is the result of a host's status command.
 type Power string
 
-// What a status command may print. Unknown is what it is before it was asked, and when
-// it failed.
+// What a status command may print. Unknown means that it has not run yet, or that it failed.
 const (
 	On       Power = "on"
 	Off      Power = "off"
@@ -19,10 +18,10 @@ const (
 	Unknown  Power = ""
 )
 
-// Kind is what is to be done to a host.
+// Kind is the kind of an action on a host.
 type Kind string
 
-// Ask runs the status command, Start and Stop those that move the host.
+// Ask runs the status command; Start and Stop run the start and stop commands.
 const (
 	Ask   Kind = "ask"
 	Start Kind = "start"
@@ -34,38 +33,38 @@ type State struct {
 	Schema string               `json:"schema"`
 	Jobs   map[string]*Job      `json:"jobs"`
 	Hosts  map[string]*Host     `json:"hosts"`
-	Polled map[string]time.Time `json:"polled"` // by repository: when its last whole listing began
+	Polled map[string]time.Time `json:"polled"` // by repository: when its last complete listing started
 	Day    Day                  `json:"day"`
 
-	said []string // what Step has to tell, until it returns
+	said []string // log messages of the current Step
 }
 
-// Host is what is known of a host, and what was done to it.
+// Host is the known state of a host and of the commands run on it.
 type Host struct {
-	Seen   Power     `json:"seen,omitempty"` // the last answer
+	Seen   Power     `json:"seen,omitempty"` // the last status
 	SeenAt time.Time `json:"seen_at,omitzero"`
 	OffAt  time.Time `json:"off_at,omitzero"` // when it was last seen off
 
-	Flight  *Flight   `json:"flight,omitempty"`    // the command that runs now
-	Started time.Time `json:"started,omitzero"`    // its start went through, and it has not been on since
-	Stopped time.Time `json:"stopped,omitzero"`    // its stop went through, and it has not been off since
+	Flight  *Flight   `json:"flight,omitempty"`    // the running command
+	Started time.Time `json:"started,omitzero"`    // its start succeeded, and it has not been on since
+	Stopped time.Time `json:"stopped,omitzero"`    // its stop succeeded, and it has not been off since
 	Up      time.Time `json:"up,omitzero"`         // when it was first seen on
 	Quiet   time.Time `json:"quiet,omitzero"`      // when its last job ended
-	Paid    time.Time `json:"paid,omitzero"`       // up to when its time is in the day's account; zero when it is off
-	Later   time.Time `json:"not_before,omitzero"` // no start before this
-	Wait    time.Time `json:"stop_wait,omitzero"`  // no stop before this
+	Paid    time.Time `json:"paid,omitzero"`       // its time is settled up to here; zero when it is off
+	Later   time.Time `json:"not_before,omitzero"` // no start before this time
+	Wait    time.Time `json:"stop_wait,omitzero"`  // no stop before this time
 
-	Failures     int    `json:"failures,omitempty"` // starts in a row that came to nothing
+	Failures     int    `json:"failures,omitempty"` // failed starts in a row
 	StopFailures int    `json:"stop_failures,omitempty"`
-	Reason       string `json:"reason,omitempty"` // what was last said about it
+	Reason       string `json:"reason,omitempty"` // the last logged message about it
 
-	asking bool      // a status command runs
-	asked  time.Time // when the last one was begun
-	turn   int       // counts commands: an answer of before one is stale
-	orphan bool      // the flight is of an earlier life of ours, and may go on without us
+	asking bool      // a status command is running
+	asked  time.Time // when the last one started
+	turn   int       // counts commands: a status requested before a command is stale
+	orphan bool      // an earlier process started Flight, and it may still be running
 }
 
-// Flight is a command on its way. It is on disk before the command runs.
+// Flight is a running command. It is on disk before the command starts.
 type Flight struct {
 	Kind  Kind      `json:"kind"`
 	Since time.Time `json:"since"`
@@ -74,7 +73,7 @@ type Flight struct {
 // schema names the format of the state file.
 const schema = "pawl.wake/v1"
 
-// NewState is the state of a first start.
+// NewState returns the state of a first start.
 func NewState() *State {
 	return &State{Schema: schema, Jobs: map[string]*Job{}, Hosts: map[string]*Host{}, Polled: map[string]time.Time{}}
 }
@@ -88,8 +87,8 @@ func (s *State) host(name string) *Host {
 	return h
 }
 
-// Recover makes a state that an earlier process left fit to go on: nothing it saw counts
-// as seen, and a command it had begun may still run without it.
+// Recover prepares a state that an earlier process left: its observations no longer count, and a command
+// it started may still be running.
 func (s *State) Recover(c *Config, now time.Time) {
 	for name, h := range s.Hosts {
 		if c.host(name) == nil {
@@ -101,7 +100,7 @@ func (s *State) Recover(c *Config, now time.Time) {
 		}
 		h.Seen, h.orphan = Unknown, h.Flight != nil
 		if !h.Paid.IsZero() {
-			h.asked = now // what was done to it last may not show at once
+			h.asked = now // the effect of its last command may not show at once
 		}
 	}
 	for key, j := range s.Jobs {
@@ -109,14 +108,14 @@ func (s *State) Recover(c *Config, now time.Time) {
 			delete(s.Jobs, key)
 		}
 	}
-	clear(s.Polled) // nothing is idle before the forge was asked again
+	clear(s.Polled) // no host counts as idle before the forge was polled again
 }
 
 func (s *State) say(format string, args ...any) {
 	s.said = append(s.said, fmt.Sprintf(format, args...))
 }
 
-// reason says something about a host once, until there is something else to say.
+// reason logs a message about a host, unless it is the same as the last one.
 func (s *State) reason(name string, h *Host, format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	if text == h.Reason {
@@ -126,7 +125,7 @@ func (s *State) reason(name string, h *Host, format string, args ...any) {
 	s.say("%s: %s", name, text)
 }
 
-// phase is what a host is doing as far as one can tell, with what was done to it.
+// phase returns the probable power state of a host, from its status and the commands run on it.
 func (h *Host) phase() Power {
 	switch {
 	case h.Flight != nil && h.Flight.Kind == Stop, !h.Stopped.IsZero(), h.Seen == Stopping:

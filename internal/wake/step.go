@@ -2,36 +2,36 @@ package wake
 
 import "time"
 
-// Event is something that happened: Delivery, Poll, Answer, Ended or Tick.
+// Event is an input of Step: Delivery, Poll, Answer, Ended or Tick.
 type Event interface{ event() }
 
-// Delivery is what a webhook says of a job.
+// Delivery is a webhook's report about a job.
 type Delivery struct{ Job Job }
 
-// Poll is a whole listing of a repository's jobs that wait or run.
+// Poll is a complete listing of a repository's waiting and running jobs.
 type Poll struct {
 	Repo  string
 	Began time.Time
 	Jobs  []Job
 }
 
-// Answer is what a status command said.
+// Answer is the result of a status command.
 type Answer struct {
 	Host  string
 	Turn  int   // of the Ask
-	Power Power // Unknown when it failed
+	Power Power // Unknown if it failed
 	Why   string
-	Busy  bool // before it was asked, a command of an earlier life of ours still ran
+	Busy  bool // a command of an earlier process was still running before the check
 }
 
-// Ended tells that a start or a stop command has ended.
+// Ended reports that a start or stop command has ended.
 type Ended struct {
 	Host string
 	Kind Kind
-	Why  string // empty when it went through
+	Why  string // empty if it succeeded
 }
 
-// Tick is nothing but the time. There must be one a second or so.
+// Tick only advances the time. One is needed about every second.
 type Tick struct{}
 
 func (Delivery) event() {}
@@ -40,14 +40,14 @@ func (Answer) event()   {}
 func (Ended) event()    {}
 func (Tick) event()     {}
 
-// Action is something to do to a host, when the state is on disk.
+// Action is an operation on a host, to run once the state is on disk.
 type Action struct {
 	Kind Kind
 	Host string
 	Turn int
 }
 
-// Step takes in an event and says what is to be done and told.
+// Step processes an event and returns the actions to run and the messages to log.
 func (s *State) Step(c *Config, e Event, now time.Time) (actions []Action, said []string) {
 	s.account(now)
 	switch e := e.(type) {
@@ -70,7 +70,7 @@ func (s *State) Step(c *Config, e Event, now time.Time) (actions []Action, said 
 	return actions, said
 }
 
-// answered takes in a status. One that was asked for before a command is stale.
+// answered processes a status. A status requested before a command is stale.
 func (s *State) answered(hc *HostConfig, a Answer, now time.Time) {
 	h := s.host(hc.Name)
 	if a.Turn != h.turn || !h.asking {
@@ -81,7 +81,7 @@ func (s *State) answered(hc *HostConfig, a Answer, now time.Time) {
 		if !a.Busy || now.Sub(h.Flight.Since) >= hc.Timeout {
 			h.Flight, h.orphan = nil, false
 		}
-		return // what the command did may not show yet: the next answer counts
+		return // the command's effect may not show yet; the next status counts
 	}
 	h.Seen, h.SeenAt = a.Power, now
 	switch a.Power {
@@ -96,7 +96,7 @@ func (s *State) answered(hc *HostConfig, a Answer, now time.Time) {
 		h.meter(h.OffAt, now)
 	case Off:
 		if h.Flight != nil || !h.Started.IsZero() {
-			return // it is about to come
+			return // it is about to start
 		}
 		if !h.Paid.IsZero() {
 			s.settle(hc.Name, h, now)
@@ -106,12 +106,12 @@ func (s *State) answered(hc *HostConfig, a Answer, now time.Time) {
 	case Unknown:
 		s.reason(hc.Name, h, "its status is not known: %s", a.Why)
 		if h.Paid.IsZero() {
-			h.Later = later(h.Later, now.Add(3*hc.Ask)) // another host may do
+			h.Later = later(h.Later, now.Add(3*hc.Ask)) // another host may be usable
 		}
 	}
 }
 
-// ended takes in the end of a command.
+// ended processes the end of a command.
 func (s *State) ended(hc *HostConfig, e Ended, now time.Time) {
 	h := s.host(hc.Name)
 	if h.Flight == nil || h.Flight.Kind != e.Kind || h.orphan {
@@ -121,7 +121,7 @@ func (s *State) ended(hc *HostConfig, e Ended, now time.Time) {
 	h.Flight = nil
 	h.turn++
 	h.Seen = Unknown
-	h.asking, h.asked = false, now // what it did may not show at once
+	h.asking, h.asked = false, now // its effect may not show at once
 	switch {
 	case e.Kind == Start && e.Why == "":
 		h.Started = began
@@ -136,7 +136,7 @@ func (s *State) ended(hc *HostConfig, e Ended, now time.Time) {
 
 const attempts = 5
 
-// failed puts the next start off, the longer the more have failed.
+// failed delays the next start, longer after each failure.
 func (s *State) failed(hc *HostConfig, h *Host, now time.Time, why string) {
 	h.Started = time.Time{}
 	h.Failures++
@@ -149,7 +149,7 @@ func (s *State) failed(hc *HostConfig, h *Host, now time.Time, why string) {
 	s.reason(hc.Name, h, "%s; tried again in %v", why, wait)
 }
 
-// unstopped puts the next stop off, but never for long: every minute costs.
+// unstopped delays the next stop, but never for long: every minute costs.
 func (s *State) unstopped(hc *HostConfig, h *Host, now time.Time, why string) {
 	h.Stopped = time.Time{}
 	wait := hc.Ask << min(h.StopFailures, 4)

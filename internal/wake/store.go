@@ -15,16 +15,16 @@ import (
 	"github.com/goatnote-inc/pawl/internal/disk"
 )
 
-// Store is the file that the state is kept in. One process has it at a time.
+// Store is the state file. Only one process can hold it.
 type Store struct {
 	path string
 	lock *os.File
-	last []byte // what is on disk
+	last []byte // content on disk
 }
 
 const maxState = 64 << 20
 
-// OpenStore takes the state file and reads it; there is a new state where there is none.
+// OpenStore locks and reads the state file. If there is none, it returns a new state.
 func OpenStore(path string) (*Store, *State, error) {
 	lock, err := os.OpenFile(path+".lock", os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -48,10 +48,10 @@ func OpenStore(path string) (*Store, *State, error) {
 	return &Store{path: path, lock: lock}, state, nil
 }
 
-// Close gives the file free.
+// Close releases the file.
 func (st *Store) Close() error { return st.lock.Close() }
 
-// Save returns when the state is on disk, whole or not at all.
+// Save writes the state atomically and returns when it is on disk.
 func (st *Store) Save(s *State) error {
 	data, err := json.Marshal(s)
 	if err != nil {
@@ -83,7 +83,7 @@ func replace(path string, data []byte) error {
 	return disk.SyncFolder(filepath.Dir(path))
 }
 
-// LoadState reads a state file, also one that is in use.
+// LoadState reads a state file, even one that is in use.
 func LoadState(path string) (*State, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -101,8 +101,8 @@ func LoadState(path string) (*State, error) {
 	return s, nil
 }
 
-// DecodeState reads a state from memory. It begins nothing anew by itself: what was
-// spent today must not be forgotten.
+// DecodeState parses a state. On an error it does not start with a new state: today's spending must not
+// be forgotten.
 func DecodeState(data []byte) (*State, error) {
 	if len(data) > maxState {
 		return nil, fmt.Errorf("longer than %d bytes", maxState)

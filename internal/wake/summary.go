@@ -2,31 +2,32 @@ package wake
 
 import "time"
 
-// Summary is the state as a person asks for it.
+// Summary is the state as shown to people.
 type Summary struct {
 	Date    string        `json:"date"`
 	Spent   float64       `json:"spent_hours"`
 	Dollars float64       `json:"spent_dollars"`
 	Hours   float64       `json:"hours_per_day,omitempty"`
 	Limit   float64       `json:"dollars_per_day,omitempty"`
-	Waiting int           `json:"waiting"` // jobs, also those that no host can take now
+	Waiting int           `json:"waiting"` // jobs, including those that no host can take now
 	Running int           `json:"running"`
 	Hosts   []HostSummary `json:"hosts"`
 }
 
-// HostSummary is one host of it.
+// HostSummary is the part of a Summary about one host.
 type HostSummary struct {
 	Name    string    `json:"name"`
-	Power   Power     `json:"power"` // as it was last known; empty where it is not
+	Power   Power     `json:"power"` // last known value; empty if unknown
 	Asked   time.Time `json:"asked,omitzero"`
-	Waiting int       `json:"waiting"` // jobs that are meant for it
-	Running bool      `json:"running"` // a job runs on it, or may
+	Waiting int       `json:"waiting"` // jobs assigned to it
+	Running bool      `json:"running"` // a job runs on it, or may run on it
 	Today   float64   `json:"hours_today"`
 	Failed  int       `json:"failed_starts,omitempty"`
 	Reason  string    `json:"reason,omitempty"`
 }
 
-// Summarise tells what a state means now. The state is the caller's own, read from a file.
+// Summarise returns the summary of a state at a time. The caller must own the state, for example read
+// from a file.
 func Summarise(c *Config, s *State, now time.Time) Summary {
 	s.account(now)
 	spent := s.spent(c, now)

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// MaxBody is the longest delivery that is read. A workflow_job has some twenty kilobytes.
+// MaxBody is the maximum size of a delivery. A workflow_job has about twenty kilobytes.
 const MaxBody = 1 << 20
 
 const (
@@ -23,7 +23,7 @@ const (
 	maxLabel  = 256
 )
 
-// payload is what is used of a workflow_job delivery.
+// payload contains the used fields of a workflow_job delivery.
 type payload struct {
 	Action string `json:"action"`
 	Job    struct {
@@ -37,8 +37,8 @@ type payload struct {
 	} `json:"repository"`
 }
 
-// DecodeDelivery reads the body of a workflow_job delivery. It is not ok where there is
-// nothing to do: a job that waits for an approval needs no host yet.
+// DecodeDelivery parses the body of a workflow_job delivery. ok is false if there is nothing to do: a
+// job that waits for an approval needs no host yet.
 func DecodeDelivery(body []byte) (d Delivery, ok bool, err error) {
 	var p payload
 	if err := json.Unmarshal(body, &p); err != nil {
@@ -71,7 +71,7 @@ func DecodeDelivery(body []byte) (d Delivery, ok bool, err error) {
 
 var stages = map[string]Stage{"queued": Queued, "in_progress": Running, "completed": Done}
 
-// signed tells whether the body is signed with the secret. Only SHA-256 counts.
+// signed reports whether the body is signed with the secret. Only SHA-256 is accepted.
 func signed(secret, body []byte, header string) bool {
 	sum, found := strings.CutPrefix(header, "sha256=")
 	claimed, err := hex.DecodeString(sum)
@@ -83,12 +83,12 @@ func signed(secret, body []byte, header string) bool {
 	return hmac.Equal(mac.Sum(nil), claimed)
 }
 
-// receiver is the webhook's end. accept returns when the delivery is on disk.
+// receiver handles webhook requests. accept returns when the delivery is on disk.
 type receiver struct {
 	secret []byte
 	accept func(Delivery) error
 	log    func(format string, args ...any)
-	seats  chan struct{} // how many are read at a time
+	seats  chan struct{} // limits concurrent reads
 	seen   recent
 }
 
@@ -138,7 +138,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	r.take(w, body, req.Header.Get("X-GitHub-Delivery"))
 }
 
-// take hands a signed delivery on, once.
+// take passes on a signed delivery, once.
 func (r *receiver) take(w http.ResponseWriter, body []byte, id string) {
 	if r.seen.has(id) {
 		fmt.Fprintln(w, "seen already")
@@ -167,8 +167,8 @@ func busy(w http.ResponseWriter, text string) {
 	http.Error(w, text, http.StatusServiceUnavailable)
 }
 
-// recent remembers the last deliveries, so that one that comes again costs nothing. What
-// it forgets does no harm: a stage only rises.
+// recent remembers the last deliveries, so that a repeated one costs nothing. Forgetting one is
+// harmless: a stage only increases.
 type recent struct {
 	mu   sync.Mutex
 	ids  map[string]bool

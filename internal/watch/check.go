@@ -5,15 +5,15 @@ import (
 	"slices"
 )
 
-// Unlike is a series whose events are not those that its points give.
+// Unlike is a series whose stored events differ from those that its points give.
 type Unlike struct {
 	Series        int64
-	Changed, Gone int // events that a look would write, and take away
+	Changed, Gone int // events that a scan would write and delete
 }
 
-// Check computes the events of series from nothing but their points, and names those for
-// which others are kept. Series with points that nobody looked at yet are left out.
-// Nothing is changed. ErrBusy where somebody looks at the project.
+// Check computes the events of series from their points alone and returns the series whose stored events
+// differ. It skips series with points that were not scanned yet. It changes nothing. It returns ErrBusy
+// if the project is being scanned.
 func Check(ctx context.Context, s Store, project int64, series []int64) ([]Unlike, error) {
 	var list []Unlike
 	err := s.Looking(ctx, project, func(d Desk) error {
@@ -28,7 +28,7 @@ func Check(ctx context.Context, s Store, project int64, series []int64) ([]Unlik
 				if h.Damaged != nil || len(h.Points) == 0 || h.Known.Points != len(h.Points) || !h.Known.Last.Equal(h.Points[len(h.Points)-1].At) {
 					continue
 				}
-				h.Known.State = nil // as if it had never been looked at
+				h.Known.State = nil // as if it had never been scanned
 				fresh = append(fresh, h)
 			}
 			outcomes, _, err := examine(ctx, d, fresh, &moved{})

@@ -19,23 +19,23 @@ import (
 	"github.com/goatnote-inc/pawl/internal/failpoint"
 )
 
-// Hook is where a project wants to be told.
+// Hook is a destination for a project's notifications.
 type Hook struct {
 	ID     int64
 	Kind   string // slack, json or mail
 	URL    string // https://, or mailto: for mail
-	Secret string // signs what is sent
+	Secret string // signs the messages
 }
 
-// Board is what a digest is read from.
+// Board provides the data of a digest.
 type Board interface {
-	// News are the groups that people were told of at a time, as they are now.
+	// News returns the groups that were announced at a time, in their current state.
 	News(ctx context.Context, project int64, told time.Time) (News, error)
-	// HookOf is a hook; ErrRefused where it was taken away.
+	// HookOf returns a hook, or ErrRefused if it was removed.
 	HookOf(ctx context.Context, project, hook int64) (Hook, error)
 }
 
-// Options of a Teller.
+// Options configures a Teller.
 type Options struct {
 	URL      string // of this server, for links
 	Private  bool   // private addresses and http are allowed
@@ -50,7 +50,7 @@ type Teller struct {
 	http *http.Client
 }
 
-// NewTeller makes one.
+// NewTeller returns a Teller.
 func NewTeller(o Options) *Teller {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -58,9 +58,8 @@ func NewTeller(o Options) *Teller {
 	return &Teller{o: o, http: newHTTP(o.Private, o.Resolver)}
 }
 
-// Deliver sends the digest of a time to a hook. An error is worth another try, unless
-// it is ErrRefused. Each try has the same delivery id, so that who receives it twice can
-// tell.
+// Deliver sends the digest of a time to a hook. It may be retried after any error except ErrRefused.
+// Every attempt has the same delivery id, so that the receiver can detect duplicates.
 func (t *Teller) Deliver(ctx context.Context, b Board, project, hook int64, told time.Time) error {
 	h, err := b.HookOf(ctx, project, hook)
 	if err != nil {
@@ -72,7 +71,7 @@ func (t *Teller) Deliver(ctx context.Context, b Board, project, hook int64, told
 	}
 	d := NewDigest(news, t.o.URL)
 	if d.Empty() {
-		return nil // taken back or judged meanwhile
+		return nil // withdrawn or judged meanwhile
 	}
 	d.ID = deliveryID(project, hook, told)
 	if err := t.send(ctx, h, &d); err != nil {
@@ -82,7 +81,7 @@ func (t *Teller) Deliver(ctx context.Context, b Board, project, hook int64, told
 	return nil
 }
 
-// Try sends a digest that says that it is a test.
+// Try sends a digest that is marked as a test.
 func (t *Teller) Try(ctx context.Context, h Hook, project client.Project) error {
 	d := NewDigest(News{Project: project, Told: t.o.Now().UTC()}, t.o.URL)
 	d.Test, d.ID = true, "test-"+deliveryID(0, h.ID, d.At)[:16]
@@ -137,8 +136,7 @@ func (t *Teller) post(ctx context.Context, h Hook, id string, body []byte) error
 	}
 }
 
-// bare is an error without the address: that of a Slack hook is a secret, and errors are
-// logged.
+// bare removes the address from an error: that of a Slack hook is a secret, and errors are logged.
 func bare(err error) error {
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		return u.Err
@@ -146,9 +144,8 @@ func bare(err error) error {
 	return err
 }
 
-// Sign is the value of the header Pawl-Signature: the time of sending, and the
-// HMAC-SHA256 of time, point and body with the hook's secret. Who receives it compares,
-// and refuses old times.
+// Sign returns the value of the header Pawl-Signature: the time of sending, and the HMAC-SHA256 of time,
+// point and body with the hook's secret. The receiver compares it and refuses old times.
 func Sign(secret string, at time.Time, body []byte) string {
 	stamp := strconv.FormatInt(at.Unix(), 10)
 	mac := hmac.New(sha256.New, []byte(secret))

@@ -13,42 +13,42 @@ import (
 	"github.com/goatnote-inc/pawl/client"
 )
 
-// What a digest says at most: it is read by people who have other things to do.
+// Limits of a digest: its readers are busy.
 const (
 	digestLines  = 10
 	digestEvents = 5
 )
 
-// SchemaDigest names the body that a hook of kind json gets.
+// SchemaDigest names the format of the body for hooks of kind json.
 const SchemaDigest = "pawl.digest/v1"
 
-// News are the groups of a digest.
+// News holds the groups of a digest.
 type News struct {
 	Project  client.Project
 	Told     time.Time
-	Groups   []client.Group   // with their events that nobody has judged yet
+	Groups   []client.Group   // with their unreviewed events
 	Testbeds map[int64]string // names
 }
 
-// Digest is what people are told, in the words of the API.
+// Digest is a notification, in the types of the API.
 type Digest struct {
 	Schema   string         `json:"schema"`
 	ID       string         `json:"id"` // of the delivery
 	Project  string         `json:"project"`
-	URL      string         `json:"url,omitempty"` // of the page with all of it
+	URL      string         `json:"url,omitempty"` // of the page with all changes
 	At       time.Time      `json:"at"`
-	Worse    []client.Group `json:"worse"` // the worst first, each with its largest events
-	More     int            `json:"more"`  // that got worse, too
+	Worse    []client.Group `json:"worse"` // worst first, each with its largest events
+	More     int            `json:"more"`  // further groups that got worse
 	Better   []client.Group `json:"better"`
 	Machines []client.Group `json:"machines"`
-	Test     bool           `json:"test,omitempty"` // nothing happened: somebody tries the hook
+	Test     bool           `json:"test,omitempty"` // a test of the hook; nothing happened
 
 	pages  string
 	beds   map[int64]string
-	better struct{ series, places int } // of all, not only of those in Better
+	better struct{ series, places int } // totals, not only those in Better
 }
 
-// NewDigest sorts news by what they are worth. base is the server's address.
+// NewDigest sorts news by importance. base is the server's address.
 func NewDigest(n News, base string) Digest {
 	d := Digest{Schema: SchemaDigest, Project: n.Project.Slug, At: n.Told, Worse: []client.Group{}, Better: []client.Group{}, Machines: []client.Group{}, beds: n.Testbeds}
 	if base != "" {
@@ -83,10 +83,10 @@ func NewDigest(n News, base string) Digest {
 	return d
 }
 
-// Empty tells that there is nothing to say.
+// Empty reports whether there is nothing to announce.
 func (d *Digest) Empty() bool { return len(d.Worse)+len(d.Better)+len(d.Machines) == 0 }
 
-// encode is the body for a kind of hook.
+// encode returns the body for a kind of hook.
 func (d *Digest) encode(kind string) ([]byte, error) {
 	switch kind {
 	case "json":
@@ -97,13 +97,13 @@ func (d *Digest) encode(kind string) ([]byte, error) {
 	return nil, fmt.Errorf("%w: nothing is known of hooks of kind %q", ErrRefused, kind)
 }
 
-// Slack is the digest in the markup that Slack and those that take its hooks have.
+// Slack returns the digest in Slack's markup, which compatible services accept too.
 func (d *Digest) Slack() string { return d.write(slack) }
 
-// Plain is the digest without any markup.
+// Plain returns the digest without markup.
 func (d *Digest) Plain() string { return d.write(plain) }
 
-// headline is all of it in a few words.
+// headline summarizes the digest in a few words.
 func (d *Digest) headline() string {
 	if d.Test {
 		return "a test of this hook, nothing happened"
@@ -144,7 +144,7 @@ func (d *Digest) write(m markup) string {
 	return b.String()
 }
 
-// line says what happened in one place.
+// line describes one group.
 func (d *Digest) line(m markup, g client.Group) string {
 	e := worstOf(g)
 	name := m.text(e.Name)
@@ -171,9 +171,9 @@ func (d *Digest) line(m markup, g client.Group) string {
 	return text
 }
 
-// worstOf is the event that a group is told by.
+// worstOf returns the event that represents a group.
 func worstOf(g client.Group) client.Event {
-	for _, e := range g.Events { // the largest change is first
+	for _, e := range g.Events { // sorted, largest change first
 		if e.Worse == (g.Worst > 0) {
 			return e
 		}
@@ -192,7 +192,7 @@ func percent(e client.Event) string { return fmt.Sprintf("%+.1f %%", 100*e.Chang
 
 func commits(g client.Group) string { return short(g.From) + ".." + short(g.To) }
 
-// short is a commit's name as people read it.
+// short abbreviates a commit hash.
 func short(sha string) string {
 	sha = strings.Map(func(r rune) rune {
 		if r >= '0' && r <= '9' || r >= 'a' && r <= 'z' {

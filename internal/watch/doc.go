@@ -1,8 +1,7 @@
-// Package watch looks at histories that have grown, writes down what happened in them,
-// and tells people. Reports that nobody looked at yet are the work to do; a look takes
-// them and leaves events, groups of events and what is remembered of each series, all
-// at once or not at all. A look that is repeated, late or cut off changes nothing: the
-// answer is that of looking once at everything.
+// Package watch scans histories that have grown, records the changes in them, and notifies people.
+// Reports that were not scanned yet are the pending work. A scan takes them and writes events, groups of
+// events and the state of each series, atomically. A repeated, late or interrupted scan gives the same
+// result as one scan of everything.
 //
-// The package must not know how anything is kept, nor how work is queued.
+// The package must not know how data is stored, nor how work is queued.
 package watch

@@ -10,11 +10,11 @@ import (
 	"github.com/goatnote-inc/pawl/internal/trend"
 )
 
-// summary is what is said of events that happened together.
+// summary builds a group from events that happened together.
 func summary(members []trend.Located, events map[int64]Event) *Group {
 	g := &Group{Worst: math.Inf(-1)}
 	series, worse := map[int64]bool{}, map[int64]bool{}
-	var from, to *Event // the latest of the beginnings, the earliest of the ends
+	var from, to *Event // the latest start and the earliest end
 	for _, t := range members {
 		e := events[t.ID]
 		g.Events = append(g.Events, e.ID)
@@ -33,17 +33,17 @@ func summary(members []trend.Located, events map[int64]Event) *Group {
 	slices.Sort(g.Events)
 	g.From, g.To, g.At = from.From, to.To, to.At
 	g.Series, g.Worse = len(series), len(worse)
-	if g.Worse == 0 { // of improvements the largest counts
+	if g.Worse == 0 { // among improvements, the largest counts
 		g.Worst = math.Inf(1)
 		for _, id := range g.Events {
 			g.Worst = min(g.Worst, badness(events[id]))
 		}
 	}
-	g.Worst = float64(float32(g.Worst)) // as it is kept
+	g.Worst = float64(float32(g.Worst)) // the stored precision
 	return g
 }
 
-// badness is how much an event changed a series, above zero for worse.
+// badness returns how much an event changed a series; above zero means worse.
 func badness(e Event) float64 {
 	change := max(e.Before, e.After)/min(e.Before, e.After) - 1
 	if e.Worse {
@@ -52,12 +52,12 @@ func badness(e Event) float64 {
 	return -change
 }
 
-// inherit gives groups the ids they had: each takes that of most of its events. What
-// people were told of any part of a group, they were told of the group.
+// inherit reuses the ids of existing groups: each group gets the id that most of its events had. If any
+// part of a group was announced, the whole group counts as announced.
 func inherit(groups []*Group, old map[int64]Group, events map[int64]Event) {
 	type claim struct {
 		group *Group
-		at    int // of the group in the order of the branch
+		at    int // index of the group in branch order
 		id    int64
 		votes int
 	}
@@ -89,7 +89,7 @@ func inherit(groups []*Group, old map[int64]Group, events map[int64]Event) {
 	}
 }
 
-// keep writes the groups that are not as they were, and forgets those without events.
+// keep writes the groups that changed and deletes those without events.
 func (m *moved) keep(ctx context.Context, d Desk, groups []*Group, old map[int64]Group) (int, error) {
 	gone := maps.Clone(old)
 	var write []*Group

@@ -11,18 +11,18 @@ import (
 )
 
 const (
-	reportsAtOnce = 500    // in one transaction
-	pointsAtOnce  = 50_000 // so that a job has time for it, whatever was imported
-	seriesAtOnce  = 128    // in memory
+	reportsAtOnce = 500    // per transaction
+	pointsAtOnce  = 50_000 // per transaction, so that a job finishes in time even after an import
+	seriesAtOnce  = 128    // in memory at once
 )
 
-// Looked counts what a look did.
+// Looked counts what a scan did.
 type Looked struct {
 	Reports, Series int
-	Oldest          time.Time // since when the first of the reports waited; zero if there was none
-	Anew            int       // series whose memory did not fit: points came in between
-	Damaged         int       // series whose points cannot be read
-	Events, Groups  int       // that were written or taken away
+	Oldest          time.Time // when the oldest of the reports arrived; zero if there was none
+	Anew            int       // series scanned from the start, because their state did not match their points
+	Damaged         int       // series with unreadable points
+	Events, Groups  int       // written or deleted
 }
 
 func (l *Looked) add(m Looked) {
@@ -37,8 +37,8 @@ func (l *Looked) add(m Looked) {
 	l.Groups += m.Groups
 }
 
-// Look takes the reports of a project that nobody looked at, until there are none, and
-// writes down what happened in their series. ErrBusy where somebody else looks.
+// Look scans the unscanned reports of a project until none are left, and records the changes in their
+// series. It returns ErrBusy if another scan is running.
 func Look(ctx context.Context, s Store, project int64) (Looked, error) {
 	var all Looked
 	for {
@@ -58,7 +58,7 @@ func Look(ctx context.Context, s Store, project int64) (Looked, error) {
 	}
 }
 
-// look is one transaction.
+// look runs one transaction of a scan.
 func look(ctx context.Context, d Desk) (l Looked, more bool, err error) {
 	taken, err := d.Take(ctx, reportsAtOnce, pointsAtOnce)
 	if err != nil {
@@ -93,7 +93,7 @@ func look(ctx context.Context, d Desk) (l Looked, more bool, err error) {
 	return l, taken.More, err
 }
 
-// examine tells what happened in each history. All of them have points.
+// examine finds the events of each history. Every history must have points.
 func examine(ctx context.Context, d Desk, histories []History, m *moved) ([]*Outcome, int, error) {
 	var outcomes []*Outcome
 	var found [][]Event
@@ -130,7 +130,7 @@ func examine(ctx context.Context, d Desk, histories []History, m *moved) ([]*Out
 	return outcomes, anew, nil
 }
 
-// find tells what happened in a history, and whether what was known of it was of use.
+// find returns the events of a history, and whether its stored state could be used.
 func find(h History) (Known, []Event, bool) {
 	points := make([]trend.Point, len(h.Points))
 	for i, p := range h.Points {
@@ -156,8 +156,7 @@ func find(h History) (Known, []Event, bool) {
 	return known, events, fits
 }
 
-// commitsIn counts the commits behind the first point. Points of one commit stand at one
-// time.
+// commitsIn counts the commits after the first point. Points of one commit have the same time.
 func commitsIn(points []Point) int {
 	n := 0
 	for i := 1; i < len(points); i++ {
@@ -168,8 +167,8 @@ func commitsIn(points []Point) int {
 	return n
 }
 
-// lo is the time after which the cause of an event is. Commits of one second have
-// something between them, too.
+// lo returns the time after which the cause of an event lies. It is before At even if both commits have
+// the same time.
 func (e *Event) lo() time.Time {
 	if before := e.At.Add(-time.Microsecond); e.Since.After(before) {
 		return before

@@ -19,22 +19,22 @@ import (
 	"time"
 )
 
-// Mail is how mail leaves: through one server, which the operator names, and to domains
-// that he names. Who may add a hook must not be able to write to the world in his name.
+// Mail configures outgoing mail: one server and the allowed domains, both named by the operator. A user
+// who may add a hook must not be able to send mail to arbitrary addresses in the operator's name.
 type Mail struct {
-	Server         string // HOST:PORT; empty for no mail. Port 465 is TLS from the first byte on
+	Server         string // HOST:PORT; empty means no mail. Port 465 uses TLS from the first byte
 	From           string
-	User, Password string   // empty where the server asks for none
-	Domains        []string // that mail may go to
+	User, Password string   // empty if the server requires none
+	Domains        []string // allowed domains of recipients
 	TLS            *tls.Config
 }
 
 const (
-	mailTime = 30 * time.Second // for the whole of a delivery
-	mailLong = 254              // bytes of an address
+	mailTime = 30 * time.Second // for a whole delivery
+	mailLong = 254              // max bytes of an address
 )
 
-// Check refuses settings that no mail could be sent with.
+// Check returns an error if no mail could be sent with these settings.
 func (m *Mail) Check() error {
 	if m.Server == "" {
 		return nil
@@ -51,7 +51,7 @@ func (m *Mail) Check() error {
 	return nil
 }
 
-// Address is whom a hook of kind mail tells; ErrRefused where nothing is sent to him.
+// Address returns the recipient of a hook of kind mail, or ErrRefused if it is not allowed.
 func (m *Mail) Address(hook string) (string, error) {
 	if m.Server == "" {
 		return "", fmt.Errorf("%w: this server sends no mail; its operator can let it (mail.server)", ErrRefused)
@@ -71,8 +71,7 @@ func (m *Mail) Address(hook string) (string, error) {
 	return to, nil
 }
 
-// plainAddress takes NAME@HOST of unquoted ASCII and nothing else: what it gives can stand
-// in a header and in a command.
+// plainAddress accepts only NAME@HOST in unquoted ASCII. Its result is safe in a header and in a command.
 func plainAddress(text string) (string, error) {
 	for _, r := range text {
 		if r <= ' ' || r > '~' || strings.ContainsRune("\"<>()[],;:\\%?#", r) {
@@ -86,7 +85,7 @@ func plainAddress(text string) (string, error) {
 	return text, nil
 }
 
-// send hands a digest to the mail server. An answer that is for good is ErrRefused.
+// send passes a digest to the mail server. A permanent failure becomes ErrRefused.
 func (m *Mail) send(ctx context.Context, hook string, now time.Time, d *Digest) error {
 	to, err := m.Address(hook)
 	if err != nil {
@@ -105,11 +104,11 @@ func (m *Mail) send(ctx context.Context, hook string, now time.Time, d *Digest) 
 		}
 		return fmt.Errorf("the mail server %s does not take it: %w", m.Server, err)
 	}
-	_ = c.Quit() // it has taken the mail: whether it says goodbye changes nothing
+	_ = c.Quit() // the server has accepted the mail, so the result does not matter
 	return nil
 }
 
-// Try goes as far as a mail would, and sends none.
+// Try connects and logs in as for a mail, but sends none.
 func (m *Mail) Try(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, mailTime)
 	defer cancel()
@@ -120,7 +119,7 @@ func (m *Mail) Try(ctx context.Context) error {
 	return c.Close()
 }
 
-// dial connects, insists on TLS unless the server is this machine, and logs in.
+// dial connects and logs in. It requires TLS unless the server is on this machine.
 func (m *Mail) dial(ctx context.Context) (*smtp.Client, error) {
 	host, port, err := net.SplitHostPort(m.Server)
 	if err != nil {
@@ -192,8 +191,8 @@ func (m *Mail) hand(c *smtp.Client, to string, message []byte) error {
 	return w.Close()
 }
 
-// message is the digest as a mail. Each try of one delivery has the same Message-ID, by
-// which mail programs know what they have already.
+// message formats the digest as a mail. Every attempt of a delivery has the same Message-ID, so that
+// mail programs can detect duplicates.
 func (m *Mail) message(to string, now time.Time, d *Digest) []byte {
 	var b bytes.Buffer
 	domain := m.From[strings.LastIndexByte(m.From, '@')+1:]
@@ -213,6 +212,6 @@ func (m *Mail) message(to string, now time.Time, d *Digest) []byte {
 	b.WriteString("\r\n")
 	q := quotedprintable.NewWriter(&b)
 	_, _ = io.WriteString(q, d.Plain()+"\n")
-	_ = q.Close() // a buffer takes everything
+	_ = q.Close() // a buffer accepts everything
 	return b.Bytes()
 }

@@ -5,11 +5,11 @@ import (
 	"unicode"
 )
 
-// markup is how a digest is written for somebody. Text of strangers goes through text and
-// then means nothing but itself.
+// markup formats a digest for one kind of destination. Untrusted text must pass through text, which
+// escapes it.
 type markup struct {
 	text         func(string) string
-	link         func(address, name string) string // name is text already
+	link         func(address, name string) string // name is already escaped
 	strong, code func(string) string
 	bullet       string
 }
@@ -22,7 +22,7 @@ var slack = markup{
 	bullet: "• ",
 }
 
-// plain is for a mail: no markup at all, and an address stands behind what it is of.
+// plain is for mail: no markup, and each address follows what it belongs to.
 var plain = markup{
 	text:   plainText,
 	link:   func(address, name string) string { return name + " <" + address + ">" },
@@ -31,8 +31,8 @@ var plain = markup{
 	bullet: "- ",
 }
 
-// plainText is a stranger's text in one line of limited length, in which programs that
-// show mail find no address to click on.
+// plainText makes untrusted text one line of limited length, in which mail programs find no address to
+// turn into a link.
 func plainText(s string) string {
 	var b strings.Builder
 	n := 0

@@ -9,13 +9,12 @@ import (
 	"github.com/goatnote-inc/pawl/internal/trend"
 )
 
-// near is by how many points a step may move, as more of them come, and still be the
-// one that people spoke about.
+// near is the number of points by which a step may move, as more points arrive, and still be the same event.
 const near = 10
 
-// match finds out which of the events found are known already. Those keep their id and
-// what people made of them. What is not found any more goes, unless somebody has
-// spoken about it, or its points are no longer kept.
+// match determines which of the found events are already stored. Those keep their id, state and note.
+// Stored events that are no longer found are deleted, unless a user has reviewed them or their points
+// are no longer kept.
 func match(h History, found []Event, m *moved) (changed []*Event, gone []int64) {
 	old := slices.DeleteFunc(slices.Clone(h.Events), func(e Event) bool { return e.At.Before(h.Points[0].At) })
 	of := make([]int, len(found)) // index in old
@@ -54,7 +53,7 @@ func match(h History, found []Event, m *moved) (changed []*Event, gone []int64) 
 	return changed, gone
 }
 
-// nearest is the kept event that another is a better view of; -1 if there is none.
+// nearest returns the index of the stored event that e refines; -1 if there is none.
 func (h History) nearest(e Event, old []Event, taken []bool) int {
 	best, least := -1, near+1
 	for i := range old {
@@ -67,7 +66,7 @@ func (h History) nearest(e Event, old []Event, taken []bool) int {
 			apart = -apart
 		}
 		if e.Kind == string(trend.Drift) && o.Since.Before(e.At) && e.Since.Before(o.At) {
-			apart = 0 // it goes on, or began earlier than it seemed
+			apart = 0 // the drift continues, or started earlier than it seemed
 		}
 		if apart < least {
 			best, least = i, apart
@@ -76,16 +75,16 @@ func (h History) nearest(e Event, old []Event, taken []bool) int {
 	return best
 }
 
-// index is that of the first point at a time or after it.
+// index returns the index of the first point at or after a time.
 func (h History) index(at time.Time) int {
 	return sort.Search(len(h.Points), func(i int) bool { return !h.Points[i].At.Before(at) })
 }
 
-// same tells that there is nothing to write.
+// same reports whether there is nothing to write.
 func same(a, b *Event) bool {
 	return a.FirstReport == b.FirstReport && inPlace(a, b) && a.From == b.From && a.To == b.To && (a.Commits == b.Commits || a.Commits == 0) &&
 		a.Worse == b.Worse && a.Before == b.Before && a.After == b.After && a.P == b.P
 }
 
-// inPlace tells that two events have the same range of commits.
+// inPlace reports whether two events have the same commit range.
 func inPlace(a, b *Event) bool { return a.Since.Equal(b.Since) && a.At.Equal(b.At) }

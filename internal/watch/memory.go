@@ -9,15 +9,15 @@ import (
 	"github.com/goatnote-inc/pawl/internal/trend"
 )
 
-// memory is what is kept of a series for the finder. The digest is that of the points
-// it has seen and of how it looked at them: where one of them moved, came in between or
-// went, the memory is of another series, and is left aside.
+// memory is the finder's stored state of a series. The digest covers the processed points and the
+// settings. If a point was moved, inserted or removed, the digest does not match and the state is
+// ignored.
 type memory struct {
 	Digest uint64      `json:"digest"`
 	Trend  trend.State `json:"trend"`
 }
 
-// recall is what the finder remembers of a history, and whether it does.
+// recall returns the finder's stored state of a history, and whether it is usable.
 func recall(h History, s trend.Settings) (trend.State, bool) {
 	var m memory
 	if h.Known.Version != trend.Version || json.Unmarshal(h.Known.State, &m) != nil {
@@ -31,7 +31,7 @@ func recall(h History, s trend.Settings) (trend.State, bool) {
 
 func remember(h History, s trend.Settings, st trend.State) []byte {
 	b, err := json.Marshal(memory{Digest: digest(h.Points, s), Trend: st})
-	if err != nil { // numbers only: it cannot
+	if err != nil { // cannot happen: it contains only numbers
 		return nil
 	}
 	return b

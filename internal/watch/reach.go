@@ -12,15 +12,15 @@ import (
 	"time"
 )
 
-// ErrRefused says that something will not be sent, however often it is tried.
+// ErrRefused means that a message will never be sent, however often it is tried.
 var ErrRefused = errors.New("refused")
 
-// within are addresses that a server can reach and the world cannot. Whoever may name a
-// hook must not be able to reach them through us.
+// within lists addresses that a server can reach and the internet cannot. A user who may add a hook must
+// not reach them through the server.
 var within = prefixes("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "fc00::/7", "127.0.0.0/8", "::1/128")
 
-// nowhere are addresses that no hook has: this network, links (metadata of clouds is
-// there), tests, documentation, ways to say another address, and what is not assigned.
+// nowhere lists addresses that no hook may have: this network, link-local ones (which include cloud
+// metadata), tests, documentation, encodings of other addresses, and unassigned ones.
 var nowhere = prefixes("0.0.0.0/8", "169.254.0.0/16", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "198.18.0.0/15", "198.51.100.0/24",
 	"203.0.113.0/24", "224.0.0.0/4", "240.0.0.0/4", "2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20")
 
@@ -32,7 +32,7 @@ func prefixes(texts ...string) []netip.Prefix {
 	return list
 }
 
-// reachable refuses an address that nothing is sent to.
+// reachable returns an error for an address that messages must not be sent to.
 func reachable(addr netip.Addr, private bool) error {
 	addr = addr.Unmap()
 	contains := func(list []netip.Prefix) bool {
@@ -55,10 +55,9 @@ func reachable(addr netip.Addr, private bool) error {
 	return nil
 }
 
-// newHTTP is a client that goes where the world could go and nowhere else. The address is
-// looked at when it is dialled, after all names are resolved: a name that means
-// something else the second time changes nothing. It follows no redirect and asks no
-// proxy.
+// newHTTP returns a client that connects only to public addresses. It checks the address when it dials,
+// after names are resolved, so a name that later resolves differently does not help an attacker. It
+// follows no redirects and uses no proxy.
 func newHTTP(private bool, resolver *net.Resolver) *http.Client {
 	dialer := &net.Dialer{
 		Timeout: 5 * time.Second, Resolver: resolver,
@@ -80,8 +79,8 @@ func newHTTP(private bool, resolver *net.Resolver) *http.Client {
 	}
 }
 
-// CheckHook refuses the address of a hook that nothing would be sent to, as far as that
-// can be told without asking for names: for who adds one.
+// CheckHook returns an error for a hook address that messages would not be sent to. It does not resolve
+// names. It gives early feedback when a hook is added.
 func CheckHook(address string, private bool) error {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.Hostname() == "" {

@@ -11,16 +11,16 @@ import (
 	"github.com/goatnote-inc/pawl/internal/trend"
 )
 
-// moved is what a look has to group anew: the parts of the branch where an event came,
-// went or moved, or where a testbed was measured on.
+// moved records what a scan must regroup: the parts of the branch where an event appeared, disappeared
+// or moved, or where a testbed was measured.
 type moved struct {
 	spans  []span
-	groups map[int64]bool // that an event left, or whose events changed in size
+	groups map[int64]bool // groups that lost an event, or whose events changed in size
 }
 
 type span struct{ from, to time.Time }
 
-// event takes note of one that was and one that is; nil for none.
+// event records a change from was to is; nil means none.
 func (m *moved) event(was, is *Event) {
 	if was != nil && was.Group != 0 {
 		if m.groups == nil {
@@ -34,7 +34,7 @@ func (m *moved) event(was, is *Event) {
 	for _, e := range []*Event{was, is} {
 		switch {
 		case e == nil:
-		case e.Kind == string(trend.Drift): // alone in its group: only it has to be found
+		case e.Kind == string(trend.Drift): // alone in its group, so only it must be found
 			m.spans = append(m.spans, span{e.At.Add(-time.Microsecond), e.At})
 		default:
 			m.spans = append(m.spans, span{e.lo(), e.At})
@@ -42,8 +42,7 @@ func (m *moved) event(was, is *Event) {
 	}
 }
 
-// measured takes note of where a series has points that it had not: how much of a
-// testbed has moved somewhere depends on it.
+// measured records where a series has new points. They affect which fraction of a testbed changed.
 func (m *moved) measured(was, is Known) {
 	if was.Points == 0 {
 		m.spans = append(m.spans, span{is.First, is.Last})
@@ -55,12 +54,12 @@ func (m *moved) measured(was, is Known) {
 	if is.First.Before(was.First) {
 		m.spans = append(m.spans, span{is.First, was.First})
 	}
-	if is.Last.Before(was.Last) || is.First.After(was.First) { // points went
+	if is.Last.Before(was.Last) || is.First.After(was.First) { // points were removed
 		m.spans = append(m.spans, span{is.First, was.Last}, span{was.First, is.Last})
 	}
 }
 
-// merged are the spans in order, those that touch as one.
+// merged returns the sorted spans, with overlapping ones merged.
 func (m *moved) merged() []span {
 	slices.SortFunc(m.spans, func(a, b span) int { return cmp.Or(a.from.Compare(b.from), a.to.Compare(b.to)) })
 	var list []span
@@ -76,9 +75,9 @@ func (m *moved) merged() []span {
 	return list
 }
 
-// regroup groups what has to be, and tells how many groups it wrote or took away.
-// Ranges of commits that have no part in common never share a group, so that a part of
-// the branch can be grouped without the rest: the result is that of grouping everything.
+// regroup regroups the recorded parts and returns the number of groups written or deleted. Commit ranges
+// that do not overlap never share a group, so a part of the branch can be grouped alone. The result
+// equals grouping everything.
 func (m *moved) regroup(ctx context.Context, d Desk) (int, error) {
 	events := map[int64]Event{}
 	for _, s := range m.merged() {
@@ -117,7 +116,7 @@ func (m *moved) regroup(ctx context.Context, d Desk) (int, error) {
 	return m.keep(ctx, d, append(groups, resized...), old)
 }
 
-// connected adds the events whose ranges touch a span, those that touch theirs, and so on.
+// connected adds the events whose ranges touch a span, then those that touch these events, and so on.
 func connected(ctx context.Context, d Desk, s span, all map[int64]Event) error {
 	for {
 		list, err := d.EventsBetween(ctx, s.from, s.to)
@@ -127,7 +126,7 @@ func connected(ctx context.Context, d Desk, s span, all map[int64]Event) error {
 		wider := s
 		for _, e := range list {
 			all[e.ID] = e
-			if e.Kind == string(trend.Drift) { // it shares a group with nothing
+			if e.Kind == string(trend.Drift) { // it shares a group with no other event
 				continue
 			}
 			if lo := e.lo(); lo.Before(wider.from) {
@@ -144,7 +143,7 @@ func connected(ctx context.Context, d Desk, s span, all map[int64]Event) error {
 	}
 }
 
-// together makes the groups.
+// together builds the groups.
 func together(ctx context.Context, d Desk, events map[int64]Event) ([]*Group, error) {
 	located := make([]trend.Located, 0, len(events))
 	for _, id := range slices.Sorted(maps.Keys(events)) {
@@ -176,8 +175,8 @@ func locate(e Event) trend.Located {
 	}
 }
 
-// blamed finds out whether it was a machine, and parts what was not. Counting the series
-// of all testbeds is work: only groups that it could be said of are worth it.
+// blamed determines whether a machine is the cause, and splits off unrelated events. Counting the series
+// of all testbeds is expensive, so it does that only if a machine could be the cause.
 func blamed(ctx context.Context, d Desk, t trend.Group) ([]trend.Group, error) {
 	if !t.MayBlame() {
 		return []trend.Group{t}, nil
@@ -193,7 +192,7 @@ func blamed(ctx context.Context, d Desk, t trend.Group) ([]trend.Group, error) {
 	return trend.Together(t.Events, series), nil
 }
 
-// resize brings up to date the groups whose events only changed in size.
+// resize updates the groups whose events only changed in size.
 func (m *moved) resize(ctx context.Context, d Desk, old map[int64]Group, done map[int64]Event) ([]*Group, error) {
 	seen := map[int64]bool{}
 	for _, e := range done {

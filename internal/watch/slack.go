@@ -5,10 +5,9 @@ import (
 	"unicode"
 )
 
-const slackLength = 120 // runes of a name
+const slackLength = 120 // max runes of a name
 
-// slackText is a stranger's text that means nothing but itself: no mention, no link, no
-// markup, one line of limited length.
+// slackText escapes untrusted text: no mention, no link, no markup, one line of limited length.
 func slackText(s string) string {
 	var b strings.Builder
 	n := 0
@@ -24,16 +23,16 @@ func slackText(s string) string {
 			b.WriteString("&lt;")
 		case r == '>':
 			b.WriteString("&gt;")
-		case r == '|': // ends the address of a link
+		case r == '|': // would end the address of a link
 			b.WriteRune('¦')
 		case r == '@', r == '#', strings.ContainsRune("*~`", r):
 			b.WriteRune(r)
-			b.WriteRune('\u2060') // no mention, no channel, no pair of marks
+			b.WriteRune('\u2060') // prevents mentions, channels and paired marks
 		case unicode.IsSpace(r):
 			b.WriteByte(' ')
 		case unicode.IsPrint(r):
 			b.WriteRune(r)
 		}
 	}
-	return strings.ReplaceAll(b.String(), "://", ":\u2060//") // no link
+	return strings.ReplaceAll(b.String(), "://", ":\u2060//") // prevents links
 }

@@ -8,50 +8,49 @@ import (
 	"github.com/goatnote-inc/pawl/client"
 )
 
-// ErrBusy says that somebody else is looking at the project right now.
+// ErrBusy means that another scan of the project is running.
 var ErrBusy = errors.New("somebody else is looking at this project")
 
-// Store is the memory that is looked at.
+// Store is the storage that scans use.
 type Store interface {
-	// Looking runs f while nobody else looks at the project, in one transaction: what f
-	// wrote is kept if it returns nil, and nothing of it otherwise. ErrBusy where
-	// somebody else is at it.
+	// Looking runs f in one transaction, with an exclusive lock on scans of the project. The transaction is
+	// committed if f returns nil, and rolled back otherwise. It returns ErrBusy if another scan is running.
 	Looking(ctx context.Context, project int64, f func(Desk) error) error
 }
 
-// Desk is what a look has before it.
+// Desk provides the data of one scan.
 type Desk interface {
-	// Take takes away reports that nobody looked at, the oldest first, and names their
-	// series of the main lane, each once, in order. It takes at most so many, and no more
-	// once they have so many points.
+	// Take removes reports from the list of unscanned ones, oldest first. It returns their main-lane series,
+	// each once, in order. It takes at most the given number of reports, and stops at the given number of points.
 	Take(ctx context.Context, reports, points int) (Taken, error)
-	// Histories are the points of series in the order of their commits, with what was
-	// known of them. A series without points has none.
+	// Histories returns the points of series in commit order, with their stored state. A series without
+	// points has none.
 	Histories(ctx context.Context, series []int64) ([]History, error)
-	// Commits are those of reports.
+	// Commits returns the commit of each report.
 	Commits(ctx context.Context, reports []int64) (map[int64]string, error)
-	// Keep writes down what was found, and gives new events their ids.
+	// Keep writes the outcomes and sets the ids of new events.
 	Keep(ctx context.Context, outcomes []*Outcome) error
 
-	// EventsBetween are all events whose range of commits touches a time between the two, in the order of ids.
+	// EventsBetween returns all events whose commit range overlaps the time between from and to, in id order.
 	EventsBetween(ctx context.Context, from, to time.Time) ([]Event, error)
-	// EventsOf are all events of groups, in the order of ids.
+	// EventsOf returns all events of groups, in id order.
 	EventsOf(ctx context.Context, groups []int64) ([]Event, error)
-	// Groups are those with the ids given.
+	// Groups returns the groups with these ids.
 	Groups(ctx context.Context, ids []int64) ([]Group, error)
-	// Measured counts the series of each testbed that have points up to a time and from another on.
+	// Measured counts the series of each testbed that have points at or before one time, and at or after the
+	// other.
 	Measured(ctx context.Context, before, after time.Time) (map[int64]int, error)
-	// KeepGroups writes groups, gives new ones their ids, and says which events are in them.
-	// Those that are gone are forgotten.
+	// KeepGroups writes groups, sets the ids of new ones, and records which events they contain. It deletes
+	// the groups listed in gone.
 	KeepGroups(ctx context.Context, groups []*Group, gone []int64) error
 }
 
-// Taken is what a look took.
+// Taken is the work that a scan took.
 type Taken struct {
 	Reports int
-	Oldest  time.Time // since when the first of them waited
+	Oldest  time.Time // when the oldest of them arrived
 	Series  []int64
-	More    bool // there were more than it was to take
+	More    bool // more reports are left
 }
 
 // Point is one result of a series.
@@ -61,42 +60,41 @@ type Point struct {
 	Value  float64
 }
 
-// History is a series, and what was known of it.
+// History is a series with its points and stored state.
 type History struct {
 	Series  int64
 	Testbed int64
-	Higher  bool // more is better
+	Higher  bool // higher is better
 	Points  []Point
 	Known   Known
-	Events  []Event // in the order of ids
-	// Damaged says that the points cannot be read. The series is left as it is, so that it
-	// does not keep others from being looked at.
+	Events  []Event // in id order
+	// Damaged is set if the points cannot be read. The series is then skipped, so that it does not block others.
 	Damaged error
 }
 
-// Known is what is remembered of a series between two looks.
+// Known is the stored state of a series between two scans.
 type Known struct {
 	Points      int
-	First, Last time.Time // of the points seen
-	Value       float64   // the last
+	First, Last time.Time // of the scanned points
+	Value       float64   // the last value
 	Noise       float64
 	TwoSpeeds   bool
 	Version     int
-	State       []byte // what the finder remembers
+	State       []byte // the finder's state
 }
 
-// Event is a change in one series, as it is kept.
+// Event is a stored change in one series.
 type Event struct {
 	ID          int64
 	Series      int64
 	Testbed     int64
 	Kind        string
 	FirstReport int64 // of the first point of the new level
-	FromReport  int64 // reports whose commits the range is between; known only of what was just found
+	FromReport  int64 // reports at the ends of the commit range; set only in newly found events
 	ToReport    int64
 	Worse       bool
 	From, To    string // commits
-	Commits     int    // measured after From and not after To; 0 in what was kept before they were counted
+	Commits     int    // measured after From up to To; 0 if stored before they were counted
 	Since, At   time.Time
 	Before      float64
 	After       float64
@@ -105,7 +103,7 @@ type Event struct {
 	Group       int64
 }
 
-// Outcome is what a look at one series gave.
+// Outcome is the result of scanning one series.
 type Outcome struct {
 	Series  int64
 	Known   Known
@@ -113,15 +111,15 @@ type Outcome struct {
 	Gone    []int64
 }
 
-// Group is what happened at one place of the branch.
+// Group is a set of events at one place of the branch.
 type Group struct {
 	ID       int64
 	From, To string
 	At       time.Time
-	Worst    float64 // the largest change, above zero for worse
+	Worst    float64 // the largest change; above zero means worse
 	Series   int
 	Worse    int
-	Machine  int64 // the testbed, where that was the cause
+	Machine  int64 // the testbed, if it was the cause
 	Told     time.Time
 	Events   []int64
 }

@@ -19,18 +19,18 @@ import (
 //go:embed assets
 var embedded embed.FS
 
-// AssetPath is where Assets must answer.
+// AssetPath is the path at which Assets must be served.
 const AssetPath = "/assets/"
 
 // asset is a file that pages load.
 type asset struct {
 	kind    string
 	text    []byte
-	smaller []byte // by gzip; nil where that is no smaller
+	smaller []byte // compressed by gzip; nil if that is not smaller
 }
 
-// assets are all files by name, and the folder they stand in: it is named after the
-// digest of all, so that a file never changes and modules find each other beside them.
+// assets returns all files by name, and the name of their folder. The folder is named after the digest of
+// all files, so that a file never changes and modules find each other next to it.
 var assets = sync.OnceValues(func() (map[string]asset, string) {
 	files := map[string]asset{}
 	sum := sha256.New()
@@ -55,8 +55,8 @@ var assets = sync.OnceValues(func() (map[string]asset, string) {
 
 func zipped(text []byte) []byte {
 	var b bytes.Buffer
-	w, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // the level is one
-	_, _ = w.Write(text)                                  // to memory
+	w, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // the level is valid
+	_, _ = w.Write(text)                                  // a write to memory cannot fail
 	_ = w.Close()
 	if b.Len() >= len(text) {
 		return nil
@@ -64,8 +64,8 @@ func zipped(text []byte) []byte {
 	return b.Bytes()
 }
 
-// themes lets a visitor choose what else the browser chooses: the two palettes of a
-// report, each under a name.
+// themes lets a user override the browser's choice of palette. It defines both palettes of a report under a
+// name.
 func themes(style string) string {
 	light, rest, _ := strings.Cut(after(style, ":root {"), "}")
 	dark, _, _ := strings.Cut(after(rest, ":root {"), "}")
@@ -77,14 +77,13 @@ func after(text, mark string) string {
 	return rest
 }
 
-// assetURL is where a page finds a file.
+// assetURL returns the URL of a file.
 func assetURL(name string) string {
 	_, folder := assets()
 	return AssetPath + folder + "/" + name
 }
 
-// Assets hands out the files that pages load. They never change: a new build has a new
-// folder.
+// Assets serves the files that pages load. They never change: a new build uses a new folder.
 func Assets() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		files, folder := assets()

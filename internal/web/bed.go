@@ -12,31 +12,31 @@ import (
 	"github.com/goatnote-inc/pawl/internal/report"
 )
 
-// Reading is how a testbed was in one run.
+// Reading is the state of a testbed during one run.
 type Reading struct {
 	Report   int64
 	Measured time.Time
 	client.Health
 }
 
-// Bed is a testbed with what its last runs tell of it.
+// Bed is a testbed with the readings of its last runs.
 type Bed struct {
 	client.Testbed
-	Readings []Reading // the oldest first
+	Readings []Reading // oldest first
 }
 
-// Health is what is said of a machine.
+// Health is the assessment of a machine.
 type Health struct {
-	Word     string // healthy, changed or unwell; unknown where there is too little
+	Word     string // healthy, changed or unwell; unknown if there is too little data
 	Class    string // of a badge
 	Sentence string
 }
 
-// recent is how many runs are held against those before them.
+// recent is the number of runs compared with those before them.
 const recent = 10
 
-// Health holds the last runs against those before: the time of pawl's own kernel, the
-// temperature, the clock and the noise.
+// Health compares the last runs with those before: the time of pawl's own kernel, the temperature, the clock
+// and the noise.
 func (b Bed) Health() Health {
 	n := len(b.Readings)
 	if n < 3*recent {
@@ -81,7 +81,7 @@ func listed(parts []string) string {
 	return strings.Join(parts[:last], ", ") + " and " + parts[last]
 }
 
-// middle is the median of what was told; 0 where nothing was.
+// middle returns the median of the reported values; 0 if there are none.
 func middle(list []Reading, of func(Reading) float64) float64 {
 	var values []float64
 	for _, r := range list {
@@ -96,7 +96,7 @@ func middle(list []Reading, of func(Reading) float64) float64 {
 	return values[len(values)/2]
 }
 
-// Last is the latest reading; zero if there is none.
+// Last returns the latest reading; zero if there is none.
 func (b Bed) Last() Reading {
 	if len(b.Readings) == 0 {
 		return Reading{}
@@ -104,7 +104,7 @@ func (b Bed) Last() Reading {
 	return b.Readings[len(b.Readings)-1]
 }
 
-// Spark is the time of pawl's own kernel, or the noise where there is none.
+// Spark draws the time of pawl's own kernel, or the noise if that is not available.
 func (b Bed) Spark() template.HTML {
 	of := func(r Reading) float64 { return r.Calibration }
 	if middle(b.Readings, of) == 0 {
@@ -119,19 +119,19 @@ func (b Bed) Spark() template.HTML {
 	return spark(points, nil)
 }
 
-// Testbed is the page of a machine: is it healthy?
+// Testbed is the page about the health of a machine.
 type Testbed struct {
 	Bed    Bed
 	Series int
-	Runs   []client.Run // the latest first
+	Runs   []client.Run // latest first
 	Moved  []client.Group
 }
 
-// Title is the heading.
+// Title returns the heading.
 func (t Testbed) Title() string { return BedName(t.Bed.Facts) }
 func (Testbed) tab() string     { return "overview" }
 
-// Charts are what the machine was like over time.
+// Charts returns the readings of the machine over time.
 func (t Testbed) Charts() []Figure {
 	var list []Figure
 	for _, c := range []struct {
@@ -174,7 +174,7 @@ func (b Bed) chart(title, unit string, of func(Reading) float64) (Figure, bool) 
 		reading(float64(last.Value), unit), reading(low, unit), reading(high, unit))}, true
 }
 
-// reading writes what a sensor said: it has no more than three digits.
+// reading formats a sensor value with at most three digits.
 func reading(v float64, unit string) string {
 	if unit == "ns" {
 		return report.Quantity(v, unit)

@@ -8,9 +8,9 @@ import (
 	"github.com/goatnote-inc/pawl/client"
 )
 
-// Choices are links: every view of a page has an address.
+// Choices are links: every view of a page has a URL.
 
-// Spans are how far an overview may look back, in days.
+// Spans returns the periods that an overview can cover, in days.
 func (Overview) Spans() []int { return []int{1, 7, 30, 90} }
 
 // RunTable is a table of runs.
@@ -20,18 +20,18 @@ type RunTable struct {
 	Beds    map[int64]string
 }
 
-// RunTable is the latest runs.
+// RunTable returns the latest runs.
 func (o Overview) RunTable() RunTable { return RunTable{&o.Project, o.Runs, o.Beds} }
 
-// RunTable is the runs of the page.
+// RunTable returns the runs of the page.
 func (r Runs) RunTable(p *client.Project) RunTable { return RunTable{p, r.List, r.Beds} }
 
-// RunTable is the latest runs of the testbed.
+// RunTable returns the latest runs of the testbed.
 func (t Testbed) RunTable(p *client.Project) RunTable {
 	return RunTable{p, t.Runs, map[int64]string{t.Bed.ID: BedName(t.Bed.Facts)}}
 }
 
-// Lanes are where a series may come from.
+// Lanes returns the lanes that a series can belong to.
 func (SeriesList) Lanes() []client.Lane {
 	return []client.Lane{client.Main, client.Branch, client.Fork}
 }
@@ -42,7 +42,7 @@ type Range struct {
 	Current     bool
 }
 
-// Ranges are the parts of a history that people ask for: counted back from its end.
+// Ranges returns the parts of a history to offer, counted back from its end.
 func (s Series) Ranges() []Range {
 	end := s.Series.LastAt
 	if end.IsZero() && len(s.Points) > 0 {
@@ -59,14 +59,14 @@ func (s Series) Ranges() []Range {
 	return list
 }
 
-// NamedSide is a side as its part of the page sees it.
+// NamedSide is a side as the template sees it.
 type NamedSide struct {
 	Side
 	Name    string
 	Project *client.Project
 }
 
-// Of is one of the sides.
+// Of returns one of the sides.
 func (c Compare) Of(name string, p *client.Project) NamedSide {
 	if name == "A" {
 		return NamedSide{c.A, name, p}
@@ -74,7 +74,7 @@ func (c Compare) Of(name string, p *client.Project) NamedSide {
 	return NamedSide{c.B, name, p}
 }
 
-// Tick is what stands above a column: the date, where there is room for one.
+// Tick returns the label above a column: the date, if there is space for it.
 func (h Heat) Tick(i int) string {
 	every := max(1, (len(h.Columns)+7)/8)
 	if (len(h.Columns)-1-i)%every != 0 {
@@ -83,7 +83,7 @@ func (h Heat) Tick(i int) string {
 	return h.Columns[i].At.UTC().Format("2 Jan")
 }
 
-// Cell says all about one cell.
+// Cell describes one cell completely.
 func (r HeatRow) Cell(i int, h Heat) string {
 	c := h.Columns[i]
 	text := r.Series.Name + ": " + r.Cells[i].Word() + " at " + short(c.Commit) + ", " + day(c.At)
@@ -93,7 +93,7 @@ func (r HeatRow) Cell(i int, h Heat) string {
 	return text
 }
 
-// Short is the change in as little room as can be.
+// Short formats the change as briefly as possible.
 func (c HeatCell) Short() string {
 	if c.Class() == "w0" {
 		return ""

@@ -1,8 +1,7 @@
-// Package web is how the memory of a project looks: pages of HTML that say everything
-// without script, and charts that come alive with it. A page is a view, a struct of what
-// it says; Render writes it. All that is shown is escaped by html/template, and pages
-// load nothing but their own assets, so that the strictest policy fits them.
+// Package web renders the stored data of a project as HTML pages. The pages are complete without scripts;
+// scripts make the charts interactive. A page is a view, a struct with its content; Render writes it.
+// html/template escapes everything, and pages load only their own assets, so the strictest content security
+// policy works.
 //
-// The package must not know where a view comes from, who may see it, nor HTTP beyond
-// handing out its assets.
+// The package must not know where a view comes from, any access rights, nor HTTP beyond serving its assets.
 package web

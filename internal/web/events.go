@@ -8,9 +8,9 @@ import (
 	"github.com/goatnote-inc/pawl/internal/report"
 )
 
-// Events are what was found, and what people made of it.
+// Events is the page of events and their states.
 type Events struct {
-	State    client.EventState // that is shown; empty for all
+	State    client.EventState // shown state; empty means all
 	States   []client.EventState
 	List     []client.Event
 	Beds     map[int64]string
@@ -19,31 +19,31 @@ type Events struct {
 	Next     string // query of the next page
 }
 
-// Title is the heading.
+// Title returns the heading.
 func (Events) Title() string { return "Events" }
 func (Events) tab() string   { return "events" }
 
-// EventCard is one event with what stands around it.
+// EventCard is one event with its context.
 type EventCard struct {
 	client.Event
 	Place    Place
 	Bed      string
 	States   []client.EventState
 	CanWrite bool
-	Back     string // the page to come back to
-	Level    int    // of its heading
+	Back     string // the page to return to
+	Level    int    // heading level
 }
 
-// EventGroup is what moved together, as far as it is on the page.
+// EventGroup holds the events of a group that are on the page.
 type EventGroup struct {
 	ID     int64
 	Events []EventCard
 }
 
-// Many tells that there is something to say of all of them at once.
+// Many reports whether the group has more than one event, so that it gets a form for all of them.
 func (g EventGroup) Many() bool { return len(g.Events) > 1 }
 
-// Heading says what they have in common.
+// Heading describes what the events have in common.
 func (g EventGroup) Heading() string {
 	first := g.Events[0]
 	text := fmt.Sprintf("%s moved together on %s", report.Plural(len(g.Events), "series"), day(first.At))
@@ -53,7 +53,7 @@ func (g EventGroup) Heading() string {
 	return text
 }
 
-// Together gathers the events by what they have in common, in the order of the list.
+// Together groups the events, in the order of the list.
 func (v Events) Together(p *client.Project, back string) []EventGroup {
 	var groups []EventGroup
 	for _, e := range v.List {

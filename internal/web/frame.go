@@ -14,32 +14,32 @@ import (
 //go:embed templates
 var texts embed.FS
 
-// Frame is what every page has around what it says.
+// Frame is the layout data around every page.
 type Frame struct {
-	Visitor  string          // who looks; empty for a stranger
-	CanLogin bool            // whether there is a way to log in
-	Theme    string          // light, dark, or empty for what the browser likes
-	Project  *client.Project // nil outside of one
-	Query    string          // what was searched for
-	Path     string          // of this page with its query, to come back to
+	Visitor  string          // name of the user; empty if not logged in
+	CanLogin bool            // whether login is available
+	Theme    string          // light, dark, or empty for the browser's choice
+	Project  *client.Project // nil outside a project
+	Query    string          // the search text
+	Path     string          // of this page with its query, to return to
 }
 
-// View is what one page says.
+// View is the content of one page.
 type View interface {
-	// Title names the page.
+	// Title returns the heading of the page.
 	Title() string
-	// tab is which part of the site is lit.
+	// tab returns the section of the site to highlight.
 	tab() string
 }
 
-// page is what a template sees.
+// page is the data of a template.
 type page struct {
 	Frame
 	View View
 	Tab  string
 }
 
-// templates are the pages by the names of their views: series.html is Series.
+// templates holds the templates by the name of their view: series.html is for Series.
 var templates = parsed()
 
 func parsed() map[string]*template.Template {
@@ -52,7 +52,7 @@ func parsed() map[string]*template.Template {
 	return views
 }
 
-// fileOf is the template of a view: lower case, words apart.
+// fileOf returns the template name of a view: lower case, words separated.
 func fileOf(view string) string {
 	var b bytes.Buffer
 	for i, r := range view {
@@ -67,7 +67,7 @@ func fileOf(view string) string {
 	return b.String() + ".html"
 }
 
-// Render writes a page, whole or not at all.
+// Render writes a complete page, or nothing if it fails.
 func Render(w io.Writer, f Frame, v View) error {
 	if f.Theme != "light" && f.Theme != "dark" {
 		f.Theme = ""

@@ -16,35 +16,35 @@ type HeatColumn struct {
 	At            time.Time
 }
 
-// HeatRow is one series of a heat map; a cell for each commit.
+// HeatRow is one series of a heat map, with a cell for each commit.
 type HeatRow struct {
 	Series client.Series
 	Cells  []HeatCell
 }
 
-// HeatCell is what a series was at a commit; Value 0 where it was not measured.
+// HeatCell is the value of a series at a commit; Value is 0 if it was not measured.
 type HeatCell struct {
 	Report int64
 	Value  float64
-	Change float64 // from the row's own level, above zero for worse
+	Change float64 // relative to the row's median; above zero means worse
 }
 
-// Heat is the map of a suite: configs down, commits across.
+// Heat is the heat map of a suite: configs down, commits across.
 type Heat struct {
 	Suite   string
 	Suites  []string
 	Bed     int64
 	Beds    []client.Testbed
-	Numbers bool // write the numbers into the cells
+	Numbers bool // show numbers in the cells
 	Columns []HeatColumn
 	Rows    []HeatRow
 }
 
-// Title is the heading.
+// Title returns the heading.
 func (h Heat) Title() string { return "Suite " + report.Plain(h.Suite) }
 func (Heat) tab() string     { return "suites" }
 
-// Level sets the changes of all cells: against the median of their row.
+// Level sets the change of each cell relative to the median of its row.
 func (h *Heat) Level() {
 	for r := range h.Rows {
 		row := &h.Rows[r]
@@ -70,7 +70,7 @@ func (h *Heat) Level() {
 	}
 }
 
-// Class is the colour of a cell: w1 to w4 for worse, b1 to b4 for better, w0 for the same.
+// Class returns the color class of a cell: w1 to w4 for worse, b1 to b4 for better, w0 for the same.
 func (c HeatCell) Class() string {
 	if c.Value == 0 {
 		return "none"
@@ -90,7 +90,7 @@ func (c HeatCell) Class() string {
 	return fmt.Sprintf("b%d", step)
 }
 
-// Word says what the colour says.
+// Word describes the color in words.
 func (c HeatCell) Word() string {
 	switch {
 	case c.Value == 0:
@@ -104,7 +104,7 @@ func (c HeatCell) Word() string {
 	}
 }
 
-// Sentence is the map for who cannot see it: the rows that stand out.
+// Sentence describes the map for users who cannot see it: the rows that stand out.
 func (h Heat) Sentence() string {
 	type odd struct {
 		name  string

@@ -12,8 +12,8 @@ import (
 	"github.com/goatnote-inc/pawl/internal/report"
 )
 
-// drawHistory draws a series: intervals as a band, values as a line, the steps of the
-// baseline, and a numbered mark at each event.
+// drawHistory draws a series: intervals as a band, values as a line, the steps of the baseline, and a
+// numbered mark at each event.
 func drawHistory(points []client.Kept, events []client.Event, unit string) template.HTML {
 	if len(points) == 0 {
 		return ""
@@ -51,7 +51,7 @@ func (p *plot) band(points []client.Kept) {
 	p.path("band", t.String()+"Z")
 }
 
-// baseline steps to where it was when each point was judged.
+// baseline draws the baseline as steps: its value when each point was judged.
 func (p *plot) baseline(points []client.Kept) {
 	var t trace
 	before := 0.0
@@ -76,7 +76,7 @@ func (p *plot) baseline(points []client.Kept) {
 	p.path("through", t.String())
 }
 
-// dotsDrawn is up to how many points each has a dot of its own.
+// dotsDrawn is the maximum number of points that are drawn with dots.
 const dotsDrawn = 120
 
 func (p *plot) values(points []client.Kept) {
@@ -95,7 +95,7 @@ func (p *plot) values(points []client.Kept) {
 
 func (p *plot) event(e client.Event, number int) {
 	class, at := tone(e.Worse), e.At
-	if e.Kind == "drift" { // it has no place: what it took is shaded, and its number stands in the middle
+	if e.Kind == "drift" { // a drift has no single place: shade its range, with the number in the middle
 		at = e.Since.Add(e.At.Sub(e.Since) / 2)
 		if from, to := max(p.x(e.Since), p.left), min(p.x(e.At), p.width-p.right); to > from {
 			p.path("crept "+class, stretch(from, to, p.top, p.height-p.bottom))
@@ -112,7 +112,7 @@ func (p *plot) event(e client.Event, number int) {
 	p.text(x, 15, "c flagged", strconv.Itoa(number))
 }
 
-// describeHistory says what the chart shows to who does not see it.
+// describeHistory describes the chart for users who cannot see it.
 func describeHistory(s client.Series, points []client.Kept, events []client.Event) string {
 	if len(points) == 0 {
 		return "No point in this range."
@@ -139,7 +139,7 @@ func counted(n int, noun string) string {
 	return report.Plural(n, noun)
 }
 
-// spark draws a history so small that only its shape is seen, with the place of a change.
+// spark draws a history so small that only its shape is visible, with the position of a change.
 func spark(points []client.Kept, e *client.Event) template.HTML {
 	const width, height = 240.0, 48.0
 	points = Thin(points, 60)

@@ -8,14 +8,14 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// Live is a run that is under way.
+// Live is the page of a running run.
 type Live struct {
 	client.LiveRun
-	Kept   int64         // the run as it was reported; 0 before
-	Silent time.Duration // since its last word
+	Kept   int64         // id of the stored run; 0 if not reported yet
+	Silent time.Duration // since its last message
 }
 
-// Title is the heading.
+// Title returns the heading.
 func (l Live) Title() string {
 	if l.Suite == "" {
 		return "A live run"
@@ -24,13 +24,13 @@ func (l Live) Title() string {
 }
 func (Live) tab() string { return "runs" }
 
-// Over tells whether there will be no more of it.
+// Over reports whether the run has ended.
 func (l Live) Over() bool { return l.State != "" }
 
-// Lost tells of a run that went away without a word.
+// Lost reports whether the run stopped sending without ending.
 func (l Live) Lost() bool { return !l.Over() && l.Silent > time.Minute }
 
-// Share is how much of the rounds up to the next look is done.
+// Share returns the percentage of rounds done up to the next evaluation.
 func (l Live) Share() int {
 	if l.Of <= 0 {
 		return 0
@@ -38,7 +38,7 @@ func (l Live) Share() int {
 	return min(100, 100*l.Round/l.Of)
 }
 
-// Columns are the sides as they were announced.
+// Columns returns the sides that the run announced.
 func (l Live) Columns() []string {
 	if len(l.Sides) == 0 {
 		return []string{measure.Candidate}
@@ -46,7 +46,7 @@ func (l Live) Columns() []string {
 	return l.Sides
 }
 
-// Compared tells whether a candidate and a base stand side by side.
+// Compared reports whether the run has both a candidate and a base.
 func (l Live) Compared() bool {
 	there := map[string]bool{}
 	for _, s := range l.Sides {
@@ -55,7 +55,7 @@ func (l Live) Compared() bool {
 	return there[measure.Candidate] && there[measure.Base]
 }
 
-// Cell is what a side of a row took, in words.
+// Cell formats the value of a side of a row.
 func (Live) Cell(row client.LiveRow, side string) string {
 	v, ok := row.Sides[side]
 	switch {
@@ -68,8 +68,7 @@ func (Live) Cell(row client.LiveRow, side string) string {
 	}
 }
 
-// Ratio is how far the candidate is from its base so far, in words. It is no verdict: the
-// judge has not spoken.
+// Ratio describes how far the candidate is from its base so far. It is not a verdict.
 func (Live) Ratio(row client.LiveRow) string {
 	a, b := row.Sides[measure.Base], row.Sides[measure.Candidate]
 	if a.Value <= 0 || b.Value <= 0 || a.Failed != "" || b.Failed != "" {

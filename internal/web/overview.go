@@ -10,23 +10,23 @@ import (
 	"github.com/goatnote-inc/pawl/internal/report"
 )
 
-// Projects are those a visitor may see.
+// Projects is the page of the projects that a user may see.
 type Projects struct {
 	List []client.Project
 }
 
-// Title is the heading.
+// Title returns the heading.
 func (Projects) Title() string { return "Projects" }
 func (Projects) tab() string   { return "" }
 
-// Overview is what moved lately in a project, the worst first, and how its machines are.
+// Overview is the page of recent changes in a project, worst first, and of the health of its machines.
 type Overview struct {
 	Project  client.Project
-	Days     int  // that it looks back
-	Forks    bool // whether runs of forks are shown among the latest
+	Days     int  // period covered
+	Forks    bool // include runs of forks in the latest
 	Since    time.Time
 	Moved    []Card
-	Open     int // events that nobody looked at
+	Open     int // unreviewed events
 	Series   int
 	Suites   []string
 	Testbeds []Bed
@@ -34,11 +34,11 @@ type Overview struct {
 	Beds     map[int64]string // names of testbeds
 }
 
-// Title is the heading.
+// Title returns the heading.
 func (o Overview) Title() string { return report.Plain(o.Project.Name) }
 func (Overview) tab() string     { return "overview" }
 
-// Sentence says what happened for who reads no further.
+// Sentence summarizes what happened in one sentence.
 func (o Overview) Sentence() string {
 	worse, better, machines := 0, 0, 0
 	for _, c := range o.Moved {
@@ -70,8 +70,7 @@ func (o Overview) Sentence() string {
 	return strings.ToUpper(parts[0][:1]) + strings.Join(parts, ", ")[1:] + within + "."
 }
 
-// Place is where the cause of an event is: at a commit, or for a drift somewhere on the way
-// between two.
+// Place is where the cause of an event is: a commit, or for a drift a range between two commits.
 type Place struct {
 	Project       *client.Project
 	Event         client.Event
@@ -82,10 +81,10 @@ func newPlace(p *client.Project, e client.Event, title, author string) Place {
 	return Place{p, e, title, author}
 }
 
-// Crept tells that no single commit did it.
+// Crept reports whether the change is a drift, without a single commit as its cause.
 func (p Place) Crept() bool { return p.Event.Kind == "drift" }
 
-// URL leads to the commit, or to all of them.
+// URL returns the link to the commit, or to the range of commits.
 func (p Place) URL() string {
 	if p.Crept() {
 		return betweenURL(p.Project, p.Event.From, p.Event.To)
@@ -93,16 +92,16 @@ func (p Place) URL() string {
 	return commitURL(p.Project, p.Event.To)
 }
 
-// Card is one thing that happened, in however many series.
+// Card is one change, in any number of series.
 type Card struct {
 	Group  client.Group
-	Title  string // of the commit it came with; empty where nobody told
+	Title  string // of its commit; empty if unknown
 	Author string
 	Bed    string        // of its worst series
 	Points []client.Kept // of the worst series, around it
 }
 
-// Worst is the largest change of the card.
+// Worst returns the largest change of the card.
 func (c Card) Worst() client.Event {
 	if len(c.Group.Events) == 0 {
 		return client.Event{}
@@ -110,7 +109,7 @@ func (c Card) Worst() client.Event {
 	return c.Group.Events[0]
 }
 
-// Others are further series that moved, as many as a card has room for.
+// Others returns further series that changed, as many as fit on a card.
 func (c Card) Others() []client.Event {
 	if len(c.Group.Events) < 2 {
 		return nil
@@ -118,16 +117,16 @@ func (c Card) Others() []client.Event {
 	return c.Group.Events[1:min(len(c.Group.Events), 5)]
 }
 
-// More counts the series that the card does not name.
+// More returns the number of series that the card does not name.
 func (c Card) More() int { return max(0, c.Group.Series-1-len(c.Others())) }
 
-// Spark is the history around the change.
+// Spark draws the history around the change.
 func (c Card) Spark() template.HTML {
 	worst := c.Worst()
 	return spark(c.Points, &worst)
 }
 
-// Describe says what the spark shows.
+// Describe describes the spark in words.
 func (c Card) Describe() string {
 	e := c.Worst()
 	if e.Kind == "drift" {

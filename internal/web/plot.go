@@ -8,9 +8,8 @@ import (
 	"github.com/goatnote-inc/pawl/internal/report"
 )
 
-// plot is a chart of values over time, at one size. Text in it does not shrink with the
-// screen: there is one plot for wide screens and one for phones, and the style shows
-// the one that fits.
+// plot is a chart of values over time, at one size. Its text does not shrink with the screen, so each
+// chart is drawn once for wide screens and once for phones, and the style sheet shows the one that fits.
 type plot struct {
 	*drawing
 	from, to                 time.Time
@@ -18,7 +17,7 @@ type plot struct {
 	left, right, top, bottom float64
 }
 
-// sizes are what a chart is drawn at.
+// sizes lists the sizes at which each chart is drawn.
 var sizes = []struct {
 	class         string
 	width, height float64
@@ -28,10 +27,10 @@ var sizes = []struct {
 	{"chart narrow", 360, 230, 90},
 }
 
-// newPlot makes room for values between low and high in a unit.
+// newPlot returns a plot for values between low and high in a unit.
 func newPlot(class string, width, height float64, from, to time.Time, low, high float64, unit string) *plot {
 	if !(high > low) {
-		half := max(math.Abs(low)*0.005, 1e-9) // a line in the middle
+		half := max(math.Abs(low)*0.005, 1e-9) // draws a constant line in the middle
 		low, high = low-half, low+half
 	}
 	pad := (high - low) * 0.06
@@ -68,7 +67,7 @@ type dayMark struct {
 	text string
 }
 
-// days are at most n round dates between two.
+// days returns at most n round dates between from and to.
 func days(from, to time.Time, n int) []dayMark {
 	from, to = from.UTC(), to.UTC()
 	var marks []dayMark
@@ -95,7 +94,7 @@ func days(from, to time.Time, n int) []dayMark {
 	return marks
 }
 
-// Figure is a drawing with what it shows in words.
+// Figure is a drawing with a description in words.
 type Figure struct {
 	Drawing template.HTML
 	Caption string

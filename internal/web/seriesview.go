@@ -8,31 +8,31 @@ import (
 	"github.com/goatnote-inc/pawl/internal/report"
 )
 
-// Series is the history of one case.
+// Series is the page of the history of one case.
 type Series struct {
 	Project client.Project
 	Series  client.Series
 	Bed     string
-	Points  []client.Kept // thinned out, the oldest first
-	Thinned bool          // there are more
+	Points  []client.Kept // thinned out, oldest first
+	Thinned bool          // there are more points
 	Events  []client.Event
-	Titles  map[string]string // of commits, where they are known
-	From    time.Time         // what was asked for; zero for all
+	Titles  map[string]string // of commits, if known
+	From    time.Time         // start of the requested range; zero means all
 	To      time.Time
 	Buckets int
 }
 
-// Title is the heading.
+// Title returns the heading.
 func (s Series) Title() string { return report.Plain(s.Series.Name) }
 func (Series) tab() string     { return "series" }
 
-// Chart is the history, drawn.
+// Chart draws the history.
 func (s Series) Chart() template.HTML { return drawHistory(s.Points, s.Events, s.Series.Unit) }
 
-// Describe is the chart in words.
+// Describe describes the chart in words.
 func (s Series) Describe() string { return describeHistory(s.Series, s.Points, s.Events) }
 
-// Slower is the word for a higher value: of times, and of all else.
+// Slower returns the word for a higher value, which differs for times and other metrics.
 func (s Series) Slower() string {
 	if s.Series.Better == "higher" {
 		return "higher is better"
@@ -40,10 +40,10 @@ func (s Series) Slower() string {
 	return "lower is better"
 }
 
-// rowsShown is how many points the table below a chart has: the last ones.
+// rowsShown is the number of points in the table below a chart: the last ones.
 const rowsShown = 50
 
-// Rows are the last points, the newest first.
+// Rows returns the last points, newest first.
 func (s Series) Rows() []client.Kept {
 	var rows []client.Kept
 	for i := len(s.Points) - 1; i >= 0 && len(rows) < rowsShown; i-- {
@@ -52,8 +52,8 @@ func (s Series) Rows() []client.Kept {
 	return rows
 }
 
-// chartData is what the script of a page draws. Points are columns: a page of thousands
-// of them is a fourth as long.
+// chartData is the input of the page's script. Points are columns, which makes a page with thousands of
+// them a fourth as long.
 type chartData struct {
 	Project string       `json:"project"`
 	Series  int64        `json:"series"`
@@ -65,7 +65,7 @@ type chartData struct {
 	To      int64        `json:"to"`
 	Columns chartColumns `json:"columns"`
 	Events  []chartEvent `json:"events"`
-	Commits string       `json:"commits"` // where a commit can be seen; empty for nowhere
+	Commits string       `json:"commits"` // URL prefix of commits; empty means no links
 	Compare string       `json:"compare"`
 }
 
@@ -80,19 +80,19 @@ type chartColumns struct {
 	Spread   []float32 `json:"spread"`
 	Rounds   []int     `json:"rounds"`
 	Baseline []float32 `json:"baseline"`
-	Moved    []int     `json:"moved"` // indexes of points to which the baseline moved
+	Moved    []int     `json:"moved"` // indexes of points where the baseline moved
 	Trust    []string  `json:"trust"`
 	Verdict  []string  `json:"verdict"`
 }
 
 type chartEvent struct {
 	ID    int64 `json:"id"`
-	Since int64 `json:"since,omitempty"` // of a drift: it has no place, but a stretch
+	Since int64 `json:"since,omitempty"` // start of a drift, which is a range
 	At    int64 `json:"at"`
 	Worse bool  `json:"worse"`
 }
 
-// Data is the series for the script. The template writes it as JSON.
+// Data returns the series for the script. The template writes it as JSON.
 func (s Series) Data() any {
 	d := chartData{
 		Project: s.Project.Slug, Series: s.Series.ID, Unit: report.Plain(s.Series.Unit), Higher: s.Series.Better == "higher", Thinned: s.Thinned, Buckets: s.Buckets,
@@ -125,7 +125,7 @@ func (s Series) Data() any {
 	return d
 }
 
-// SeriesList is the series of a project, to browse.
+// SeriesList is the page of the series of a project.
 type SeriesList struct {
 	Suite, Text string
 	Lane        client.Lane
@@ -135,6 +135,6 @@ type SeriesList struct {
 	Next        string // query of the next page; empty at the end
 }
 
-// Title is the heading.
+// Title returns the heading.
 func (SeriesList) Title() string { return "Series" }
 func (SeriesList) tab() string   { return "series" }

@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// drawing writes SVG. It is made of numbers, of classes that are our own, and of text
-// that it escapes.
+// drawing writes SVG. It contains only numbers, fixed classes, and text that it escapes.
 type drawing struct {
 	strings.Builder
 	width, height float64
@@ -45,12 +44,12 @@ func coord(v float64) string {
 
 func move(x, y float64) string { return "M" + coord(x) + " " + coord(y) }
 
-// stretch is a box.
+// stretch returns a rectangle.
 func stretch(left, right, top, bottom float64) string {
 	return move(left, top) + "H" + coord(right) + "V" + coord(bottom) + "H" + coord(left) + "Z"
 }
 
-// trace is a line through places.
+// trace is a line through points.
 type trace struct {
 	strings.Builder
 	begun bool
@@ -65,5 +64,5 @@ func (t *trace) to(x, y float64) {
 	t.WriteString(coord(x) + " " + coord(y))
 }
 
-// lift ends a stretch: the next place begins another.
+// lift ends a segment: the next point starts another one.
 func (t *trace) lift() { t.begun = false }

@@ -6,8 +6,8 @@ import (
 	"github.com/goatnote-inc/pawl/ratchet"
 )
 
-// Thin leaves of a history what a chart with so many buckets can show: the extremes of
-// each, and where the baseline moved.
+// Thin reduces a history to what a chart with this many buckets can show: the extremes of each bucket, and
+// where the baseline moved.
 func Thin(points []client.Kept, buckets int) []client.Kept {
 	if buckets < 1 || len(points) <= 4*buckets {
 		return points
@@ -15,7 +15,7 @@ func Thin(points []client.Kept, buckets int) []client.Kept {
 	all := make([]tile.Point, len(points))
 	for i, p := range points {
 		flags, err := tile.Pack(p.Trust, ratchet.Verdict(p.Verdict), p.Moved)
-		if err != nil { // a word of a newer server: the outline does not need it
+		if err != nil { // an unknown word of a newer server; the outline does not need it
 			flags = 0
 		}
 		all[i] = tile.Point{At: p.At.UnixMicro(), Report: p.Report, Value: p.Value, Low: p.Low, High: p.High, Flags: flags}

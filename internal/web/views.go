@@ -10,7 +10,7 @@ import (
 	"github.com/goatnote-inc/pawl/ratchet"
 )
 
-// Side is one of two points that are compared.
+// Side is one of the two points that are compared.
 type Side struct {
 	Series client.Series
 	Bed    string
@@ -19,38 +19,38 @@ type Side struct {
 	Title  string // of the commit
 }
 
-// Ref names the point in a link.
+// Ref identifies the point in a link.
 func (s Side) Ref() string { return fmt.Sprintf("%d.%d", s.Series.ID, s.Point.Report) }
 
-// Compare is two points side by side.
+// Compare is the page of two points side by side.
 type Compare struct {
 	A, B     Side
-	Alike    bool // whether they can be held against each other
+	Alike    bool // whether they can be compared
 	Unlike   string
-	Samples  template.HTML   // where the samples of both lie, judged; empty where they are not kept
-	Verdict  ratchet.Verdict // of that judgement
-	Missing  string          // why there is none
+	Samples  template.HTML   // report on the samples of both; empty if they are not kept
+	Verdict  ratchet.Verdict // of that report
+	Missing  string          // why there is no report
 	Sentence string
 }
 
-// Title is the heading.
+// Title returns the heading.
 func (c Compare) Title() string { return "Two points of " + report.Plain(c.A.Series.Name) }
 func (Compare) tab() string     { return "series" }
 
-// Change is how far B is from A, as a share.
+// Change returns the relative difference of B from A.
 func (c Compare) Change() float64 { return float64(c.B.Point.Value)/float64(c.A.Point.Value) - 1 }
 
-// Worse tells whether B is worse than A.
+// Worse reports whether B is worse than A.
 func (c Compare) Worse() bool {
 	return (c.B.Point.Value > c.A.Point.Value) != (c.A.Series.Better == "higher")
 }
 
-// Apart tells whether the intervals have no value in common.
+// Apart reports whether the intervals do not overlap.
 func (c Compare) Apart() bool {
 	return c.A.Point.Low > c.B.Point.High || c.B.Point.Low > c.A.Point.High
 }
 
-// Drawing shows the two intervals on one scale.
+// Drawing draws the two intervals on one scale.
 func (c Compare) Drawing() template.HTML { return drawSides(c.A, c.B) }
 
 // RunPoint is the result of one case of a run.
@@ -59,37 +59,37 @@ type RunPoint struct {
 	Point  client.Kept
 }
 
-// Run is everything about one run.
+// Run is the page of one run.
 type Run struct {
 	Run    client.Run
 	Bed    string
-	Commit string // title of it
+	Commit string // its title
 	Author string
 	Points []RunPoint
-	Report template.HTML // the whole report; empty where its parts are not kept
-	Why    string        // it is empty
+	Report template.HTML // the whole report; empty if its files are not kept
+	Why    string        // why Report is empty
 }
 
-// Title is the heading.
+// Title returns the heading.
 func (r Run) Title() string {
 	return "Run of " + report.Plain(r.Run.Suite) + ", " + minute(r.Run.Measured)
 }
 func (Run) tab() string { return "runs" }
 
-// Runs are the latest runs.
+// Runs is the page of the latest runs.
 type Runs struct {
 	List []client.Run
 	Beds map[int64]string
 	Lane string
 	Next string
-	Live []client.LiveRun // under way, or just over
+	Live []client.LiveRun // in progress, or just ended
 }
 
-// Title is the heading.
+// Title returns the heading.
 func (Runs) Title() string { return "Runs" }
 func (Runs) tab() string   { return "runs" }
 
-// Hit is something that was searched for.
+// Hit is one search result.
 type Hit struct {
 	Kind    string // project, series, run or commit
 	Project string
@@ -98,34 +98,34 @@ type Hit struct {
 	URL     string
 }
 
-// Search is what was found for a text.
+// Search is the page of search results.
 type Search struct {
 	Text string
 	Hits []Hit
 }
 
-// Title is the heading.
+// Title returns the heading.
 func (Search) Title() string { return "Search" }
 func (Search) tab() string   { return "" }
 
-// Login is the way in.
+// Login is the login page.
 type Login struct {
-	Start  string // where the login begins; empty where there is none
-	Name   string // of who knows people
+	Start  string // URL that starts the login; empty if there is no login
+	Name   string // of the login provider
 	Failed string
 }
 
-// Title is the heading.
+// Title returns the heading.
 func (Login) Title() string { return "Log in" }
 func (Login) tab() string   { return "" }
 
-// Problem is a page that could not be shown.
+// Problem is the error page.
 type Problem struct {
 	Status  int
 	Detail  string
 	Request string
 }
 
-// Title is the heading.
+// Title returns the heading.
 func (p Problem) Title() string { return http.StatusText(p.Status) }
 func (Problem) tab() string     { return "" }

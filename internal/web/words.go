@@ -13,7 +13,7 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// functions are what templates can say.
+// functions holds the functions of the templates.
 var functions = template.FuncMap{
 	"asset": assetURL, "plain": report.Plain, "quantity": report.Quantity, "percent": report.Percent, "plural": report.Plural,
 	"day": day, "minute": minute, "stamp": stamp, "short": short, "change": Change, "commit": commitURL, "pull": pullURL, "q": url.QueryEscape, "path": url.PathEscape,
@@ -39,7 +39,7 @@ func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
 func span(seconds float64) string { return report.Span(time.Duration(seconds * float64(time.Second))) }
 
-// short is a commit as people write it.
+// short abbreviates a commit hash.
 func short(sha string) string {
 	const shown = 10
 	if len(sha) > shown && strings.IndexFunc(sha[:shown], notHex) < 0 {
@@ -50,8 +50,8 @@ func short(sha string) string {
 
 func notHex(r rune) bool { return (r < '0' || r > '9') && (r < 'a' || r > 'f') }
 
-// Change says how far a value is from another: "+3.1 %". A sign and a word beside it,
-// never the colour alone, tell what it means.
+// Change formats a relative difference: "+3.1 %". Its sign and a word beside it carry the meaning, never the
+// color alone.
 func Change(share float64) string {
 	switch {
 	case math.IsNaN(share) || math.IsInf(share, 0):
@@ -65,7 +65,7 @@ func Change(share float64) string {
 	}
 }
 
-// chance writes a probability as people say it; nobody can tell very small ones apart.
+// chance formats a probability for people. Very small ones are not distinguished.
 func chance(p float64) string {
 	switch {
 	case p < 1e-9:
@@ -81,13 +81,13 @@ func chance(p float64) string {
 	}
 }
 
-// oneDigit rounds to one digit that is not zero.
+// oneDigit rounds to one significant digit.
 func oneDigit(v float64) float64 {
 	unit := math.Pow(10, math.Floor(math.Log10(v)))
 	return math.Round(v/unit) * unit
 }
 
-// tone is the class of a change: what it means, not its sign.
+// tone returns the CSS class of a change, by its meaning rather than its sign.
 func tone(worse bool) string {
 	if worse {
 		return "regression"
@@ -95,13 +95,13 @@ func tone(worse bool) string {
 	return "improvement"
 }
 
-// commitURL leads to a commit where the repository is, or nowhere. A repository is an
-// https address or none: it came from outside.
+// commitURL returns the link to a commit, or an empty string. A repository address is untrusted, and
+// used only if it is https.
 func commitURL(p *client.Project, sha string) string {
 	return forgeURL(p, "/commit/"+url.PathEscape(sha), sha != "")
 }
 
-// betweenURL leads to what lies between two commits.
+// betweenURL returns the link to the changes between two commits.
 func betweenURL(p *client.Project, from, to string) string {
 	return forgeURL(p, "/compare/"+url.PathEscape(from)+"..."+url.PathEscape(to), from != "" && to != "")
 }
@@ -121,7 +121,7 @@ func forgeURL(p *client.Project, rest string, there bool) string {
 	return strings.TrimSuffix(u.String(), "/") + rest
 }
 
-// BedName is what people call a testbed: the device, and what sets it apart.
+// BedName returns a readable name of a testbed: the device and its distinguishing properties.
 func BedName(t measure.Testbed) string {
 	name := report.Plain(t.Device)
 	if name == "" {

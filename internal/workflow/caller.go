@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// A caller is a small workflow that hands its event to a whole one: that of a repository
-// which many share, or, for a second suite, the one beside it.
+// A caller is a small workflow that passes its event to a full one: that of a shared
+// repository or, for a second suite, the local one.
 type caller struct {
 	Name, Triggers, Job, Uses string
 	Grants, With              []string // lines
 }
 
-// grants is the most that any job of a workflow asks for: a called job gets no more than
-// its caller has.
+// grants holds the max permissions that any job of a workflow needs. A called job gets no
+// more than its caller has.
 var grants = map[string][]string{
 	"pawl-gate":     {"actions: read", "checks: write", "contents: read", "pull-requests: write"},
 	"pawl-publish":  {"actions: read", "checks: write", "contents: read", "pull-requests: write"},
@@ -38,7 +38,7 @@ const dispatchTune = `  workflow_dispatch:
         default: false
 `
 
-// callerOf hands a suite's events to the workflow of this name.
+// callerOf returns the workflow that passes a suite's events to the named workflow.
 func callerOf(name string, s Settings, n int) caller {
 	c := caller{Name: name, Job: strings.TrimPrefix(name, "pawl-"), Grants: slices.Clone(grants[name])}
 	if n > 0 {
@@ -86,7 +86,7 @@ func (c *caller) with(input, value string) {
 
 func (c *caller) withJSON(input string, labels []string) {
 	list, _ := asJSON(labels)
-	c.With = append(c.With, input+": '"+list+"'") // labels have no quotes
+	c.With = append(c.With, input+": '"+list+"'") // labels contain no quotes
 }
 
 func (c caller) text() ([]byte, error) { return execute("caller.yml.tmpl", c) }

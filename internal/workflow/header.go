@@ -10,8 +10,9 @@ import (
 	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 )
 
-// The first line of a written file carries the digest of all the others, and the second
-// what was asked for: so an upgrade knows what nobody touched, and writes the same again.
+// The first line of a written file contains the digest of the rest, the second line the
+// settings. So an upgrade can detect unmodified files and write them again with the same
+// settings.
 const (
 	written  = "# Written by pawl "
 	asked    = "# settings: "
@@ -31,16 +32,16 @@ func stamp(path string, s Settings, version string, text []byte) (File, error) {
 	return File{Path: path, Text: append([]byte(written+version+digestOf+hex.EncodeToString(sum[:])+"\n"), body...)}, nil
 }
 
-// Stamp is what a file says of itself.
+// Stamp is the parsed header of a written file.
 type Stamp struct {
 	Version  string // of the pawl that wrote it
-	Edited   bool   // somebody changed it since
+	Edited   bool   // modified since
 	Settings Settings
 }
 
-// ReadStamp reads the lines that stamp wrote. It is false for a file that pawl did not write.
+// ReadStamp parses the lines that stamp wrote; false for a file that pawl did not write.
 func ReadStamp(text []byte) (Stamp, bool) {
-	text = bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")) // git may have changed line ends; nobody edited
+	text = bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")) // git may convert line endings; that is not an edit
 	first, body, _ := bytes.Cut(text, []byte("\n"))
 	m := headerLine.FindSubmatch(first)
 	if m == nil {

@@ -9,8 +9,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// A block is a key of pawl.yaml that a gate in pull requests needs, and what to write where
-// the suite does not have it.
+// A block is a key of pawl.yaml that a gate in pull requests needs, and the text to add if
+// it is missing.
 type block struct{ key, text string }
 
 func blocks(branch string, today time.Time) []block {
@@ -24,8 +24,8 @@ func blocks(branch string, today time.Time) []block {
 	}
 }
 
-// AddKeys adds to a suite what it lacks for pull requests, at its end, and leaves every
-// byte of it alone. branch is the default one. It names what it added.
+// AddKeys appends the missing keys for pull requests to a suite and keeps its existing
+// text. Branch is the default branch. It returns the names of the added keys.
 func AddKeys(suite []byte, branch string, today time.Time) (text []byte, added []string, err error) {
 	var root yaml.Node
 	if err := yaml.Unmarshal(suite, &root); err != nil {
@@ -51,7 +51,7 @@ func AddKeys(suite []byte, branch string, today time.Time) (text []byte, added [
 	if added == nil {
 		return suite, nil, nil
 	}
-	// A suite can be indented, or end in the middle of something: then this is no end.
+	// An indented or unfinished suite cannot be extended at its end.
 	var longer yaml.Node
 	if yaml.Unmarshal(text, &longer) != nil || len(longer.Content) != 1 || len(longer.Content[0].Content) != len(root.Content[0].Content)+2*len(added) {
 		return nil, nil, errors.New("nothing can be added at its end")

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Lint tells actionlint the labels of the runners, which it cannot know.
+// Lint returns the actionlint config with the labels of the runners, which it cannot know.
 func Lint(s Settings) File {
 	labels := append(slices.Clone(s.Runner), s.ForkRunner...)
 	labels = slices.DeleteFunc(labels, func(l string) bool { return l == "self-hosted" || l == s.Hosted })

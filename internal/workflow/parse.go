@@ -11,13 +11,13 @@ import (
 	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 )
 
-// maxBytes bounds what is read: GitHub takes no workflow of this size.
+// maxBytes limits the input. GitHub accepts no workflow of this size.
 const maxBytes = 1 << 20
 
-// A document is a workflow file as far as the rules look at it.
+// A document is a workflow file, as far as the rules need it.
 type document struct {
 	triggers    map[string]*yaml.Node
-	permissions *yaml.Node // nil when not set
+	permissions *yaml.Node // nil if unset
 	env         *yaml.Node
 	concurrency *yaml.Node
 	jobs        []job
@@ -37,8 +37,8 @@ type step struct {
 	with      *yaml.Node
 }
 
-// parse reads one workflow. Anchors are refused, as a rule that reads the text would see
-// one place and GitHub another.
+// parse reads one workflow. It rejects anchors, because a rule that reads the text could
+// see something other than GitHub does.
 func parse(text []byte) (document, error) {
 	if len(text) > maxBytes {
 		return document{}, fmt.Errorf("it has %d bytes, more than %d", len(text), maxBytes)
@@ -112,7 +112,7 @@ func stepsOf(list *yaml.Node) []step {
 	return steps
 }
 
-// pairs are the keys and values of a mapping; none of anything else.
+// pairs iterates over the keys and values of a mapping; empty for other nodes.
 func pairs(n *yaml.Node) func(func(key, value *yaml.Node) bool) {
 	return func(yield func(key, value *yaml.Node) bool) {
 		if n == nil || n.Kind != yaml.MappingNode {
@@ -142,7 +142,7 @@ func scalar(n *yaml.Node, name string) string {
 	return ""
 }
 
-// everything is all text under a node, for rules about what may be mentioned at all.
+// everything returns all text under a node, for rules about what may be mentioned at all.
 func everything(n *yaml.Node) string {
 	if n == nil {
 		return ""
@@ -155,7 +155,7 @@ func everything(n *yaml.Node) string {
 	return b.String()
 }
 
-// on tells whether any of these events starts the workflow.
+// on reports whether any of these events starts the workflow.
 func (d document) on(events ...string) bool {
 	for _, e := range events {
 		if _, ok := d.triggers[e]; ok {
@@ -165,14 +165,14 @@ func (d document) on(events ...string) bool {
 	return false
 }
 
-// grants is what a job may do: its own permissions, or the workflow's.
+// grants returns the permissions of a job: its own, or the workflow's.
 func (d document) grants(j job) (grants map[string]string, all bool) {
 	node := get(j.node, "permissions")
 	if node == nil {
 		node = d.permissions
 	}
 	if node == nil || node.Kind == yaml.ScalarNode && node.Value != "read-all" {
-		return nil, true // what the repository gives, or write-all
+		return nil, true // the repository's default, or write-all
 	}
 	grants = map[string]string{}
 	if node.Kind == yaml.ScalarNode && node.Value == "read-all" {
@@ -186,7 +186,7 @@ func (d document) grants(j job) (grants map[string]string, all bool) {
 	return grants, false
 }
 
-// mayWrite tells whether a job's token can change anything.
+// mayWrite reports whether a job's token can write anything.
 func (d document) mayWrite(j job) bool {
 	grants, all := d.grants(j)
 	for _, level := range grants {
@@ -195,10 +195,10 @@ func (d document) mayWrite(j job) bool {
 	return all
 }
 
-// Commands of pawl that run the user's build or kernels.
+// kernelCommand matches pawl commands that run the user's build or kernels.
 var kernelCommand = lazyregexp.New(`(?m)\bpawl\b[^\n|;&]*?\s(?:run|bench|build|fuzz|sweep|profile|setup|tune(?:\s+apply)?|doctor\s+--gate|doctor\s+--noise)\b`)
 
-// runsKernels tells whether a job builds or runs what is measured.
+// runsKernels reports whether a job builds or runs what is measured.
 func (j job) runsKernels() bool {
 	for _, s := range j.steps {
 		for _, m := range kernelCommand.FindAllString(s.run, -1) {

@@ -1,7 +1,7 @@
 package workflow
 
-// Pins are the actions of others that the workflows use. A tag can be moved by whoever
-// takes over an account; a commit cannot.
+// Pins are the third-party actions that the workflows use, by commit. A tag can be moved
+// after an account takeover; a commit cannot.
 type Pins struct{ Checkout, Upload, Download string }
 
 var pins = Pins{

@@ -5,29 +5,29 @@ import (
 	"cmp"
 )
 
-// Deed is what becomes of a file.
+// Deed is the action taken for a file.
 type Deed string
 
-// The deeds.
+// The actions.
 const (
 	Create  Deed = "written"
-	Replace Deed = "replaced"   // pawl wrote it, and nobody has touched it since
-	Same    Deed = "up to date" // it says what it should
-	Keep    Deed = "kept"       // somebody edited it, or wrote it: the new text goes beside it
+	Replace Deed = "replaced"   // written by pawl and unmodified since
+	Same    Deed = "up to date" // already has the right content
+	Keep    Deed = "kept"       // edited or written by a user: the new text is put next to it
 )
 
-// Beside is the end of the name of a text that lies beside a file that is kept.
+// Beside is the name suffix of a new text put next to a kept file.
 const Beside = ".new"
 
-// Change is a file and what to do about it.
+// Change is a file and the action to take.
 type Change struct {
 	File
 	Deed Deed
 	Why  string // why it is kept
 }
 
-// Plan decides what to do with each file. read gives the text that is there, and nil where
-// there is none. With force, what somebody edited is replaced, too.
+// Plan decides what to do with each file. Read returns the existing text; nil if there is
+// none. With force, edited files are replaced too.
 func Plan(files []File, read func(path string) []byte, force bool) []Change {
 	var list []Change
 	for _, f := range files {
@@ -55,8 +55,8 @@ func fate(text, there []byte, force bool) (Deed, string) {
 	}
 }
 
-// body is a file without the line that says who wrote it: another release that would
-// write the same text is no reason to touch a file. A text without that line is all body.
+// body returns a file without its header line, so that a release that would write the same
+// text does not touch the file. A text without that line is all body.
 func body(text []byte) []byte {
 	first, rest, _ := bytes.Cut(text, []byte("\n"))
 	if headerLine.Match(first) {
@@ -65,10 +65,10 @@ func body(text []byte) []byte {
 	return text
 }
 
-// Merge is the settings of an upgrade: what was asked for at the time, but for what is
-// asked for now, with the pawl that writes.
+// Merge returns the settings of an upgrade: the earlier settings, overridden by those given
+// now, with the pawl version that writes.
 func Merge(now, then, fresh Settings) Settings {
-	then.Action, then.ActionTag = "", "" // the action is always the newer one
+	then.Action, then.ActionTag = "", "" // always use the newer action
 	if then.Install != "installed" && then.Install != "source" {
 		then.Install = ""
 	}

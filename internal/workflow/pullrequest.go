@@ -8,15 +8,15 @@ import (
 //go:embed templates/pull_request.md.tmpl
 var pullRequest []byte
 
-// PullRequestPlaces are where GitHub looks for the text that a pull request begins with.
-// The first is where pawl writes one where there is none.
+// PullRequestPlaces are where GitHub looks for a pull request template. If there is none,
+// pawl creates the first of these files.
 var PullRequestPlaces = []string{
 	".github/pull_request_template.md", ".github/PULL_REQUEST_TEMPLATE.md",
 	"pull_request_template.md", "PULL_REQUEST_TEMPLATE.md",
 	"docs/pull_request_template.md", "docs/PULL_REQUEST_TEMPLATE.md",
 }
 
-// PullRequest adds pawl's section to a template of pull requests; nil where it is there.
+// PullRequest adds pawl's section to a pull request template; nil if it is already there.
 func PullRequest(text []byte) []byte {
 	first, _, _ := bytes.Cut(pullRequest, []byte("\n"))
 	if bytes.Contains(text, first[:len("<!-- pawl:")]) {

@@ -17,7 +17,7 @@ var templateFiles embed.FS
 // Folder is where GitHub looks for workflows.
 const Folder = ".github/workflows"
 
-// names are the workflows, in the order in which a repository needs them.
+// names lists the workflows, in the order in which a repository needs them.
 var names = []string{"pawl-gate", "pawl-publish", "pawl-ratchet", "pawl-autotune", "pawl-nightly"}
 
 // File is a file to write.
@@ -26,7 +26,7 @@ type File struct {
 	Text []byte
 }
 
-// templates have other brackets than GitHub's own expressions.
+// templates use delimiters that differ from GitHub's own expressions.
 var templates = template.Must(template.New("").Delims("[[", "]]").Funcs(template.FuncMap{
 	"json": asJSON,
 	"str":  quoted,
@@ -37,17 +37,18 @@ func asJSON(v any) (string, error) {
 	return string(b), err
 }
 
-// quoted is a scalar of YAML: one of JSON is always one.
+// quoted returns s as a YAML scalar. Every JSON string is one.
 func quoted(s string) (string, error) { return asJSON(s) }
 
-// page is what a template is given.
+// page is the data of a template.
 type page struct {
 	Settings
 	Folder, Name string // of the main suite
 	Pins         Pins
 }
 
-// Render writes every workflow for these settings. version is the pawl that does.
+// Render writes every workflow for these settings. Version is the pawl version that writes
+// them.
 func Render(s Settings, version string) ([]File, error) {
 	if err := s.Check(); err != nil {
 		return nil, err
@@ -70,7 +71,7 @@ func Render(s Settings, version string) ([]File, error) {
 	for i := range s.Folders[1:] {
 		for _, name := range names {
 			if name == "pawl-autotune" {
-				continue // it asks for the folder
+				continue // it has the folder as an input
 			}
 			c := callerOf(name, s, i+1)
 			text, err := c.text()
@@ -82,7 +83,7 @@ func Render(s Settings, version string) ([]File, error) {
 	return files, nil
 }
 
-// text is one workflow of the main suite: whole, or a call of the shared one.
+// text returns one workflow of the main suite: the full text, or a call of the shared one.
 func text(name string, s Settings) ([]byte, error) {
 	if s.Shared != "" {
 		return callerOf(name, s, 0).text()
@@ -102,7 +103,7 @@ func execute(name string, data any) ([]byte, error) {
 	return append(bytes.TrimRight(b.Bytes(), "\n"), '\n'), nil
 }
 
-// Slug names a suite's folder in names of workflows and files.
+// Slug converts a suite's folder to a name for workflows and files.
 func Slug(folder string) string {
 	words := strings.FieldsFunc(strings.ToLower(folder), func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < '0' || r > '9')

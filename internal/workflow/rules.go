@@ -10,26 +10,26 @@ import (
 	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 )
 
-// Problem is a rule that a workflow breaks.
+// Problem is a violation of a rule by a workflow.
 type Problem struct {
 	Rule    string // its name
 	Path    string
 	Line    int
-	Grave   bool   // it gives strangers, or kernels, something to write with
-	Message string // what is wrong, and what to do
+	Grave   bool   // it gives untrusted code, or kernels, write access
+	Message string // what is wrong, and how to fix it
 }
 
 func (p Problem) String() string {
 	return fmt.Sprintf("%s:%d: %s (%s)", p.Path, p.Line, p.Message, p.Rule)
 }
 
-// finding is a problem before it has a name and a place.
+// finding is a problem without its rule and path.
 type finding struct {
 	line int
 	text string
 }
 
-// A rule looks at a workflow and says where it is broken.
+// A rule checks a workflow and returns its violations.
 type rule struct {
 	name  string
 	grave bool
@@ -37,7 +37,7 @@ type rule struct {
 	find  func(d document) []finding
 }
 
-// Rules are the names of the rules, each with its reason.
+// Rules returns the names of the rules, each with its reason.
 func Rules() map[string]string {
 	list := map[string]string{}
 	for _, r := range rules {
@@ -46,12 +46,12 @@ func Rules() map[string]string {
 	return list
 }
 
-// Mentions tells whether a workflow has to do with pawl: only those are judged.
+// Mentions reports whether a workflow uses pawl. Only those are checked.
 func Mentions(text []byte) bool { return mention.Match(text) }
 
 var mention = lazyregexp.New(`(?i)\bpawl\b`)
 
-// Check holds a workflow against every rule. A file that cannot be read breaks one, too.
+// Check checks a workflow against every rule. An unreadable file is a problem too.
 func Check(path string, text []byte) []Problem {
 	d, err := parse(text)
 	if err != nil {
@@ -104,7 +104,7 @@ func topPermissions(d document) []finding {
 	return nil
 }
 
-// eachJob asks a question of every job that a filter lets pass.
+// eachJob applies a check to every job that matches a filter.
 func eachJob(d document, which func(job) bool, ask func(job) []finding) []finding {
 	var list []finding
 	for _, j := range d.jobs {
@@ -167,7 +167,7 @@ func apart(d document) []finding {
 
 var writerCommand = lazyregexp.New(`\bpawl\b[^\n|;&]*?\s(?:comment|baseline\s+(?:move|accept|reset)|tune\s+apply|push)\b`)
 
-// action tells whether a step uses an action of this name, at whatever version.
+// action reports whether a step uses the named action, at any version.
 func (s step) action(name string) bool {
 	at, _, _ := strings.Cut(s.uses, "@")
 	return strings.EqualFold(at, name)
@@ -188,8 +188,8 @@ var (
 	safeRefs   = []string{"github.event.pull_request.base.sha", "github.event.merge_group.base_sha", "github.event.repository.default_branch"}
 )
 
-// foreign looks at checkouts of jobs that may write. An expression may only be a choice
-// between places of the base.
+// foreign checks the checkouts of jobs that may write. An expression may only choose
+// between refs of the base.
 func foreign(d document) []finding {
 	if !d.on(pullEvents...) {
 		return nil

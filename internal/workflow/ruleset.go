@@ -2,8 +2,8 @@ package workflow
 
 import "encoding/json"
 
-// actionsApp is the number of the app that GitHub's machines write checks as: a check of
-// the same name by anybody else does not count.
+// actionsApp is the ID of the app that writes the checks of GitHub Actions. A check with
+// the same name by another app does not count.
 const actionsApp = 15368
 
 type ruleset struct {
@@ -37,9 +37,9 @@ type requiredCheck struct {
 	Integration int    `json:"integration_id"`
 }
 
-// Rulesets are proposals in the form that GitHub imports: the default branch requires the
-// checks, and nobody rewrites or deletes the branch of the baselines. Without such a
-// branch there is no second one.
+// Rulesets returns proposals in GitHub's import format: the default branch requires the
+// checks, and the baseline branch cannot be rewritten or deleted. Without a baseline branch
+// there is no second ruleset.
 func Rulesets(checks []string, baselineBranch string) ([]File, error) {
 	var required []requiredCheck
 	for _, c := range checks {

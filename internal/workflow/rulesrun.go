@@ -12,8 +12,8 @@ import (
 
 // The rules about where and when jobs run.
 
-// Two ways to say that a job is not for forks: ours, which leaves other events in, and the
-// plain one.
+// Two conditions that exclude forks: pawl's own, which keeps other events, and the plain
+// one.
 var (
 	notAFork = "!(github.event_name == 'pull_request' && github.event.pull_request.head.repo.id != github.event.repository.id)"
 	sameRepo = lazyregexp.New(`^(?:\$\{\{)?\s*github\.event\.pull_request\.head\.repo\.(?:id|full_name)\s*==\s*github\.(?:event\.)?repository(?:\.id)?\s*(?:\}\})?$`)
@@ -73,8 +73,8 @@ func pathsFilter(d document) []finding {
 	return list
 }
 
-// concurrency wants pull requests to cancel what is out of date, and nothing else to be
-// cancelled: neither while it runs nor while it waits.
+// concurrency requires that only outdated runs of pull requests are canceled. No other run
+// may be canceled, neither running nor waiting.
 func concurrency(d document) []finding {
 	measures := false
 	for _, j := range d.jobs {

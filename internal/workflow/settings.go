@@ -8,24 +8,24 @@ import (
 	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 )
 
-// Settings are what differs between repositories. They stand in every written file, so
+// Settings holds what differs between repositories. Every written file contains them, so
 // that an upgrade keeps them.
 type Settings struct {
 	Runner     []string `json:"runner"`           // labels of the GPU runner
 	ForkRunner []string `json:"fork_runner"`      // labels of the ephemeral GPU runner for forks
-	Hosted     string   `json:"hosted"`           // label of a runner without kernels and GPU
+	Hosted     string   `json:"hosted"`           // label of a runner that runs no kernels and has no GPU
 	Branch     string   `json:"branch"`           // the default branch
-	Folders    []string `json:"folders"`          // of the suites, the first is the main one
-	Names      []string `json:"names,omitempty"`  // of the suites, in the names of their checks; none where there is one suite
+	Folders    []string `json:"folders"`          // of the suites; the first is the main one
+	Names      []string `json:"names,omitempty"`  // of the suites, for the names of their checks; empty with one suite
 	Install    string   `json:"install"`          // a release of pawl, "source" or "installed"
 	Action     string   `json:"action"`           // OWNER/REPO@REF of the action that installs it
-	ActionTag  string   `json:"action_tag"`       // what REF is called, for people
-	Shared     string   `json:"shared,omitempty"` // OWNER/REPO@REF whose workflows are called; empty to write them here
-	Cron       string   `json:"cron"`             // when the nightly run begins
+	ActionTag  string   `json:"action_tag"`       // readable name of REF
+	Shared     string   `json:"shared,omitempty"` // OWNER/REPO@REF of the workflows to call; empty to write them here
+	Cron       string   `json:"cron"`             // when the nightly run starts
 }
 
-// Default is what a repository gets that asks for nothing. Which pawl to install, and by
-// which action, is for whoever writes the files to say.
+// Default returns the default settings. The caller must set which pawl to install, and by
+// which action.
 func Default() Settings {
 	return Settings{
 		Runner: []string{"self-hosted", "gpu"}, ForkRunner: []string{"self-hosted", "gpu", "ephemeral"},
@@ -34,7 +34,7 @@ func Default() Settings {
 	}
 }
 
-// Filled takes from d what is not set.
+// Filled returns s with unset fields taken from d.
 func (s Settings) Filled(d Settings) Settings {
 	for _, p := range []struct{ to, from *[]string }{{&s.Runner, &d.Runner}, {&s.ForkRunner, &d.ForkRunner}, {&s.Folders, &d.Folders}, {&s.Names, &d.Names}} {
 		if len(*p.to) == 0 {
@@ -54,7 +54,7 @@ func (s Settings) Filled(d Settings) Settings {
 	return s
 }
 
-// What may stand in a workflow without quotes that somebody could break out of.
+// Values that are safe without quotes in a workflow.
 var (
 	labelForm   = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
 	branchForm  = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9._/-]{0,199}$`)
@@ -66,7 +66,7 @@ var (
 	cronForm    = lazyregexp.New(`^[0-9*/, -]{9,60}$`)
 )
 
-// Check refuses what would make another workflow than the one meant.
+// Check rejects settings that could produce a different workflow than intended.
 func (s Settings) Check() error {
 	if len(s.Runner) == 0 || len(s.ForkRunner) == 0 || len(s.Folders) == 0 {
 		return fmt.Errorf("a workflow needs the labels of a runner and the folder of a suite")
@@ -100,8 +100,8 @@ func (s Settings) Check() error {
 	return nil
 }
 
-// WithNames names the checks of several suites after them, or after their folders where a
-// name cannot stand in a workflow. One suite needs no name.
+// WithNames names the checks of several suites after them, or after their folders if a name
+// is not allowed in a workflow. A single suite needs no name.
 func (s Settings) WithNames(suites []string) Settings {
 	s.Names = nil
 	if len(s.Folders) == 1 {
@@ -117,7 +117,7 @@ func (s Settings) WithNames(suites []string) Settings {
 	return s
 }
 
-// Checks are the names of the suites' checks.
+// Checks returns the names of the suites' checks.
 func (s Settings) Checks() []string {
 	if len(s.Names) == 0 {
 		return []string{"pawl"}

@@ -20,9 +20,9 @@ import (
 type Harness struct {
 	Command []string
 	Dir     string
-	Env     []string      // beside the environment of this process
-	Timeout time.Duration // for one reply; two minutes if 0
-	Grace   time.Duration // for the exit after its input was closed; Timeout if 0
+	Env     []string      // in addition to the environment of this process
+	Timeout time.Duration // for one reply; 0 means two minutes
+	Grace   time.Duration // for the exit after its input is closed; 0 means Timeout
 }
 
 // process is a running harness.
@@ -37,9 +37,9 @@ type process struct {
 	ended    chan struct{}
 }
 
-// start runs a harness as pawl does: two pipes on inherited descriptors, a process
-// group of its own. The descriptors are not in the order of the variables, so that
-// a harness which assumes numbers is found out.
+// start runs a harness as pawl does: with two pipes on inherited descriptors, and in its own process group.
+// The order of the descriptors differs from that of the variables, to detect a harness that assumes fixed
+// numbers.
 func start(ctx context.Context, h Harness) (*process, error) {
 	requestReader, requestWriter, err := os.Pipe()
 	if err != nil {
@@ -66,19 +66,19 @@ func start(ctx context.Context, h Harness) (*process, error) {
 		return nil, errors.Join(fmt.Errorf("starting %q: %w", h.Command, err), requestWriter.Close(), replyReader.Close())
 	}
 	go func() {
-		_ = p.cmd.Wait() // the status stands in cmd.ProcessState
+		_ = p.cmd.Wait() // the status is in cmd.ProcessState
 		close(p.ended)
 	}()
 	return p, nil
 }
 
-// stop ends the harness and everything it started.
+// stop kills the harness and everything it started.
 func (p *process) stop() {
 	p.close()
 	select {
 	case <-p.ended:
 	default:
-		_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL) // it may end by itself in this moment
+		_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL) // it may exit at the same moment
 		<-p.ended
 	}
 	_ = p.pipe.Close()
@@ -102,7 +102,7 @@ func (p *process) send(line string) error {
 	return err
 }
 
-// message reads the next line of the harness.
+// message reads the next message of the harness.
 func (p *process) message() (map[string]any, error) {
 	if err := p.pipe.SetReadDeadline(time.Now().Add(p.timeout)); err != nil {
 		return nil, err
@@ -122,7 +122,7 @@ func (p *process) message() (map[string]any, error) {
 	return m, nil
 }
 
-// exit waits for the end and returns the status; a signal is -1.
+// exit waits for the harness to exit and returns its status, or -1 for a signal.
 func (p *process) exit() (int, error) {
 	select {
 	case <-p.ended:
@@ -132,7 +132,8 @@ func (p *process) exit() (int, error) {
 	}
 }
 
-// afterEnd is closed when the harness ended, or soon after: it may live on without its pipe.
+// afterEnd returns a channel that is closed when the harness exits, or after a minute: it may keep running
+// without its pipe.
 func (p *process) afterEnd() <-chan struct{} {
 	done := make(chan struct{})
 	go func() {

@@ -12,13 +12,12 @@ import (
 	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 )
 
-// A pattern is JSON. It matches a value that is equal to it, with two exceptions:
-// an object may have more fields than its pattern, because both sides ignore what
-// they do not know; and a string of the form "<...>" matches by rule. The rules are
-// listed in the README.
+// A pattern is JSON. It matches a value that is equal to it, with two exceptions. An object may have more
+// fields than its pattern, because both sides ignore unknown fields. A string of the form "<...>" matches
+// by rule; the README lists the rules.
 var placeholder = lazyregexp.New(`^<(any|absent|bool|string|list|number|integer|numbers)(?: ([^<>]*))?>$`)
 
-// difference returns where and how got differs from the pattern, "" where it does not.
+// difference returns where and how got differs from the pattern, or "" if it does not.
 func difference(pattern, got any, at string) string {
 	switch want := pattern.(type) {
 	case map[string]any:
@@ -104,7 +103,7 @@ func isNumber(got any, bounds string, whole bool) bool {
 	return ok && (!whole || value == math.Trunc(value)) && inRange(value, bounds)
 }
 
-// inRange tells whether a value is within "5", "5..", "..7" or "5..7"; "" is every value.
+// inRange reports whether a value is within "5", "5..", "..7" or "5..7"; "" allows every value.
 func inRange(value float64, bounds string) bool {
 	low, high, err := parseRange(bounds)
 	return err == nil && value >= low && value <= high
@@ -129,7 +128,7 @@ func parseRange(text string) (low, high float64, err error) {
 	return low, high, nil
 }
 
-// checkPattern refuses placeholders that would never match as meant.
+// checkPattern rejects placeholders that would never match as intended.
 func checkPattern(pattern any) error {
 	switch p := pattern.(type) {
 	case map[string]any:
@@ -169,7 +168,7 @@ func checkPattern(pattern any) error {
 	return nil
 }
 
-// show writes a value for a message, cut to a readable length.
+// show formats a value for a message, cut to a readable length.
 func show(value any) string {
 	text, err := json.Marshal(value)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Test plays every transcript against a harness, each in a process of its own.
+// Test plays every transcript against a harness, each in its own process.
 func Test(t *testing.T, h Harness) {
 	t.Helper()
 	all, err := Transcripts()
@@ -28,9 +28,8 @@ func Test(t *testing.T, h Harness) {
 	}
 }
 
-// Play starts the harness and plays one transcript. The error tells the first
-// difference. Whatever a transcript says, a harness must end when its pipe of
-// requests does.
+// Play starts the harness and plays one transcript. The error describes the first difference. With any
+// transcript, the harness must exit when its request pipe is closed.
 func Play(ctx context.Context, h Harness, t Transcript) error {
 	dir, err := os.MkdirTemp("", "conformance")
 	if err != nil {
@@ -55,10 +54,10 @@ func Play(ctx context.Context, h Harness, t Transcript) error {
 	return nil
 }
 
-// dialogue is the state of a transcript that is being played.
+// dialogue is the state of a transcript during play.
 type dialogue struct {
 	process *process
-	dir     string // what $DIR stands for
+	dir     string // value of $DIR
 	sent    string
 	sentAt  time.Time
 	took    time.Duration
@@ -114,7 +113,7 @@ func (d *dialogue) play(step Step) error {
 	return nil
 }
 
-// inDir puts the folder of the transcript into a pattern.
+// inDir replaces $DIR in a pattern by the directory of the transcript.
 func (d *dialogue) inDir(pattern any) any {
 	switch p := pattern.(type) {
 	case string:
@@ -136,8 +135,8 @@ func (d *dialogue) inDir(pattern any) any {
 	}
 }
 
-// reply reads the next reply. Parts are joined to it, and what the protocol says of
-// every measurement is checked here, so that transcripts need not.
+// reply reads the next reply and joins its parts. It also checks the rules of the protocol for every
+// measurement, so that transcripts need not.
 func (d *dialogue) reply() (map[string]any, error) {
 	clocks := []string{"samples", "wall", "cpu", "clock_mhz"}
 	parts := map[string][]any{}

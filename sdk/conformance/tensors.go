@@ -13,10 +13,10 @@ import (
 	"strings"
 )
 
-// Tensors is a safetensors file as a transcript writes it: of one that is sent every
-// field counts, of one that must come only those that are there.
+// Tensors is a safetensors file as written in a transcript. For a file that is sent, every field counts;
+// for an expected file, only the fields that are set.
 type Tensors struct {
-	Name     string // in the folder of the transcript
+	Name     string // file name in the directory of the transcript
 	Metadata map[string]string
 	Tensors  map[string]tensor
 }
@@ -24,8 +24,8 @@ type Tensors struct {
 type tensor struct {
 	DType  string    `json:"dtype"`
 	Shape  []int     `json:"shape"`
-	Values []float64 `json:"values"` // of F32, F64, I32
-	Hex    string    `json:"hex"`    // of any type; spaces are ignored
+	Values []float64 `json:"values"` // for F32, F64 and I32
+	Hex    string    `json:"hex"`    // for any type; spaces are ignored
 }
 
 func (t tensor) hasData() bool { return t.Values != nil || t.Hex != "" }
@@ -50,7 +50,7 @@ func (t tensor) data() ([]byte, error) {
 	return b, nil
 }
 
-// parseTensors reads "NAME {json}".
+// parseTensors parses "NAME {json}".
 func parseTensors(text string) (*Tensors, error) {
 	name, body, _ := strings.Cut(text, " ")
 	if strings.Trim(name, "./") != name || strings.Contains(name, "/") || name == "" {
@@ -82,14 +82,14 @@ func parseTensors(text string) (*Tensors, error) {
 	return f, nil
 }
 
-// stored is an entry of the header of a safetensors file.
+// stored is an entry in the header of a safetensors file.
 type stored struct {
 	DType   string `json:"dtype"`
 	Shape   []int  `json:"shape"`
 	Offsets [2]int `json:"data_offsets"`
 }
 
-// encode writes the file as it travels.
+// encode returns the content of the file.
 func (f *Tensors) encode() ([]byte, error) {
 	header, data := map[string]any{}, []byte{}
 	if f.Metadata != nil {
@@ -110,7 +110,7 @@ func (f *Tensors) encode() ([]byte, error) {
 	return slices.Concat(binary.LittleEndian.AppendUint64(nil, uint64(len(text))), text, data), nil
 }
 
-// difference tells how a file on disk differs from what it must hold; empty when it does not.
+// difference describes how a file on disk differs from the expected one, or returns "" if it does not.
 func (f *Tensors) difference(path string) string {
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -146,7 +146,7 @@ func (f *Tensors) difference(path string) string {
 		if got.Offsets[0] < 0 || got.Offsets[1] < got.Offsets[0] || got.Offsets[1] > len(data) {
 			return fmt.Sprintf("tensor %s stands at %v of %d bytes", name, got.Offsets, len(data))
 		}
-		bytesWant, _ := want.data() // was looked at when it was parsed
+		bytesWant, _ := want.data() // checked by parseTensors
 		if bytesGot := data[got.Offsets[0]:got.Offsets[1]]; want.hasData() && !bytes.Equal(bytesGot, bytesWant) {
 			return fmt.Sprintf("tensor %s holds %.200x, want %.200x", name, bytesGot, bytesWant)
 		}

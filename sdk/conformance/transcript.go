@@ -16,13 +16,13 @@ import (
 //go:embed transcripts/*.txt
 var transcripts embed.FS
 
-// Transcript is a dialogue with a harness: what is sent, and what must come back.
+// Transcript is a dialogue with a harness: the messages to send and the expected replies.
 type Transcript struct {
 	Name  string
 	Steps []Step
 }
 
-// Step is one line of a transcript. Exactly one of the fields behind Line is set.
+// Step is one line of a transcript. Exactly one of the fields after Line is set.
 type Step struct {
 	Line  int
 	Send  *string       // "> text": this line is sent as it stands, but for $DIR
@@ -35,10 +35,10 @@ type Step struct {
 	None  string        // "none out.safetensors": there is no such file
 }
 
-// AnyFailure stands for every exit status but 0.
+// AnyFailure matches every positive exit status. It does not match a signal.
 const AnyFailure = -1
 
-// Transcripts returns the transcripts every harness must pass, by name.
+// Transcripts returns the transcripts that every harness must pass, sorted by name.
 func Transcripts() ([]Transcript, error) {
 	names, err := transcripts.ReadDir("transcripts")
 	if err != nil {
@@ -59,7 +59,7 @@ func Transcripts() ([]Transcript, error) {
 	return all, nil
 }
 
-// Parse reads a transcript. Errors name the file and the line.
+// Parse parses a transcript. Errors include the file and the line.
 func Parse(name string, r io.Reader) (Transcript, error) {
 	t := Transcript{Name: strings.TrimSuffix(name, ".txt")}
 	lines := bufio.NewScanner(r)

@@ -18,17 +18,15 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// Data is the name under which data shared by all functions is kept: constants,
-// tables, initial values.
+// Data is the name for data shared by all functions: constants, tables, initial values.
 const Data = codechange.Data
 
-// maxText bounds the code of a host program that is disassembled: more would take
+// maxText is the maximum size of a host program's code to disassemble, in bytes. More would take
 // longer than the explanation is worth.
 const maxText = 8 << 20
 
-// Of identifies the machine code in the files: cubins, fatbins, objects, libraries
-// and programs. Other files are passed over, and so is host code where there is no
-// objdump.
+// Of identifies the machine code in the files: cubins, fatbins, objects, libraries and programs. It
+// skips other files, and also host code if objdump is not installed.
 func Of(ctx context.Context, files []string) ([]measure.CodeDigest, error) {
 	var all collected
 	for _, file := range files {
@@ -51,8 +49,8 @@ func Of(ctx context.Context, files []string) ([]measure.CodeDigest, error) {
 	return all.digests(ctx), nil
 }
 
-// Describe adds to the facts of a build what its outputs in dir tell: the kernels and
-// what they need, and the digest of every function. The log is that of the build.
+// Describe adds to the facts of a build what its outputs in dir contain: the kernels and their
+// resource usage, and the digest of every function. log is the log of the build.
 func Describe(ctx context.Context, dir string, facts *measure.BuildFacts, log string) error {
 	var files []string
 	for _, o := range facts.Outputs {
@@ -70,8 +68,8 @@ func Describe(ctx context.Context, dir string, facts *measure.BuildFacts, log st
 	return nil
 }
 
-// collected are digests by symbol and architecture. One function may be in several
-// files: with the same code it is one.
+// collected holds digests by symbol and architecture. A function with the same code in several files
+// counts once.
 type collected map[[2]string][]string
 
 func (c *collected) add(symbol, arch, digest string) {
@@ -83,7 +81,7 @@ func (c *collected) add(symbol, arch, digest string) {
 	}
 }
 
-// digests gives functions the names that people use.
+// digests returns the digests under readable function names.
 func (c collected) digests(ctx context.Context) []measure.CodeDigest {
 	keys := slices.SortedFunc(maps.Keys(c), func(a, b [2]string) int { return slices.Compare(a[:], b[:]) })
 	symbols := make([]string, len(keys))
@@ -102,7 +100,7 @@ func (c collected) digests(ctx context.Context) []measure.CodeDigest {
 	var list []measure.CodeDigest
 	for key, digests := range named {
 		digest := digests[0]
-		if len(digests) > 1 { // overloads, and functions that files have of their own
+		if len(digests) > 1 { // overloads, and functions that are local to a file
 			slices.Sort(digests)
 			h := sha256.New()
 			h.Write([]byte(strings.Join(digests, "\n")))
@@ -132,13 +130,12 @@ func (c *collected) host(ctx context.Context, file string) error {
 	return nil
 }
 
-// disassemble is the text of objdump for the host code of a file. It is empty for a
-// file without any, or with more than an explanation is worth, and where there is no
-// objdump: then there is less to explain, and nothing wrong.
+// disassemble returns the output of objdump for the host code of a file. It is empty, without an error,
+// if the file has no host code or too much of it, or if objdump is not installed.
 func disassemble(ctx context.Context, file string) (text, arch string, err error) {
 	f, err := elf.Open(file)
 	if err != nil {
-		return "", "", nil // a file that is no ELF has no host code
+		return "", "", nil // a file that is not ELF has no host code
 	}
 	defer f.Close()
 	size := uint64(0)
@@ -156,7 +153,7 @@ func disassemble(ctx context.Context, file string) (text, arch string, err error
 	return text, arch, err
 }
 
-// readOnly is the digest of the constants of a program; empty where it has none.
+// readOnly returns the digest of a program's constants; empty if it has none.
 func readOnly(file string) (string, error) {
 	f, err := elf.Open(file)
 	if err != nil {

@@ -11,11 +11,10 @@ import (
 	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 )
 
-// A function of a linked program is not the same bytes in two builds: calls and
-// references are distances, which change when anything between moves. So what is
-// hashed is the disassembly, in which they are names. References to data that has no
-// name of its own (literal constants) are hashed as "data", and the read-only data
-// of the program gets a digest of its own.
+// A function of a linked program has different bytes in two builds: calls and references are
+// relative addresses, which change when anything in between moves. So the disassembly is hashed, in
+// which they are names. References to data without a name (literal constants) are hashed as "data",
+// and the read-only data of the program has its own digest.
 
 // Function is a host function with the digest of its instructions.
 type Function struct {
@@ -35,7 +34,7 @@ var (
 	padding     = lazyregexp.New(`^(cs |data16 )*(nop[wl]?\b|xchg   %ax,%ax|int3)`)
 )
 
-// foreign are functions that come with every program, from the compiler's own files.
+// foreign lists functions that the compiler adds to every program.
 var foreign = []string{
 	"_start", "_init", "_fini", "deregister_tm_clones", "register_tm_clones", "__do_global_dtors_aux", "frame_dummy", "_dl_relocate_static_pie",
 }
@@ -45,8 +44,8 @@ const (
 	maxLine      = 16 << 10
 )
 
-// ReadDisassembly reads the text of objdump -d -r -w --no-show-raw-insn. Functions of
-// one name, as files may have of their own, are joined into one.
+// ReadDisassembly parses the output of objdump -d -r -w --no-show-raw-insn. Functions with the same
+// name, which several files may define locally, are combined into one.
 func ReadDisassembly(text string) []Function {
 	found := map[string][]string{}
 	for name, lines := range functions(text) {
@@ -67,7 +66,7 @@ func ReadDisassembly(text string) []Function {
 	return list
 }
 
-// functions gives the lines of every function that is the program's own code.
+// functions yields the name and lines of every function of the program's own code.
 func functions(text string) iter.Seq2[string, []string] {
 	return func(yield func(string, []string) bool) {
 		known := map[string]bool{}
@@ -103,11 +102,11 @@ func functions(text string) iter.Seq2[string, []string] {
 	}
 }
 
-// digestOfCode identifies the instructions of a function. Padding behind the last one
-// belongs to whatever comes next.
+// digestOfCode returns the digest of a function's instructions, without the padding after the last
+// one.
 func digestOfCode(lines []string) string {
 	h := sha256.New()
-	var pending []string // padding, if nothing follows
+	var pending []string // padding, dropped if nothing follows
 	for _, line := range lines {
 		m := codeLine.FindStringSubmatch(line)
 		if m == nil {
@@ -128,12 +127,12 @@ func digestOfCode(lines []string) string {
 	return digestOf(h)
 }
 
-// plain is an instruction without what depends on where things stand.
+// plain returns an instruction without the parts that depend on addresses.
 func plain(code string) string {
 	code = toData.ReplaceAllStringFunc(code, func(s string) string {
 		name := toData.FindStringSubmatch(s)[1]
 		if strings.Contains(name, "+0x") {
-			name = "data" // the nearest name, not its own
+			name = "data" // only the nearest name, not its own
 		}
 		return " # " + name
 	})

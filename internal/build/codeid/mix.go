@@ -14,9 +14,9 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// Mixes identifies the named functions in the files, as Of does, and counts what
-// their code consists of. A name is one that Of gives, or that without what stands in
-// <>; no names are all. Data has no mix.
+// Mixes identifies the named functions in the files, as Of does, and counts their instructions by
+// class. A name is one that Of returns, with or without its <> part. If names is empty, Mixes returns
+// all functions. Data has no mix.
 func Mixes(ctx context.Context, files, names []string) ([]profile.Function, error) {
 	digests, err := Of(ctx, files)
 	if err != nil {
@@ -47,8 +47,8 @@ func wanted(name string, names []string) bool {
 	return name != Data && (len(names) == 0 || slices.Contains(names, name) || slices.Contains(names, base))
 }
 
-// mixesOf adds the mixes of a file by name and architecture. Functions of one name are
-// one, as they are for Of; what is in two files with the same code counts once.
+// mixesOf adds the mixes of a file by name and architecture. Like Of, it combines functions with the
+// same name. The same mix in two files counts once.
 func mixesOf(ctx context.Context, file string, into map[[2]string]measure.Mix) error {
 	var list []cuda.Sass
 	if cuda.HasCode(file) {
@@ -96,10 +96,10 @@ var (
 	armFormat = lazyregexp.New(`file format elf64-(little|big)aarch64`)
 )
 
-// maxInstructions bounds what is kept of one function.
+// maxInstructions is the maximum number of instructions kept of one function.
 const maxInstructions = 1 << 20
 
-// ReadMixes counts the instructions of every function in the text of objdump -d -r -w
+// ReadMixes counts the instructions of every function in the output of objdump -d -r -w
 // --no-show-raw-insn, for x86-64 and 64-bit ARM.
 func ReadMixes(text string) map[string]measure.Mix {
 	classify := classifyX86
@@ -115,7 +115,7 @@ func ReadMixes(text string) map[string]measure.Mix {
 	return mixes
 }
 
-// instructions are those of a function, without padding.
+// instructions returns the instructions of a function, without padding.
 func instructions(lines []string, classify func(name, operands string) (class string, bytes int, loops bool)) []measure.Instruction {
 	var code []measure.Instruction
 	for _, line := range lines {

@@ -15,7 +15,7 @@ var (
 	armFused  = lazyregexp.New(`^fn?(madd|msub)$|^fml[as]$`)
 )
 
-// classifyARM reads an instruction of 64-bit ARM, in which the destination is first.
+// classifyARM classifies an instruction of 64-bit ARM, in which the destination comes first.
 func classifyARM(name, operands string) (class string, bytes int, loops bool) {
 	vector := armVector.MatchString(operands)
 	switch {
@@ -45,8 +45,8 @@ func classifyARM(name, operands string) (class string, bytes int, loops bool) {
 	return measure.OpInteger, 0, false
 }
 
-// armMoved is how many bytes a load or store moves: its suffix, or its register, says
-// so, and a pair is two.
+// armMoved returns how many bytes a load or store moves, from its suffix or its register. A pair
+// counts twice.
 func armMoved(name, operands string) int {
 	bytes := armWidth(strings.TrimLeft(operands, "{"), armVector.MatchString(operands))
 	switch {
@@ -63,7 +63,7 @@ func armMoved(name, operands string) int {
 	return bytes
 }
 
-// armWidth is the width of the first register.
+// armWidth returns the width of the first register in bytes.
 func armWidth(operands string, vector bool) int {
 	if vector {
 		return 16

@@ -15,8 +15,8 @@ var (
 	x86Integer = lazyregexp.New(`^(mov(abs|[bwlq]|be|[sz]\w{2})?|add|sub|adc|sbb|and|andn|or|xor|cmp|test|inc|dec|neg|not|i?mul|mulx|sh[lr]|sa[lr]|sh[lr]d|rol|ror|rorx|s[ah][lr]x|lea|set\w+|cmov\w+|bts?|btr|btc|bs[fr]|bzhi|bextr|blsr|blsi|bswap|popcnt|tzcnt|lzcnt|cltq|cqto|cltd|cwtl|xchg|leave)[bwlq]?$`)
 )
 
-// classifyX86 reads an instruction in AT&T's order, in which the destination is last.
-// An instruction that computes with a value from memory counts as what it computes.
+// classifyX86 classifies an instruction in AT&T syntax, in which the destination comes last. An
+// instruction that computes with a value from memory counts as the computation.
 func classifyX86(name, operands string) (class string, bytes int, loops bool) {
 	for slices.Contains([]string{"rep", "repz", "repnz", "lock", "bnd", "notrack", "data16"}, name) {
 		name, operands, _ = strings.Cut(operands, " ")
@@ -27,8 +27,8 @@ func classifyX86(name, operands string) (class string, bytes int, loops bool) {
 	case name == "call", name == "callq":
 		return measure.OpCall, 0, false
 	case strings.HasPrefix(name, "j"):
-		// A jump that is always taken backwards leads out of a path that is seldom
-		// taken; loops end in one that depends.
+		// An unconditional backward jump leaves a rarely taken path; loops end in a conditional
+		// jump.
 		return measure.OpBranch, 0, !strings.HasPrefix(name, "jmp")
 	case strings.HasPrefix(name, "ret"):
 		return measure.OpBranch, 0, false
@@ -51,14 +51,14 @@ func classifyX86(name, operands string) (class string, bytes int, loops bool) {
 	case width == 0:
 		return measure.OpOther, 0, false
 	case allSame(operands):
-		return measure.OpInteger, 0, false // how a register is set to zero
+		return measure.OpInteger, 0, false // sets a register to zero
 	case floatWidth(name, width) < 16:
 		return measure.OpScalarFloat, floatWidth(name, width), false
 	}
 	return measure.OpVector, width, false
 }
 
-// x86Moved is a load, a store, or a move between registers, by which side is memory.
+// x86Moved classifies a move as a load, a store, or a move between registers, by its operands.
 func x86Moved(operands string, bytes int) (class string, width int, loops bool) {
 	first, last := ends(operands)
 	switch {
@@ -70,7 +70,7 @@ func x86Moved(operands string, bytes int) (class string, width int, loops bool) 
 	return measure.OpInteger, 0, false
 }
 
-// ends are the first and the last operand; commas inside brackets divide nothing.
+// ends returns the first and the last operand. It ignores commas inside brackets.
 func ends(operands string) (first, last string) {
 	depth, from := 0, 0
 	for i, c := range operands {
@@ -91,7 +91,7 @@ func ends(operands string) (first, last string) {
 	return first, operands[from:]
 }
 
-// registerWidth is the width of the widest vector register; 0 for none.
+// registerWidth returns the width of the widest vector register in bytes; 0 if there is none.
 func registerWidth(operands string) int {
 	switch {
 	case strings.Contains(operands, "%zmm"):
@@ -104,8 +104,8 @@ func registerWidth(operands string) int {
 	return 0
 }
 
-// floatWidth is what an instruction works on: its suffix may say that it is one number
-// of a vector register. A broadcast fills the register, whatever it reads.
+// floatWidth returns how many bytes an instruction works on. Its suffix may limit it to one number of
+// a vector register. A broadcast fills the whole register.
 func floatWidth(name string, width int) int {
 	switch {
 	case width == 0 || strings.Contains(name, "broadcast"):
@@ -121,10 +121,10 @@ func floatWidth(name string, width int) int {
 	return width
 }
 
-// integerWidth is what a move of an integer reads or writes.
+// integerWidth returns how many bytes an integer move reads or writes.
 func integerWidth(name, operands string) int {
 	if len(name) == len("movzbl") && (name[3] == 's' || name[3] == 'z') {
-		name = name[:5] // the wider half is the register
+		name = name[:5] // the wider side is the register
 	}
 	switch {
 	case strings.HasSuffix(name, "b"):

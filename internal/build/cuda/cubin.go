@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// emCUDA is the machine of a cubin.
+// emCUDA is the ELF machine type of a cubin.
 const emCUDA elf.Machine = 190
 
 // elfHeader is the size of the header of a 64-bit ELF file.
@@ -26,8 +26,8 @@ const entryFlag = 0x10
 type Cubin struct {
 	Arch    string
 	Kernels []Code
-	// Data is the digest of constants and initial values that all kernels share;
-	// empty where there are none.
+	// Data is the digest of constants and initial values that all kernels share; empty if
+	// there are none.
 	Data string
 }
 
@@ -35,19 +35,18 @@ type Cubin struct {
 type Code struct {
 	Symbol     string
 	Digest     string
-	Kernel     bool // can be launched; otherwise it is only called
-	MaxThreads int  // of a block, where it is compiled for a bound; 0 for none
+	Kernel     bool // can be launched; otherwise it can only be called
+	MaxThreads int  // per block, if compiled for a limit; 0 means no limit
 }
 
-// ReadCubin reads the ELF file of one architecture. The digest of a kernel is that
-// of its instructions, its literal constants, its static shared memory and the names
-// it refers to. Addresses, notes and line information are in other sections and do
-// not count, nor does where the kernel stands among others.
+// ReadCubin parses the ELF file of one architecture. The digest of a kernel covers its instructions,
+// its literal constants, its static shared memory and the names it refers to. Addresses, notes and
+// line information are in other sections and do not count, nor does the kernel's position.
 func ReadCubin(data []byte) (c Cubin, err error) {
 	if len(data) < elfHeader {
 		return c, errors.New("read cubin: it is cut off")
 	}
-	// NVIDIA has a version of its own in the header, which the reader would refuse.
+	// NVIDIA uses its own version in the header, which debug/elf would reject.
 	plain := bytes.Clone(data)
 	binary.LittleEndian.PutUint32(plain[20:], uint32(elf.EV_CURRENT))
 	f, err := elf.NewFile(bytes.NewReader(plain))
@@ -85,7 +84,7 @@ func ReadCubin(data []byte) (c Cubin, err error) {
 	}
 	for _, kernel := range kernels {
 		c.Kernels = append(c.Kernels, r.kernel(kernel, parts[kernel]))
-		delete(parts, kernel) // a second section of that name is no second kernel
+		delete(parts, kernel) // a second section with this name is not a second kernel
 	}
 	if r.room < 0 {
 		return Cubin{}, errors.New("read cubin: its sections overlap")
@@ -93,8 +92,8 @@ func ReadCubin(data []byte) (c Cubin, err error) {
 	return c, nil
 }
 
-// partOf splits the name of a section that belongs to one kernel into what it holds
-// and the kernel's symbol, which may have dots of its own.
+// partOf splits the name of a section that belongs to one kernel into its kind and the kernel's
+// symbol, which may contain dots.
 func partOf(section string) (kind, kernel string) {
 	for _, k := range []string{".text", ".rel.text", ".rela.text", ".nv.shared", ".nv.info"} {
 		if symbol, ok := strings.CutPrefix(section, k+"."); ok {
@@ -110,8 +109,8 @@ func partOf(section string) (kind, kernel string) {
 	return "", ""
 }
 
-// cubinArch reads the flags of the header, in which the architecture moved by a
-// byte when the version of the ABI became 8.
+// cubinArch reads the architecture from the flags in the header. It moved by one byte in version 8
+// of the ABI.
 func cubinArch(data []byte, f *elf.File) string {
 	const flagsOffset = 48
 	flags := binary.LittleEndian.Uint32(data[flagsOffset:])
@@ -125,8 +124,8 @@ type cubinReader struct {
 	data    []byte
 	symbols []elf.Symbol
 	entries map[string]bool
-	// room is how many bytes may still be hashed: sections that overlap would make
-	// a small file a long piece of work.
+	// room is how many bytes may still be hashed. It keeps overlapping sections from making
+	// a small file expensive.
 	room int
 }
 
@@ -148,8 +147,7 @@ func (r *cubinReader) kernel(symbol string, sections []*elf.Section) Code {
 	return code
 }
 
-// bytes is a section's content as it stands in the file; none where it is not
-// all there.
+// bytes returns a section's content as stored in the file; nil if it is incomplete.
 func (r *cubinReader) bytes(s *elf.Section) []byte {
 	if s.Type == elf.SHT_NOBITS || s.Offset > uint64(len(r.data)) || s.FileSize > uint64(len(r.data))-s.Offset {
 		return nil
@@ -165,8 +163,8 @@ func (r *cubinReader) add(h hash.Hash, s *elf.Section, name string) {
 	h.Write(r.bytes(s))
 }
 
-// relocations are hashed by the names they mean, not by their numbers, which move
-// when another kernel is added.
+// relocations hashes relocations by the names they refer to, not by symbol numbers, which change when
+// another kernel is added.
 func (r *cubinReader) relocations(h hash.Hash, s *elf.Section) {
 	step := 16
 	if s.Type == elf.SHT_RELA { //nolint:misspell // it is called so
@@ -186,11 +184,11 @@ func (r *cubinReader) relocations(h hash.Hash, s *elf.Section) {
 	}
 }
 
-// The attributes of .nv.info that bound the threads of a block, and the formats of
-// its records: a value in the record itself, or a size and that many bytes.
+// The attributes of .nv.info that limit the threads of a block, and the format of its records: a
+// value in the record itself, or a size followed by that many bytes.
 const (
 	attrMaxThreads = 0x05 // __launch_bounds__
-	attrReqThreads = 0x10 // exactly so many
+	attrReqThreads = 0x10 // an exact number
 	formatSized    = 0x04
 )
 

@@ -7,8 +7,8 @@ import (
 	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 )
 
-// Demangle tells the names behind symbols, in their order, by whichever tool is
-// here. Where there is none, or it does not answer for each, symbols stay as they are.
+// Demangle returns the demangled names of symbols, in order, with whichever tool is installed. If
+// there is none, or it does not answer for every symbol, it returns the symbols unchanged.
 func Demangle(ctx context.Context, symbols []string) []string {
 	mangled := false
 	for _, s := range symbols {
@@ -35,7 +35,7 @@ func Demangle(ctx context.Context, symbols []string) []string {
 	return symbols
 }
 
-// cast is how cu++filt writes a number among template arguments.
+// cast matches a number in template arguments as printed by cu++filt.
 var cast = lazyregexp.New(`\((?:unsigned )?(?:int|bool|char|short|long|long long)\)(-?\d)`)
 
 func tidy(name string) string {
@@ -44,15 +44,15 @@ func tidy(name string) string {
 
 var operator = lazyregexp.New(`^operator[^A-Za-z0-9_]`)
 
-// Short is a demangled name as people say it, without result type and parameters:
-// "attention<64>" of "void attention<64>(float const*)".
+// Short returns a demangled name without result type and parameters: "attention<64>" for
+// "void attention<64>(float const*)".
 func Short(name string) string {
 	name = strings.ReplaceAll(name, "(anonymous namespace)::", "")
 	depth, begin, end := 0, 0, len(name)
 scan:
 	for i := range len(name) {
 		if operator.MatchString(name[i:]) && (i == 0 || name[i-1] == ':' || name[i-1] == ' ') {
-			return name[begin:] // its own name has brackets: better long than wrong
+			return name[begin:] // the name itself may have brackets: better long than wrong
 		}
 		switch name[i] {
 		case '<':

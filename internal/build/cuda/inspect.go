@@ -18,14 +18,14 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// maxFile bounds a file of device code that is read into memory.
+// maxFile is the maximum size of a device code file that is read into memory.
 const maxFile = 256 << 20
 
-// fatbinMagic begins a file of several cubins and PTX.
+// fatbinMagic starts a file of several cubins and PTX.
 const fatbinMagic = 0xBA55ED50
 
-// HasCode tells whether a file holds device code: a cubin, a fatbin, or a program,
-// library or object with a fatbin inside.
+// HasCode reports whether a file contains device code: a cubin, a fatbin, or a program, library or
+// object with a fatbin inside.
 func HasCode(path string) bool {
 	f, err := os.Open(path)
 	if err != nil {
@@ -114,9 +114,9 @@ func cubinFile(path string) (Cubin, error) {
 	return ReadCubin(data)
 }
 
-// Inspect says what every kernel in the files needs, by name and architecture. The
-// log is that of the build, for spills and remarks; empty where there is none. Files
-// without device code are passed over.
+// Inspect returns the resource usage of every kernel in the files, sorted by name and architecture.
+// log is the log of the build, for spills and remarks; it may be empty. Files without device code are
+// skipped.
 func Inspect(ctx context.Context, files []string, log string) ([]measure.Kernel, error) {
 	var all []measure.Kernel
 	seen := map[string]bool{}
@@ -129,7 +129,7 @@ func Inspect(ctx context.Context, files []string, log string) ([]measure.Kernel,
 			return nil, err
 		}
 		for _, k := range kernels {
-			// One kernel may be in two files: an object and the program it was linked into.
+			// The same kernel may be in two files: an object and the program it is linked into.
 			if key := fmt.Sprint(k.Symbol, k.Arch, k.Registers, k.SharedBytes, k.StackBytes); !seen[key] {
 				seen[key] = true
 				all = append(all, k)
@@ -164,7 +164,7 @@ func inspect(ctx context.Context, file string) ([]measure.Kernel, error) {
 		}
 		code := find(cubins, u)
 		if !code.Kernel {
-			continue // a function of another's: its needs are in those of the kernels
+			continue // a device function: the kernels that call it include its usage
 		}
 		list = append(list, measure.Kernel{
 			Symbol: u.Symbol, Arch: u.Arch, Registers: u.Registers, SharedBytes: u.static(),
@@ -186,8 +186,8 @@ func find(cubins []Cubin, u Usage) Code {
 	return Code{}
 }
 
-// static is the shared memory that the kernel itself declares. From sm_90 on
-// cuobjdump adds what the system reserves of a block, as soon as there is any.
+// static returns the shared memory that the kernel itself declares. From sm_90 on, cuobjdump adds
+// what the system reserves per block, if the kernel declares any.
 func (u Usage) static() int {
 	const hopper = 90
 	arch, err := gpu.FindArch(u.Arch)
@@ -197,7 +197,7 @@ func (u Usage) static() int {
 	return max(0, u.Shared-arch.SharedReserved.Value)
 }
 
-// tell adds what only the log knows.
+// tell adds what only the log contains.
 func tell(kernels []measure.Kernel, entries []Entry) {
 	for i := range kernels {
 		k := &kernels[i]
@@ -208,7 +208,7 @@ func tell(kernels []measure.Kernel, entries []Entry) {
 			k.Spill = &measure.Spill{StoreBytes: e.SpillStores, LoadBytes: e.SpillLoads}
 		}
 		if k.Spill == nil && k.StackBytes == 0 && k.LocalBytes == 0 {
-			k.Spill = &measure.Spill{} // without a stack there is nowhere to spill to
+			k.Spill = &measure.Spill{} // without a stack, nothing can spill
 		}
 	}
 }

@@ -8,14 +8,14 @@ import (
 	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 )
 
-// Bounds on what is kept of a log. Real ones are far below.
+// Limits on what is kept of a log. Real logs are far below.
 const (
 	maxEntries = 100_000
 	maxRemarks = 20
 	maxLine    = 16 << 10
 )
 
-// Log is what ptxas said in the log of a build.
+// Log holds what ptxas printed in the log of a build.
 type Log struct {
 	Entries   []Entry
 	Overflows []Overflow
@@ -27,22 +27,21 @@ type Entry struct {
 	Arch      string
 	Registers int
 	Shared    int // static
-	Stack     int // its own frame, or with what it calls where ptxas says so
+	Stack     int // its own frame, or including what it calls if ptxas reports that
 	Local     int
 	Constant  int // of all banks
 	Barriers  int
-	// SpillStores and SpillLoads have those of functions that are not inlined too,
-	// which ptxas lists behind the kernel: a kernel may spill nothing and call one that does.
+	// SpillStores and SpillLoads include those of functions that are not inlined, which ptxas
+	// lists after the kernel: a kernel without spills may call a function that spills.
 	SpillStores, SpillLoads int
 	Remarks                 []string
 	Told                    bool // its properties were printed
 }
 
-// Overflow is a kernel that does not compile because it wants too much static
-// shared memory.
+// Overflow is a kernel that does not compile because it uses too much static shared memory.
 type Overflow struct {
 	Symbol       string
-	Arch         string // empty where the log does not tell
+	Arch         string // empty if unknown
 	Bytes, Limit int
 }
 
@@ -58,8 +57,8 @@ var (
 	quoted         = lazyregexp.New(`'([^']+)'`)
 )
 
-// ReadPtxas reads the ptxas lines of a build log and skips all others. Builds that
-// print at once may mix their lines up; what cannot be told apart is then left out.
+// ReadPtxas parses the ptxas lines of a build log and skips all others. Parallel builds may mix their
+// lines; what cannot be attributed is left out.
 func ReadPtxas(text string) Log {
 	r := ptxasReader{entry: -1, owner: -1, known: map[[2]string]int{}}
 	for line := range strings.Lines(text) {
@@ -73,11 +72,11 @@ func ReadPtxas(text string) Log {
 
 type ptxasReader struct {
 	log   Log
-	known map[[2]string]int // of symbol and architecture
-	entry int               // the one being compiled; -1 for none
-	owner int               // whose properties are read; -1 for none
-	frame bool              // the next line has the frame
-	own   bool              // of the entry itself, not of what it calls
+	known map[[2]string]int // by symbol and architecture
+	entry int               // index of the entry being compiled; -1 if none
+	owner int               // index of the entry whose properties come next; -1 if none
+	frame bool              // the next line describes the stack frame
+	own   bool              // the properties are of the entry itself, not of a function it calls
 }
 
 func (r *ptxasReader) line(line string) {
@@ -104,7 +103,7 @@ func (r *ptxasReader) compiling(line string) bool {
 	key := [2]string{m[1], m[2]}
 	i, ok := r.known[key]
 	switch {
-	case ok: // compiled again, in another file or variant: the last one counts
+	case ok: // compiled again, in another file or variant: the last one wins
 		r.log.Entries[i] = Entry{Symbol: m[1], Arch: m[2]}
 	case len(r.log.Entries) == maxEntries:
 		i = -1
@@ -117,8 +116,7 @@ func (r *ptxasReader) compiling(line string) bool {
 	return true
 }
 
-// function sees whose properties come next: those of the entry, or of a function
-// that it calls.
+// function records whose properties come next: those of the entry, or of a function that it calls.
 func (r *ptxasReader) function(line string) bool {
 	m := propertiesLine.FindStringSubmatch(line)
 	if m == nil {
@@ -176,8 +174,7 @@ func (r *ptxasReader) overflow(line string) bool {
 	return true
 }
 
-// remark keeps what ptxas foresees, at the kernel it names or else at the one
-// that is being compiled.
+// remark adds a remark of ptxas to the kernel it names, or else to the one being compiled.
 func (r *ptxasReader) remark(line string) {
 	m := remarkLine.FindStringSubmatch(line)
 	if m == nil {
@@ -201,7 +198,7 @@ func (r *ptxasReader) remark(line string) {
 	}
 }
 
-// placeOverflows finds the architectures: ptxas prints the error first.
+// placeOverflows sets the architectures of overflows: ptxas prints the error before the entry.
 func (r *ptxasReader) placeOverflows() {
 	for i := range r.log.Overflows {
 		o := &r.log.Overflows[i]
@@ -212,17 +209,17 @@ func (r *ptxasReader) placeOverflows() {
 	}
 }
 
-// most bounds every number that is read, far above anything that exists.
+// most is the maximum of every number that is read, far above any real value.
 const most = 1 << 40
 
-// number reads digits, or hexadecimal ones behind 0x; what is too large is cut.
+// number parses decimal digits, or hexadecimal ones after 0x. It limits the result to most.
 func number(s string) int {
 	if s == "" {
 		return 0
 	}
 	n, err := strconv.ParseUint(s, 0, 63)
 	if s[0] == '0' && len(s) > 1 && s[1] != 'x' {
-		n, err = strconv.ParseUint(s, 10, 63) // a leading zero is no octal
+		n, err = strconv.ParseUint(s, 10, 63) // a leading zero does not mean octal
 	}
 	if err != nil || n > most {
 		return most

@@ -18,15 +18,14 @@ type Sass struct {
 	Mix    measure.Mix
 }
 
-// maxInstructions bounds what is kept of one function; the largest kernels have some
-// hundred thousand.
+// maxInstructions is the maximum number of instructions kept of one function. The largest kernels
+// have a few hundred thousand.
 const maxInstructions = 4 << 20
 
 var (
 	sassArch     = lazyregexp.New(`^\s*code for (sm_\w+)\s*$`)
 	sassFunction = lazyregexp.New(`^\s*Function : (\S+)\s*$`)
-	// An instruction has its address, at times a predicate, its name with suffixes,
-	// and operands.
+	// An instruction has an address, an optional predicate, a name with suffixes, and operands.
 	sassCode   = lazyregexp.New(`^\s*/\*([0-9a-f]{4,16})\*/\s+(?:@!?U?P\w+\s+)?([A-Z][A-Z0-9_.]*)\s*([^;]*);`)
 	sassTarget = lazyregexp.New(`(?:^|[\s,(])0x([0-9a-f]+)\)?\s*$`)
 )
@@ -48,8 +47,8 @@ func Mixes(ctx context.Context, path string) ([]Sass, error) {
 	return list, nil
 }
 
-// ReadSass reads the text of cuobjdump -sass, which has a block for each architecture
-// and in it one for each function.
+// ReadSass parses the output of cuobjdump -sass, which has a block per architecture and in it one
+// per function.
 func ReadSass(text string) []Sass {
 	var r sassReader
 	for line := range strings.Lines(text) {
@@ -70,7 +69,7 @@ type sassReader struct {
 func (r *sassReader) line(line string) {
 	if m := sassCode.FindStringSubmatch(line); m != nil {
 		if r.symbol == "" || len(r.code) == maxInstructions || m[2] == "NOP" {
-			return // what fills a function up is not of it
+			return // padding is not part of a function
 		}
 		at, err := strconv.ParseUint(m[1], 16, 64)
 		if err != nil {
@@ -97,7 +96,7 @@ func (r *sassReader) line(line string) {
 func (r *sassReader) end() {
 	if r.symbol != "" && r.arch != "" && len(r.code) > 0 && len(r.list) < maxEntries {
 		if n := len(r.code); r.code[n-1].Jumps && r.code[n-1].To == r.code[n-1].At {
-			r.code = r.code[:n-1] // behind the last instruction stands a jump to itself
+			r.code = r.code[:n-1] // a jump to itself follows the last instruction
 		}
 		r.list = append(r.list, Sass{Symbol: r.symbol, Arch: r.arch, Mix: measure.CountMix(r.code)})
 	}

@@ -7,8 +7,8 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// classes are the instructions by what they are called before the first dot, from
-// Maxwell to Blackwell. What is on no list is "other".
+// classes maps the part of an instruction's name before the first dot to its class, from Maxwell to
+// Blackwell. Names on no list are "other".
 var classes = func() map[string]string {
 	m := map[string]string{}
 	for class, names := range map[string]string{
@@ -43,12 +43,12 @@ var classes = func() map[string]string {
 	return m
 }()
 
-// moved are the classes of which the width is told.
+// moved lists the classes that have a width.
 var moved = []string{
 	measure.OpLoadGlobal, measure.OpLoadShared, measure.OpLoadLocal, measure.OpStoreGlobal, measure.OpStoreShared, measure.OpStoreLocal, measure.OpAsyncCopy,
 }
 
-// classify says what an instruction is for, and how many bytes of a thread it moves.
+// classify returns the class of an instruction, and how many bytes it moves per thread.
 func classify(name, operands string) (class string, bytes int) {
 	parts := strings.Split(name, ".")
 	class, known := classes[parts[0]]
@@ -56,10 +56,10 @@ func classify(name, operands string) (class string, bytes int) {
 	case !known:
 		return measure.OpOther, 0
 	case parts[0] == "HFMA2" && strings.Contains(operands, "-RZ, RZ"):
-		return measure.OpInteger, 0 // how the compiler writes a constant into a register
+		return measure.OpInteger, 0 // the compiler loads a constant into a register this way
 	case !slices.Contains(moved, class):
 		return class, 0
-	case parts[0] == "LDSM" || parts[0] == "STSM": // so many 8x8 matrices, of each 4 bytes a thread
+	case parts[0] == "LDSM" || parts[0] == "STSM": // moves a number of 8x8 matrices, each 4 bytes per thread
 		switch parts[len(parts)-1] {
 		case "4":
 			return class, 16
@@ -68,13 +68,13 @@ func classify(name, operands string) (class string, bytes int) {
 		}
 		return class, 4
 	case strings.HasPrefix(parts[0], "U"):
-		return class, 0 // one instruction for a whole tile: there is no width of a thread
+		return class, 0 // one instruction for a whole tile: there is no width per thread
 	}
 	return class, width(parts[1:])
 }
 
-// width is what the suffixes of a load or store say. A suffix like .LTC128B is a hint
-// to the cache.
+// width returns the bytes that the suffixes of a load or store specify. A suffix like .LTC128B is only
+// a cache hint.
 func width(suffixes []string) int {
 	for _, s := range suffixes {
 		switch s {

@@ -12,11 +12,11 @@ import (
 	"time"
 )
 
-// ErrNoTool says that a program of the CUDA toolkit is not here.
+// ErrNoTool reports that a program of the CUDA toolkit is not installed.
 var ErrNoTool = errors.New("not found")
 
-// Tool finds a program of the toolkit: on the PATH, where CUDA_HOME says, or where
-// the toolkit is usually put.
+// Tool returns the path of a program of the toolkit: on the PATH, in CUDA_HOME or CUDA_PATH, or in
+// the usual location.
 func Tool(name string) (string, error) {
 	if path, err := exec.LookPath(name); err == nil {
 		return path, nil
@@ -31,13 +31,13 @@ func Tool(name string) (string, error) {
 	return "", fmt.Errorf("%s: %w: it comes with the CUDA toolkit; put its bin folder on the PATH or name the toolkit in CUDA_HOME", name, ErrNoTool)
 }
 
-// Limits of what a tool may say, and how long it may take.
+// Limits on the output and the run time of a tool.
 const (
 	maxOutput   = 512 << 20
 	toolTimeout = 2 * time.Minute
 )
 
-// run gives a tool its input and returns what it printed.
+// run runs a tool with the input stdin and returns its output.
 func run(ctx context.Context, dir, stdin, tool string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, toolTimeout)
 	defer cancel()
@@ -57,7 +57,7 @@ func run(ctx context.Context, dir, stdin, tool string, args ...string) (string, 
 	return out.String(), nil
 }
 
-// bounded keeps what fits and forgets the rest.
+// bounded is a buffer that keeps at most maxOutput bytes and drops the rest.
 type bounded struct {
 	bytes.Buffer
 	over bool
@@ -72,8 +72,8 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return b.Buffer.Write(p)
 }
 
-// Output runs a tool that reads compiled files and returns what it printed, within
-// the limits of all of them.
+// Output runs a tool that reads compiled files and returns its output, within the limits of this
+// package.
 func Output(ctx context.Context, tool string, args ...string) (string, error) {
 	return run(ctx, "", "", tool, args...)
 }

@@ -6,14 +6,14 @@ import (
 	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 )
 
-// Usage is what one device function needs, as cuobjdump -res-usage reads it from a
-// compiled file.
+// Usage is the resource usage of one device function, as read by cuobjdump -res-usage from a compiled
+// file.
 type Usage struct {
 	Symbol    string
-	Arch      string // empty for a bare cubin, of which cuobjdump does not print it
+	Arch      string // empty for a bare cubin, for which cuobjdump does not print it
 	Registers int
-	Stack     int // with what it calls
-	Shared    int // static; from sm_90 on with what the system reserves
+	Stack     int // including what it calls
+	Shared    int // static; from sm_90 on including what the system reserves
 	Local     int
 	Constant  int // of all banks
 }
@@ -24,8 +24,7 @@ var (
 	usagePart    = lazyregexp.New(`\b(REG|STACK|SHARED|LOCAL|CONSTANT)(?:\[\d+\])?:(\d+)`)
 )
 
-// ReadUsage reads the text of cuobjdump -res-usage, which has a block for each
-// architecture.
+// ReadUsage parses the output of cuobjdump -res-usage, which has a block per architecture.
 func ReadUsage(text string) []Usage {
 	var list []Usage
 	arch, symbol := "", ""
@@ -34,7 +33,7 @@ func ReadUsage(text string) []Usage {
 		if len(line) > maxLine || len(list) == maxEntries {
 			continue
 		}
-		if strings.HasPrefix(line, "Fatbin ") { // PTX and code come in blocks of their own
+		if strings.HasPrefix(line, "Fatbin ") { // PTX and code are in separate blocks
 			arch, symbol = "", ""
 			continue
 		}

@@ -1,5 +1,5 @@
-// Package claimtest makes records of runs for tests: what an honest measuring job would
-// have sent, to be bent from there.
+// Package claimtest makes run records for tests. They are what an honest job would send;
+// tests modify them.
 package claimtest
 
 import (
@@ -10,7 +10,7 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// Suite is the base's suite that the records are of.
+// Suite is the base's suite for the records.
 const Suite = `version: 1
 name: kernels
 harness: {command: ./h}
@@ -27,8 +27,8 @@ const (
 	Base = "2222222222222222222222222222222222222222"
 )
 
-// Record is a whole run of Suite. Slower says by how much the candidate's cases take
-// longer, by name: 0.1 for 10 %.
+// Record returns a complete run of Suite. Slower holds the slowdown of the candidate by
+// case name: 0.1 for 10 %.
 func Record(slower map[string]float64) *measure.Run {
 	rng := rand.New(rand.NewPCG(1, 2))
 	run := &measure.Run{Header: measure.Header{

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Return codes of NVML that a test may script.
+// NVML return codes that a test may script.
 const (
 	OK              = 0
 	InvalidArgument = 2
@@ -22,21 +22,21 @@ const (
 	UnknownError    = 999
 )
 
-// State is a machine with GPUs as NVML would show it.
+// State is a machine with GPUs as NVML reports it.
 type State struct {
 	Init   int // return code of nvmlInit
 	Driver string
 	CUDA   int // 12040 is CUDA 12.4
 	GPUs   []GPU
 
-	Denied      bool           // setters answer that they need more permission
-	NoTDP       bool           // the symbolic base clock is refused, as by an old driver
+	Denied      bool           // setters fail because they need more permission
+	NoTDP       bool           // the symbolic base clock is refused, as an old driver does
 	Fail        map[string]int // return code by NVML function name
-	PauseMicros int            // microseconds a setter takes, before and again after it acts
-	Die         int            // the process kills itself at this call of NVML, counted from 1
+	PauseMicros int            // microseconds that a setter sleeps before and again after it acts
+	Die         int            // the process kills itself at this NVML call, counted from 1
 }
 
-// GPU is one card. A field with the value NotThere is not supported by it.
+// GPU is one card. A field with the value NotThere is not supported.
 type GPU struct {
 	Name, UUID, VBIOS, Capability string
 
@@ -48,11 +48,11 @@ type GPU struct {
 	Power, PowerCap                              int // milliwatts
 	ECC, Persistence                             int // 0 off, 1 on
 	Reasons                                      int // bits
-	ReasonsAt                                    At  // more bits from the n-th reading of this process on
+	ReasonsAt                                    At  // more bits from the n-th reading of this process onward
 	ReasonsAfter                                 At  // more bits n milliseconds after this process's first call
 
-	Locked    int // lowest locked clock in MHz, or TDP, or 0 for free
-	Lost      int // return code of getting a handle
+	Locked    int // lowest locked clock in MHz, or TDP, or 0 if free
+	Lost      int // return code when getting a handle
 	MIG       int
 	Slices    []Slice
 	Processes []Process
@@ -64,7 +64,7 @@ const NotThere = -1
 // TDP is the value of GPU.Locked under the symbolic base clock.
 const TDP = 0xffffff01
 
-// At is a moment and the bits that appear then.
+// At is a moment and the bits that are set from then on.
 type At struct{ N, Bits int }
 
 // Slice is a part of a card under MIG.
@@ -73,13 +73,13 @@ type Slice struct {
 	SMs        int
 }
 
-// Process is one with a context on the GPU.
+// Process is a process with a context on the GPU.
 type Process struct {
 	PID         int
 	MemoryBytes uint64
 }
 
-// L4 is an idle NVIDIA L4 with persistence off and its clocks free.
+// L4 returns an idle NVIDIA L4 with persistence off and free clocks.
 func L4() GPU {
 	return GPU{
 		Name: "NVIDIA L4", UUID: "GPU-11111111-2222-3333-4444-555555555555", VBIOS: "95.04.29.00.06", Capability: "8.9",
@@ -89,7 +89,7 @@ func L4() GPU {
 	}
 }
 
-// A100 is a card cut into two slices.
+// A100 returns a card with two slices.
 func A100() GPU {
 	return GPU{
 		Name: "NVIDIA A100-SXM4-40GB", UUID: "GPU-aaaaaaaa-2222-3333-4444-555555555555", VBIOS: "92.00.19.00.01", Capability: "8.0",
@@ -103,7 +103,7 @@ func A100() GPU {
 	}
 }
 
-// numbers names each numeric field of a GPU as the stub's file does.
+// numbers maps the numeric fields of a GPU by their names in the stub's file.
 func (g *GPU) numbers() map[string]*int {
 	return map[string]*int{
 		"cores": &g.Cores, "sm_clock": &g.SMClock, "memory_clock": &g.MemoryClock, "max_clock": &g.MaxClock,
@@ -171,7 +171,7 @@ func (g *GPU) encode(index int, line func(key string, values ...any)) {
 	}
 }
 
-// decode reads back what encode and the stub's setters wrote.
+// decode parses what encode and the stub's setters wrote.
 func decode(b []byte) State {
 	value := map[string]string{}
 	for line := range strings.Lines(string(b)) {

@@ -16,13 +16,13 @@ import (
 //go:embed testdata/stubnvml/nvml_stub.c
 var source []byte
 
-// The environment variables a process needs to see the stub's GPUs.
+// Environment variables that a process needs to see the stub's GPUs.
 const (
 	libraryVar = "PAWL_NVML_LIBRARY" // where pawl finds the library
 	stateVar   = "PAWL_NVML_STUB"    // where the stub finds its state
 )
 
-// Stub is a machine with NVIDIA GPUs that do not exist.
+// Stub is a machine with simulated NVIDIA GPUs.
 type Stub struct {
 	tb      testing.TB
 	library string
@@ -30,8 +30,8 @@ type Stub struct {
 }
 
 // BuildStub compiles the stub, once for all test processes of this user, and
-// gives it a state of its own with one idle GPU. The test is skipped where there
-// is no C compiler.
+// gives it its own state with one idle GPU. It skips the test if there is no C
+// compiler.
 //
 // The dynamic linker binds a library once for the life of a process: a test
 // process must use either BuildStub or BuildOldStub, never both.
@@ -40,7 +40,7 @@ func BuildStub(tb testing.TB) *Stub {
 	return build(tb, "current")
 }
 
-// BuildOldStub is BuildStub with the functions of an old driver only.
+// BuildOldStub is like BuildStub, with only the functions of an old driver.
 func BuildOldStub(tb testing.TB) *Stub {
 	tb.Helper()
 	return build(tb, "old", "-DSTUB_OLD")
@@ -53,19 +53,19 @@ func build(tb testing.TB, variant string, flags ...string) *Stub {
 	return s
 }
 
-// Env lists the variables, as NAME=value, for a process that is to see the GPUs.
+// Env returns the variables, as NAME=value, that let a process see the GPUs.
 func (s *Stub) Env() []string {
 	return []string{libraryVar + "=" + s.library, stateVar + "=" + s.path}
 }
 
-// Use shows the GPUs to this process until the test ends.
+// Use makes the GPUs visible to this process until the test ends.
 func (s *Stub) Use() {
 	s.tb.Helper()
 	s.tb.Setenv(libraryVar, s.library)
 	s.tb.Setenv(stateVar, s.path)
 }
 
-// SetState replaces what the GPUs are and do.
+// SetState replaces the state of the machine.
 func (s *Stub) SetState(state State) {
 	s.tb.Helper()
 	s.locked(func() {
@@ -79,7 +79,7 @@ func (s *Stub) SetState(state State) {
 	})
 }
 
-// State reads what the GPUs are now: what SetState said, and what setters changed.
+// State returns the current state: the one from SetState, with the changes by setters.
 func (s *Stub) State() State {
 	s.tb.Helper()
 	b, err := os.ReadFile(s.path)
@@ -89,7 +89,7 @@ func (s *Stub) State() State {
 	return decode(b)
 }
 
-// Update changes the state as it is now.
+// Update changes the current state.
 func (s *Stub) Update(change func(*State)) {
 	s.tb.Helper()
 	state := s.State()
@@ -97,7 +97,7 @@ func (s *Stub) Update(change func(*State)) {
 	s.SetState(state)
 }
 
-// locked keeps the stub's setters, in whichever process, away from the file.
+// locked runs f while no setter of the stub, in any process, can access the file.
 func (s *Stub) locked(f func()) {
 	s.tb.Helper()
 	lock, err := os.OpenFile(s.path+".lock", os.O_CREATE|os.O_RDWR, 0o666)
@@ -111,8 +111,8 @@ func (s *Stub) locked(f func()) {
 	f()
 }
 
-// compile returns the path of the library. Its folder is named after the source,
-// so that every test process of a user shares one and a change makes a new one.
+// compile returns the path of the library. Its folder is named after the source, so
+// that all test processes of a user share it and a changed source gets a new one.
 func compile(tb testing.TB, variant string, flags []string) string {
 	tb.Helper()
 	cc := os.Getenv("CC")

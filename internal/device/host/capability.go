@@ -5,18 +5,18 @@ import (
 	"strings"
 )
 
-// Capability is a bit of the kernel's mask of what a process may do.
+// Capability is a bit of the kernel's capability mask of a process.
 type Capability int
 
-// The capabilities that drivers ask for.
+// Capabilities that drivers check.
 const (
 	SysAdmin Capability = 21 // change settings of a driver
 	PerfMon  Capability = 38 // read performance counters
 )
 
-// Capable tells whether this process has a capability. Drivers ask the kernel for
-// it, not for the user's number: root in a container has usually lost it, and in a
-// user namespace it does not count.
+// Capable reports whether this process has a capability. Drivers check the capability,
+// not the user ID: root in a container usually lacks it, and in a user namespace it
+// does not count.
 func (s System) Capable(c Capability) bool {
 	mask, err := strconv.ParseUint(Field(s.Text("proc/self/status"), "CapEff"), 16, 64)
 	if err != nil || mask&(1<<c) == 0 {
@@ -26,8 +26,8 @@ func (s System) Capable(c Capability) bool {
 	return len(users) < 3 || users[2] == "4294967295"
 }
 
-// Container tells whether this process runs in a container, as far as the usual
-// ones say so.
+// Container reports whether this process runs in a container, as far as common
+// container runtimes show it.
 func (s System) Container() bool {
 	for _, mark := range []string{".dockerenv", "run/.containerenv"} {
 		if f, err := s.Open(mark); err == nil {

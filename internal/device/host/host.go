@@ -13,26 +13,25 @@ import (
 	"github.com/goatnote-inc/pawl/gpu"
 )
 
-// cpus is where the kernel describes each logical CPU.
+// cpus is the folder in which the kernel describes each logical CPU.
 const cpus = "sys/devices/system/cpu/"
 
-// Host is the CPU of this machine, read like any other device. It is safe for
-// concurrent use.
+// Host is the CPU of this machine as a device. It is safe for concurrent use.
 type Host struct {
 	sys System
 	now func() time.Time
 	id  gpu.Identity
 
-	// Found once: the files of a machine do not change, and looking for them on
-	// a large one would cost more than reading them.
+	// Found once: the files of a machine do not change, and on a large machine finding
+	// them costs more than reading them.
 	clocks, governors, throttles []string
 	sensors                      []string
 
 	mu       sync.Mutex
-	throttle float64 // thermal slowdowns the kernel had counted at the last reading
+	throttle float64 // the kernel's count of thermal slowdowns at the last reading
 }
 
-// Open reads the identity of the machine whose root folder is root, usually
+// Open reads the identity of the machine with the given root folder, usually
 // os.DirFS("/").
 func Open(root fs.FS, now func() time.Time) *Host {
 	h := &Host{sys: System{root}, now: now}
@@ -45,10 +44,10 @@ func Open(root fs.FS, now func() time.Time) *Host {
 	return h
 }
 
-// Identity names the CPU. It has no UUID: a machine has one host device.
+// Identity returns the CPU. It has no UUID: a machine has one host device.
 func (h *Host) Identity() gpu.Identity { return h.id }
 
-// State reads what the kernel tells about the CPU now.
+// State reads the current state of the CPU.
 func (h *Host) State(ctx context.Context) (gpu.State, error) {
 	if err := ctx.Err(); err != nil {
 		return gpu.State{}, fmt.Errorf("reading the state of the host CPU: %w", err)
@@ -75,8 +74,8 @@ func identity(sys System) gpu.Identity {
 	}
 }
 
-// name is the model as the kernel prints it. ARM kernels print no model, only
-// who made the core and its part number.
+// name returns the model as the kernel prints it. ARM kernels print no model, only
+// the core's implementer and part number.
 func name(cpuinfo string) string {
 	if n := cmp.Or(Field(cpuinfo, "model name"), Field(cpuinfo, "cpu model"), Field(cpuinfo, "cpu")); n != "" {
 		return strings.Join(strings.Fields(n), " ")
@@ -87,8 +86,8 @@ func name(cpuinfo string) string {
 	return runtime.GOARCH + " CPU"
 }
 
-// cores counts physical cores: two threads of one core share what a kernel is
-// measured on. Without topology each logical CPU counts as one.
+// cores counts physical cores: two threads of one core share the resources that a
+// measurement uses. Without topology each logical CPU counts as one.
 func cores(sys System, cpuinfo string) int {
 	seen := map[string]bool{}
 	for _, f := range sys.glob(cpus + "cpu[0-9]*/topology/thread_siblings_list") {
@@ -102,8 +101,8 @@ func cores(sys System, cpuinfo string) int {
 	return strings.Count("\n"+cpuinfo, "\nprocessor")
 }
 
-// lastLevelCache is the size of one last-level cache, the one CPU 0 uses. A
-// machine with several still gives a thread only one of them.
+// lastLevelCache returns the size of the last-level cache of CPU 0. On a machine with
+// several, a thread still uses only one of them.
 func lastLevelCache(sys System) int64 {
 	var level float64
 	var size int64

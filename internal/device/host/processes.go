@@ -7,22 +7,22 @@ import (
 	"strings"
 )
 
-// maxDepth bounds the walk up a process tree, should /proc show a cycle while
-// processes come and go.
+// maxDepth bounds the walk up a process tree, in case /proc shows a cycle while
+// processes start and end.
 const maxDepth = 256
 
-// Processes tells which processes belong to pawl.
+// Processes finds out which processes belong to pawl.
 type Processes struct {
 	sys  System
 	self int
 }
 
-// OpenProcesses reads process trees under root; self is pawl's own process.
+// OpenProcesses reads process trees under root; self is pawl's own PID.
 func OpenProcesses(root fs.FS, self int) Processes { return Processes{System{root}, self} }
 
-// Own reports whether pid is pawl or was started, directly or not, by it: the
-// harness, its helpers, a compiler. A process this machine does not show, because
-// it ended or lives in another container, is not.
+// Own reports whether pid is pawl or a descendant of it: the harness, its helpers, a
+// compiler. It is false for a process that this machine does not show, because it
+// ended or is in another container.
 func (p Processes) Own(pid int) bool {
 	for range maxDepth {
 		switch {
@@ -36,13 +36,13 @@ func (p Processes) Own(pid int) bool {
 	return false
 }
 
-// Name is the program a process runs, or empty where it is not visible here.
+// Name returns the program that a process runs, or "" if it is not visible here.
 func (p Processes) Name(pid int) string {
 	return p.sys.Text(fmt.Sprintf("proc/%d/comm", pid))
 }
 
-// parent reads the fourth field of /proc/PID/stat. The second is the program's
-// name in parentheses and may hold anything, also parentheses and spaces.
+// parent reads the fourth field of /proc/PID/stat. The second is the program's name
+// in parentheses and may contain anything, including parentheses and spaces.
 func (p Processes) parent(pid int) int {
 	stat := p.sys.Text(fmt.Sprintf("proc/%d/stat", pid))
 	fields := strings.Fields(stat[strings.LastIndexByte(stat, ')')+1:])

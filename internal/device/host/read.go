@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// maxFile bounds what is read of one file: /proc/cpuinfo of a machine with a
+// maxFile bounds the bytes read from one file: /proc/cpuinfo of a machine with a
 // thousand cores is about 2 MiB.
 const maxFile = 8 << 20
 
-// System is a machine's root folder: what its kernel tells in files.
+// System is the root folder of a machine, with the files of its kernel.
 type System struct{ fs.FS }
 
-// Text reads a small file; a file that is missing or unreadable is empty, because
-// every kernel leaves some of them out.
+// Text reads a small file. A missing or unreadable file is empty, because every
+// kernel lacks some of them.
 func (s System) Text(name string) string {
 	f, err := s.Open(name)
 	if err != nil {
@@ -30,10 +30,10 @@ func (s System) Text(name string) string {
 	return strings.TrimSpace(string(b))
 }
 
-// number reads a file that holds one number; ok is false where there is none.
+// number reads a file that holds one number; ok is false if there is none.
 func (s System) number(name string) (v float64, ok bool) { return number(s.Text(name)) }
 
-// number reads what the kernel counts or measures: finite and not negative.
+// number parses a count or measurement of the kernel: finite and not negative.
 func number(text string) (v float64, ok bool) {
 	v, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
 	if err != nil || v < 0 || v > 1e15 || math.IsNaN(v) {
@@ -42,7 +42,7 @@ func number(text string) (v float64, ok bool) {
 	return v, true
 }
 
-// glob lists paths; fs.Glob fails only on a bad pattern, and ours are constants.
+// glob lists paths. fs.Glob fails only on a bad pattern, and these are constants.
 func (s System) glob(pattern string) []string {
 	names, _ := fs.Glob(s, pattern)
 	return names
@@ -59,7 +59,7 @@ func Field(text, key string) string {
 	return ""
 }
 
-// bytes reads a size as the kernel writes it: "36608K", "32M", "24064312 kB".
+// bytes parses a size as the kernel writes it: "36608K", "32M", "24064312 kB".
 func bytes(s string) int64 {
 	digits := strings.TrimRight(s, "kKmMgGbB \t")
 	n, err := strconv.ParseInt(digits, 10, 64)

@@ -7,8 +7,8 @@ import (
 	"github.com/goatnote-inc/pawl/gpu"
 )
 
-// clockMHz is the highest clock of any core now: the core under load is the one
-// that matters, and idle cores would only dilute it.
+// clockMHz returns the highest current clock of any core: the core under load matters,
+// and idle cores would only dilute it.
 func (h *Host) clockMHz() float64 {
 	var top float64
 	for _, f := range h.clocks {
@@ -19,7 +19,7 @@ func (h *Host) clockMHz() float64 {
 	if top > 0 {
 		return top
 	}
-	// Virtual machines have no cpufreq but print a clock here.
+	// Virtual machines have no cpufreq but list a clock here.
 	for line := range strings.Lines(h.sys.Text("proc/cpuinfo")) {
 		k, v, _ := strings.Cut(line, ":")
 		if strings.TrimSpace(k) != "cpu MHz" {
@@ -33,7 +33,7 @@ func (h *Host) clockMHz() float64 {
 }
 
 // packageNames are the names under which kernels report the temperature of a CPU
-// package; other sensors of a board are no evidence about its cores.
+// package. Other sensors of a board say nothing about its cores.
 var packageNames = []string{"x86_pkg_temp", "coretemp", "k10temp", "zenpower", "cpu-thermal", "cpu_thermal", "soc-thermal"}
 
 // packageSensors lists the files that hold a package's temperature in thousandths
@@ -63,8 +63,8 @@ func (h *Host) temperature() float64 {
 	return hottest
 }
 
-// reasons tells of thermal slowdowns since the last reading. The kernel counts
-// them, so even one between two readings is seen.
+// reasons reports thermal slowdowns since the last reading. The kernel counts them,
+// so a slowdown between two readings is not missed.
 func (h *Host) reasons() gpu.Reasons {
 	now := h.throttleCount()
 	h.mu.Lock()
@@ -99,7 +99,7 @@ func (h *Host) governor() string {
 	return strings.Join(found, ",")
 }
 
-// turbo is "on", "off" or empty. Two drivers tell it in opposite senses.
+// turbo returns "on", "off" or "". Two drivers report it with opposite meanings.
 func (h *Host) turbo() string {
 	switch h.sys.Text(cpus + "intel_pstate/no_turbo") {
 	case "0":

@@ -10,7 +10,7 @@ import (
 	"github.com/NVIDIA/go-nvml/pkg/nvml"
 )
 
-// symbols are the functions this package may call, as the library exports them.
+// symbols lists the library functions that this package may call.
 var symbols = []string{
 	"nvmlSystemGetDriverVersion", "nvmlSystemGetCudaDriverVersion_v2",
 	"nvmlDeviceGetCount_v2", "nvmlDeviceGetName", "nvmlDeviceGetUUID", "nvmlDeviceGetVbiosVersion",
@@ -25,8 +25,8 @@ var symbols = []string{
 	"nvmlDeviceGetComputeRunningProcesses_v2", "nvmlDeviceGetComputeRunningProcesses_v3",
 }
 
-// ask calls a getter if the library has its symbol. Calling one it lacks would
-// end the process: the binding resolves symbols only when they are called.
+// ask calls a getter if the library has its symbol. Calling a missing one would end
+// the process: the binding resolves symbols only when they are called.
 func ask[T any](l *Library, symbol string, get func() (T, nvml.Return)) (T, nvml.Return) {
 	if !l.has[symbol] {
 		var none T
@@ -47,7 +47,7 @@ func do(l *Library, symbol string, set func() nvml.Return) error {
 	return nil
 }
 
-// callError is an answer of NVML other than success.
+// callError is an NVML return code other than success.
 type callError struct {
 	call string
 	ret  nvml.Return
@@ -57,7 +57,7 @@ func (e *callError) Error() string {
 	return fmt.Sprintf("%s answered %d: %s", e.call, e.ret, words(e.ret))
 }
 
-// Unwrap maps the answer to what callers ask for.
+// Unwrap maps the return code to the error that callers test for.
 func (e *callError) Unwrap() error {
 	switch e.ret {
 	case nvml.ERROR_NO_PERMISSION:
@@ -69,8 +69,8 @@ func (e *callError) Unwrap() error {
 	}
 }
 
-// words are our own: the library's texts are one function that a broken library
-// may lack, and they do not say what to do.
+// words describes a return code. NVML's own texts need a function that a broken
+// library may lack, and they do not say what to do.
 func words(r nvml.Return) string {
 	switch r {
 	case nvml.ERROR_UNINITIALIZED:
@@ -98,7 +98,7 @@ func words(r nvml.Return) string {
 	}
 }
 
-// openError says why there is no NVIDIA GPU here and what to do about it.
+// openError says why no NVIDIA GPU is available and what to do about it.
 func openError(path string, r nvml.Return) error {
 	if path == "" {
 		path = "libnvidia-ml.so.1"

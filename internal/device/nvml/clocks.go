@@ -12,14 +12,14 @@ import (
 	"github.com/goatnote-inc/pawl/gpu"
 )
 
-// The symbolic base clock: NVML calls it TDP, the clock the card sustains at its
-// power cap. go-nvml has it as a negative enum value.
+// tdp is the symbolic base clock. NVML calls it TDP: the clock that the card sustains
+// at its power cap. In go-nvml it is a negative enum value.
 const tdp = uint32(0xffffffff + 1 + int64(nvml.CLOCK_LIMIT_ID_TDP))
 
-// LockClocks asks the driver to hold the SM clock as the policy says. The note
-// tells, in plain words, where it did something else than the policy's name
-// suggests. It is a request: power and heat may still push the clock down, and
-// states show the clock the device really had.
+// LockClocks asks the driver to lock the SM clock according to the policy. The note
+// says, in plain words, where the result differs from what the policy's name suggests.
+// The lock is a request: power and heat may still lower the clock, and states show the
+// actual clock.
 func (d *Device) LockClocks(ctx context.Context, policy gpu.ClockPolicy) (note string, err error) {
 	if err := ctx.Err(); err != nil {
 		return "", fmt.Errorf("locking the clocks of %s: %w", d.id.Name, err)
@@ -43,9 +43,9 @@ func (d *Device) LockClocks(ctx context.Context, policy gpu.ClockPolicy) (note s
 	return note, nil
 }
 
-// lockBase locks to the symbolic base clock as NVBench does. Where a driver does
-// not know the symbol, the default application clock is the nearest thing: on
-// older cards it is the base clock, on newer ones it may be the highest.
+// lockBase locks to the symbolic base clock as NVBench does. If a driver does not
+// support the symbol, the default application clock is the closest value: on older
+// cards it is the base clock, on newer ones it may be the highest.
 func (d *Device) lockBase() (note string, err error) {
 	err = d.lock(tdp)
 	answer, ok := errors.AsType[*callError](err)
@@ -87,7 +87,7 @@ func (d *Device) clock(symbol string, get func() (uint32, nvml.Return)) (uint32,
 	return mhz, nil
 }
 
-// ResetClocks lets the clocks go free.
+// ResetClocks unlocks the clocks.
 func (d *Device) ResetClocks(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("freeing the clocks of %s: %w", d.id.Name, err)
@@ -98,7 +98,7 @@ func (d *Device) ResetClocks(ctx context.Context) error {
 	return nil
 }
 
-// SetPersistence keeps the driver loaded while nobody uses the device, or not.
+// SetPersistence sets whether the driver stays loaded while the device is not in use.
 func (d *Device) SetPersistence(ctx context.Context, on bool) error {
 	mode, word := nvml.FEATURE_DISABLED, "off"
 	if on {

@@ -11,10 +11,10 @@ import (
 	"github.com/goatnote-inc/pawl/gpu"
 )
 
-// Available tells that this build can load the library.
+// Available reports that this build can load the library.
 const Available = true
 
-// Library is NVIDIA's management library, loaded and initialised.
+// Library is NVIDIA's management library, loaded and initialized.
 type Library struct {
 	*binding
 	opts Options
@@ -22,22 +22,22 @@ type Library struct {
 	driver, cuda string
 }
 
-// binding is what go-nvml holds once for a process.
+// binding holds the per-process state of go-nvml.
 type binding struct {
 	api nvml.Interface
-	has map[string]bool // the symbols we call that this library has
+	has map[string]bool // which of the symbols we call this library has
 }
 
-// opened holds the library of each path. It is never unloaded: go-nvml would
-// change its globals under other readers, and an initialised library keeps the
+// opened holds the library for each path. It is never unloaded: go-nvml would
+// change its globals while others read them. An initialized library also keeps the
 // driver, and so the locked clocks, loaded while pawl runs.
 var opened struct {
 	sync.Mutex
 	by map[string]*binding
 }
 
-// Open loads and initialises the library. Its error is the reason, in plain
-// words, why there are no NVIDIA GPUs to be seen here.
+// Open loads and initializes the library. Its error says in plain words why no
+// NVIDIA GPUs are visible.
 func Open(opts Options) (*Library, error) {
 	b, err := open(opts.Library)
 	if err != nil {
@@ -76,7 +76,7 @@ func open(path string) (*binding, error) {
 }
 
 // Devices lists every GPU and every MIG slice, each card before its slices. A
-// card that cannot be read is left out and named in the error; the others stay.
+// card that cannot be read is left out and named in the error; the others are returned.
 func (l *Library) Devices() ([]*Device, error) {
 	count, ret := ask(l, "nvmlDeviceGetCount_v2", l.api.DeviceGetCount)
 	if ret != nvml.SUCCESS {
@@ -97,7 +97,7 @@ func (l *Library) Devices() ([]*Device, error) {
 	return devices, joined(failed)
 }
 
-// card reads what does not change about a GPU.
+// card reads the constant properties of a GPU.
 func (l *Library) card(index int, h nvml.Device) *Device {
 	id := gpu.Identity{Kind: gpu.NVIDIA, Index: index, Driver: l.driver, CUDA: l.cuda}
 	id.Name, _ = ask(l, "nvmlDeviceGetName", h.GetName)
@@ -119,7 +119,7 @@ func (l *Library) card(index int, h nvml.Device) *Device {
 	return &Device{lib: l, id: id, card: h, part: h}
 }
 
-// slices lists the MIG slices of a card, none where MIG is off or unknown.
+// slices lists the MIG slices of a card: none if MIG is off or unknown.
 func (l *Library) slices(card *Device) []*Device {
 	if mode, ret := card.mig(); ret != nvml.SUCCESS || mode != nvml.DEVICE_MIG_ENABLE {
 		return nil
@@ -132,7 +132,7 @@ func (l *Library) slices(card *Device) []*Device {
 	for i := range min(most, maxSlices) {
 		h, ret := card.card.GetMigDeviceHandleByIndex(i)
 		if ret != nvml.SUCCESS {
-			continue // slices may leave holes in the numbering
+			continue // the numbering of slices may have gaps
 		}
 		id := card.id
 		id.Parent, id.Index = card.id.UUID, i
@@ -152,15 +152,15 @@ func (l *Library) slices(card *Device) []*Device {
 	return found
 }
 
-// maxSlices bounds what a driver may claim; a card has at most seven today.
+// maxSlices bounds the number a driver may report; today a card has at most seven.
 const maxSlices = 64
 
 type capability struct{ major, minor int }
 
 func (c capability) String() string { return fmt.Sprintf("%d.%d", c.major, c.minor) }
 
-// coresPerSM turns NVML's core count into streaming multiprocessors, which it
-// does not tell for a whole card.
+// coresPerSM converts NVML's core count to streaming multiprocessors, which NVML does
+// not report for a whole card.
 func (c capability) coresPerSM() int {
 	switch {
 	case c.major == 7, c == capability{8, 0}:

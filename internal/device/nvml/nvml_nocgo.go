@@ -9,24 +9,24 @@ import (
 	"github.com/goatnote-inc/pawl/gpu"
 )
 
-// Available tells that this build cannot load the library.
+// Available reports that this build cannot load the library.
 const Available = false
 
-// Library stands for the library that this build cannot load.
+// Library is a placeholder for the library, which this build cannot load.
 type Library struct{}
 
-// Device stands for a GPU; there is none in this build.
+// Device is a placeholder for a GPU; this build has none.
 type Device struct{}
 
 var errNoCgo = errors.New("this pawl was built without cgo, or not for Linux, and cannot load NVIDIA's management library")
 
-// Open says that this build cannot load the library.
+// Open always fails, because this build cannot load the library.
 func Open(Options) (*Library, error) { return nil, errNoCgo }
 
-// Devices lists no devices.
+// Devices always fails.
 func (l *Library) Devices() ([]*Device, error) { return nil, errNoCgo }
 
-// Identity is empty.
+// Identity returns an empty identity.
 func (d *Device) Identity() gpu.Identity { return gpu.Identity{} }
 
 // State always fails.

@@ -18,16 +18,16 @@ import (
 type Device struct {
 	lib  *Library
 	id   gpu.Identity
-	card nvml.Device // clocks, power and temperature belong to the whole card
+	card nvml.Device // the whole card, which owns clocks, power and temperature
 	part nvml.Device // the slice, or the card itself
 }
 
-// Identity names the device and its driver.
+// Identity returns the device and its driver.
 func (d *Device) Identity() gpu.Identity { return d.id }
 
-// State reads the device now. What the device or its driver cannot tell stays
-// empty; any other failure is an error, with whatever could be read beside it: a
-// reason for slowing down that got lost could make a spoiled round look good.
+// State reads the device now. Values that the device or its driver does not report
+// stay empty. Any other failure is an error, returned together with what could be
+// read: a lost slowdown reason could make a disturbed round look good.
 func (d *Device) State(ctx context.Context) (gpu.State, error) {
 	if err := ctx.Err(); err != nil {
 		return gpu.State{}, fmt.Errorf("reading the state of %s: %w", d.id.Name, err)
@@ -60,7 +60,7 @@ func (d *Device) State(ctx context.Context) (gpu.State, error) {
 	return s, nil
 }
 
-// reasons asks under the name this driver knows: the function was renamed.
+// reasons calls the function under the name that this driver has: it was renamed.
 func (d *Device) reasons() (uint64, nvml.Return) {
 	if d.lib.has["nvmlDeviceGetCurrentClocksEventReasons"] {
 		return d.card.GetCurrentClocksEventReasons()
@@ -76,12 +76,12 @@ func (d *Device) mig() (int, nvml.Return) {
 }
 
 // processes lists the processes with a compute context on the card that are not
-// pawl's. Slices share clocks and power, so a stranger on another slice counts.
+// pawl's. Slices share clocks and power, so processes on other slices count.
 func (d *Device) processes(r *reading) []gpu.Process {
 	found := d.strangers(r)
 	if slices.ContainsFunc(found, func(p gpu.Process) bool { return p.Name == "" }) {
-		// A process this machine does not show has ended since, like a harness at
-		// the end of a round, or lives in another container. Looking again tells.
+		// A process that this machine does not show has since ended, like a harness at
+		// the end of a round, or is in another container. A second look decides which.
 		found = d.strangers(r)
 	}
 	return found
@@ -90,7 +90,7 @@ func (d *Device) processes(r *reading) []gpu.Process {
 func (d *Device) strangers(r *reading) []gpu.Process {
 	list := d.running(r, d.card)
 	if list == nil && d.part != d.card {
-		list = d.running(r, d.part) // the whole card may need more permission
+		list = d.running(r, d.part) // reading the whole card may need more permission
 	}
 	var found []gpu.Process
 	for _, p := range list {
@@ -114,7 +114,7 @@ func (d *Device) running(r *reading, h nvml.Device) []nvml.ProcessInfo {
 	return append(list, value(r, "nvmlDeviceGetMPSComputeRunningProcesses_v3", h.GetMPSComputeRunningProcesses)...)
 }
 
-// first returns the first of several names of a function that the library has.
+// first returns the first name that the library has.
 func (b *binding) first(names ...string) string {
 	for _, name := range names {
 		if b.has[name] {
@@ -124,13 +124,13 @@ func (b *binding) first(names ...string) string {
 	return names[0]
 }
 
-// reading collects what went wrong while one state was read.
+// reading collects errors while one state is read.
 type reading struct {
 	lib    *Library
 	failed []error
 }
 
-// value asks one question; "I cannot tell" leaves the zero value.
+// value calls one getter. If the device cannot answer, it returns the zero value.
 func value[T any](r *reading, symbol string, get func() (T, nvml.Return)) T {
 	v, ret := ask(r.lib, symbol, get)
 	if ret == nvml.SUCCESS {

@@ -8,10 +8,9 @@ import (
 	"github.com/goatnote-inc/pawl/gpu"
 )
 
-// LockClocks asks the driver to hold the SM clock as the policy says. The note
-// tells, in plain words, where it did something else than the policy's name
-// suggests: nvidia-smi takes numbers only, so "base" is the default application
-// clock here.
+// LockClocks asks the driver to lock the SM clock according to the policy. The note
+// says, in plain words, where the result differs from what the policy's name suggests:
+// nvidia-smi accepts only numbers, so "base" is the default application clock here.
 func (d *Device) LockClocks(ctx context.Context, policy gpu.ClockPolicy) (note string, err error) {
 	mhz, note, err := d.target(ctx, policy)
 	if err == nil {
@@ -52,7 +51,7 @@ func (d *Device) clock(ctx context.Context, field string) (int, error) {
 	return int(rows[0].number(field)), nil
 }
 
-// ResetClocks lets the clocks go free.
+// ResetClocks unlocks the clocks.
 func (d *Device) ResetClocks(ctx context.Context) error {
 	if err := d.set(ctx, "--reset-gpu-clocks"); err != nil {
 		return fmt.Errorf("freeing the clocks of %s (%s): %w", d.id.Name, d.card(), err)
@@ -60,7 +59,7 @@ func (d *Device) ResetClocks(ctx context.Context) error {
 	return nil
 }
 
-// SetPersistence keeps the driver loaded while nobody uses the device, or not.
+// SetPersistence sets whether the driver stays loaded while the device is not in use.
 func (d *Device) SetPersistence(ctx context.Context, on bool) error {
 	mode := "0"
 	if on {

@@ -17,13 +17,13 @@ type Device struct {
 	id   gpu.Identity
 }
 
-// Identity names the device and its driver.
+// Identity returns the device and its driver.
 func (d *Device) Identity() gpu.Identity { return d.id }
 
-// card is the UUID of the whole card, to which clocks and power belong.
+// card returns the UUID of the whole card, which owns clocks and power.
 func (d *Device) card() string { return d.id.LockName() }
 
-// State reads the device now; what is not told stays empty.
+// State reads the device now. Values that are not reported stay empty.
 func (d *Device) State(ctx context.Context) (gpu.State, error) {
 	rows, err := d.tool.query(ctx, d.card(),
 		"clocks.current.sm", "clocks.current.memory", "temperature.gpu", "power.draw", "enforced.power.limit",
@@ -62,8 +62,8 @@ func (d *Device) State(ctx context.Context) (gpu.State, error) {
 func (d *Device) processes(ctx context.Context) ([]gpu.Process, error) {
 	found, err := d.strangers(ctx)
 	if slices.ContainsFunc(found, func(p gpu.Process) bool { return p.Name == "" }) {
-		// A process this machine does not show has ended since, like a harness at
-		// the end of a round, or lives in another container. Looking again tells.
+		// A process that this machine does not show has since ended, like a harness at
+		// the end of a round, or is in another container. A second look decides which.
 		found, err = d.strangers(ctx)
 	}
 	return found, err
@@ -92,7 +92,7 @@ func (d *Device) strangers(ctx context.Context) ([]gpu.Process, error) {
 	return found, nil
 }
 
-// number reads a value; what is missing or no sensible number is zero.
+// number parses a value. It returns 0 if the value is missing or not a plausible number.
 func (r row) number(field string) float64 {
 	v, err := strconv.ParseFloat(r[field], 64)
 	if err != nil || v < 0 || v > 1e9 || math.IsNaN(v) {
@@ -101,8 +101,8 @@ func (r row) number(field string) float64 {
 	return v
 }
 
-// reasons reads a bit mask such as 0x0000000000000004. What is told must be
-// understood: a lost reason could make a spoiled round look good.
+// reasons parses a bit mask such as 0x0000000000000004. A value that cannot be parsed is
+// an error: a lost reason could make a disturbed round look good.
 func (r row) reasons(field string) (gpu.Reasons, error) {
 	text := r[field]
 	if text == "" {

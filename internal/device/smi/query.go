@@ -7,16 +7,16 @@ import (
 	"strings"
 )
 
-// row is one line of a query: values by field, without those not told.
+// row is one line of a query: values by field, without missing values.
 type row map[string]string
 
-// renamed gives the older name of a field.
+// renamed maps a field to its older name.
 var renamed = map[string]string{
 	"clocks_event_reasons.active": "clocks_throttle_reasons.active",
 }
 
-// query asks for fields of one GPU, or of all when gpu is empty. The last field
-// may hold commas, the others may not: nvidia-smi does not quote.
+// query reads fields of one GPU, or of all if gpu is empty. Only the last field may
+// contain commas, because nvidia-smi does not quote.
 func (t *Tool) query(ctx context.Context, gpu string, fields ...string) ([]row, error) {
 	for {
 		args := []string{"--query-gpu=" + strings.Join(fields, ","), "--format=csv,noheader,nounits"}
@@ -44,7 +44,7 @@ func (t *Tool) query(ctx context.Context, gpu string, fields ...string) ([]row, 
 	}
 }
 
-// refused returns the field that nvidia-smi says it does not know, or "".
+// refused returns the field that nvidia-smi reports as unknown, or "".
 func refused(out string) string {
 	for line := range strings.Lines(out) {
 		before, _, ok := strings.Cut(line, "\" is not a valid field to query")
@@ -56,7 +56,7 @@ func refused(out string) string {
 	return ""
 }
 
-// parse reads the lines of a query into rows of the given fields.
+// parse parses the lines of a query into rows of the given fields.
 func parse(out string, fields []string) ([]row, error) {
 	var rows []row
 	for line := range strings.Lines(out) {
@@ -79,7 +79,7 @@ func parse(out string, fields []string) ([]row, error) {
 	return rows, nil
 }
 
-// told is false for the ways nvidia-smi says that it does not know.
+// told reports whether v is a real value, not one of nvidia-smi's spellings of "unknown".
 func told(v string) bool {
 	switch strings.ToLower(strings.Trim(v, "[] ")) {
 	case "", "n/a", "not supported", "not found", "unknown", "unknown error", "insufficient permissions",
@@ -89,7 +89,7 @@ func told(v string) bool {
 	return true
 }
 
-// current is a field's present name, whichever was asked for.
+// current returns the current name of a field, given its old or current name.
 func current(name string) string {
 	for now, old := range renamed {
 		if name == old {

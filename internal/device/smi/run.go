@@ -24,7 +24,7 @@ const (
 	exitNoLibrary       = 12
 )
 
-// run calls nvidia-smi and returns what it printed.
+// run runs nvidia-smi and returns its output.
 func (t *Tool) run(ctx context.Context, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -36,7 +36,7 @@ func (t *Tool) run(ctx context.Context, args ...string) (string, error) {
 	text := out.String()
 	switch {
 	case err == nil && strings.Contains(text, "Treating as warning"):
-		// It reports a setting it could not make, and exit code 0.
+		// It reports a setting that it could not make, yet exits with code 0.
 		return text, fmt.Errorf("%s: %s: %w", t.call(args), firstLine(text), errors.ErrUnsupported)
 	case err == nil:
 		return text, nil
@@ -48,7 +48,7 @@ func (t *Tool) run(ctx context.Context, args ...string) (string, error) {
 
 func (t *Tool) call(args []string) string { return t.path + " " + strings.Join(args, " ") }
 
-// classify maps an exit code to what callers ask for.
+// classify maps an exit code to the error that callers test for.
 func classify(err error) error {
 	exit, ok := errors.AsType[*exec.ExitError](err)
 	if !ok {
@@ -82,7 +82,7 @@ func firstLine(text string) string {
 	return strings.ToValidUTF8(strings.TrimSpace(line), "?")
 }
 
-// limited keeps the first megabyte and counts the rest as written.
+// limited keeps the first megabyte and discards the rest without an error.
 type limited struct{ bytes.Buffer }
 
 func (l *limited) Write(p []byte) (int, error) {

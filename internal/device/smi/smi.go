@@ -12,13 +12,13 @@ import (
 	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 )
 
-// Options say how to find and read the program.
+// Options describe how to find and read the program.
 type Options struct {
 	// Path is the program; empty means nvidia-smi on the search path.
 	Path string
-	// Own reports whether a process belongs to pawl and is left out of states.
+	// Own reports whether a process belongs to pawl. Such processes are left out of states.
 	Own func(pid int) bool
-	// Name is the program a process runs, empty where this machine does not show it.
+	// Name returns the program that a process runs, or "" if it is not visible on this machine.
 	Name func(pid int) string
 	// Now is the clock of the readings.
 	Now func() time.Time
@@ -30,8 +30,8 @@ type Tool struct {
 	opts Options
 }
 
-// Open finds the program. Its error is the reason, in plain words, why there are
-// no NVIDIA GPUs to be seen here.
+// Open finds the program. Its error says in plain words why no NVIDIA GPUs are
+// visible.
 func Open(opts Options) (*Tool, error) {
 	if opts.Path == "" {
 		opts.Path = "nvidia-smi"
@@ -69,7 +69,7 @@ func (t *Tool) Devices(ctx context.Context) ([]*Device, error) {
 			id := card.id
 			id.Parent, id.UUID, id.Index = card.id.UUID, s.uuid, s.index
 			id.Name += " " + s.name
-			id.MemoryBytes = 0 // of the slice it is not told
+			id.MemoryBytes = 0 // the slice's own size is not reported
 			devices = append(devices, &Device{tool: t, id: id})
 		}
 	}
@@ -78,7 +78,7 @@ func (t *Tool) Devices(ctx context.Context) ([]*Device, error) {
 
 var cudaVersion = lazyregexp.New(`CUDA Version: *([0-9]+\.[0-9]+)`)
 
-// cuda reads the version from the program's banner: it is no field of a query.
+// cuda reads the version from the program's banner, because no query field has it.
 func (t *Tool) cuda(ctx context.Context) string {
 	out, err := t.run(ctx)
 	if m := cudaVersion.FindStringSubmatch(out); err == nil && m != nil {
@@ -97,7 +97,7 @@ var (
 	sliceLine = lazyregexp.New(`^\s+(MIG \S+)\s+Device\s+([0-9]{1,3}): \(UUID: (MIG-[^)\s]+)\)`)
 )
 
-// slices reads the MIG slices by the UUID of their card from the program's list.
+// slices reads the MIG slices from the program's list, by the UUID of their card.
 func (t *Tool) slices(ctx context.Context) map[string][]slice {
 	out, err := t.run(ctx, "--list-gpus")
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/forge"
 )
 
-// Run reads one run of a workflow.
+// Run returns one workflow run.
 func (c *Client) Run(ctx context.Context, id int64) (forge.Run, error) {
 	r, _, err := c.api.Actions.GetWorkflowRunByID(c.begin(ctx), c.Repo.Owner, c.Repo.Name, id)
 	if err != nil {
@@ -25,14 +25,14 @@ func (c *Client) Run(ctx context.Context, id int64) (forge.Run, error) {
 	return runOf(r), nil
 }
 
-// RunQuery says which runs are meant; what is empty asks for nothing.
+// RunQuery selects runs. Empty fields match everything.
 type RunQuery struct {
-	Workflow string // the file of the workflow, with or without its folder
+	Workflow string // file of the workflow, with or without its folder
 	HeadSHA  string
 	Since    time.Time
 }
 
-// Runs lists runs, the newest first: at most the 1,000 that GitHub gives for a query.
+// Runs returns runs, newest first: at most the 1,000 that GitHub returns for a query.
 func (c *Client) Runs(ctx context.Context, q RunQuery) ([]forge.Run, error) {
 	ctx = c.begin(ctx)
 	o := &gh.ListWorkflowRunsOptions{HeadSHA: q.HeadSHA, ExcludePullRequests: true}
@@ -80,7 +80,7 @@ func runOf(r *gh.WorkflowRun) forge.Run {
 	}
 }
 
-// Artifacts lists what a run left.
+// Artifacts returns the artifacts of a run.
 func (c *Client) Artifacts(ctx context.Context, run int64) ([]forge.Artifact, error) {
 	ctx = c.begin(ctx)
 	found, err := pages(20, func(o gh.ListOptions) ([]*gh.Artifact, *gh.Response, error) {
@@ -93,7 +93,7 @@ func (c *Client) Artifacts(ctx context.Context, run int64) ([]forge.Artifact, er
 	return artifactsOf(found, run), nil
 }
 
-// ArtifactsNamed lists the artifacts of that name of all runs, the newest first.
+// ArtifactsNamed returns the artifacts with that name of all runs, newest first.
 func (c *Client) ArtifactsNamed(ctx context.Context, name string) ([]forge.Artifact, error) {
 	ctx = c.begin(ctx)
 	found, err := pages(50, func(o gh.ListOptions) ([]*gh.Artifact, *gh.Response, error) {
@@ -121,9 +121,8 @@ func artifactsOf(found []*gh.Artifact, run int64) []forge.Artifact {
 	return all
 }
 
-// Download writes an artifact, which is a ZIP file, to w. Where it is longer than limit
-// bytes it writes none of what is beyond and fails. Where the transfer breaks off it goes
-// on with what is missing.
+// Download writes an artifact, which is a ZIP file, to w. If it is longer than limit bytes,
+// it fails and writes nothing beyond the limit. An interrupted transfer is resumed.
 func (c *Client) Download(ctx context.Context, a forge.Artifact, w io.Writer, limit int64) error {
 	ctx = c.begin(ctx)
 	if a.Size > limit {
@@ -143,8 +142,8 @@ func (c *Client) Download(ctx context.Context, a forge.Artifact, w io.Writer, li
 	return c.explain(err, "download artifact %d", a.ID)
 }
 
-// fetch asks for the address of the file, which holds for a minute and needs no token,
-// and appends what out has not got.
+// fetch gets the download URL, which is valid for a minute and needs no token, and appends
+// what out is missing.
 func (c *Client) fetch(ctx context.Context, a forge.Artifact, out *bounded) error {
 	address, _, err := c.api.Actions.DownloadArtifact(ctx, c.Repo.Owner, c.Repo.Name, a.ID, 2)
 	if err != nil {
@@ -169,11 +168,11 @@ func (c *Client) fetch(ctx context.Context, a forge.Artifact, out *bounded) erro
 	return err
 }
 
-// bounded passes on at most so many bytes, and remembers how many.
+// bounded passes on a limited number of bytes and counts them.
 type bounded struct {
 	w          io.Writer
 	done, left int64
-	err        error // of w, or that it was too much: no reason to try again
+	err        error // error of w, or the limit: do not retry
 }
 
 func (b *bounded) Write(p []byte) (int, error) {
@@ -186,7 +185,7 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Job is a job that waits for a runner, or runs.
+// Job is a job that is running or waiting for a runner.
 type Job struct {
 	ID, RunID int64
 	Labels    []string
@@ -195,14 +194,14 @@ type Job struct {
 	Runner    string // name of the runner that took it
 }
 
-// QueuedJobs lists the jobs that wait for a runner.
+// QueuedJobs returns the jobs that wait for a runner.
 func (c *Client) QueuedJobs(ctx context.Context) ([]Job, error) {
 	jobs, err := c.LiveJobs(ctx)
 	return slices.DeleteFunc(jobs, func(j Job) bool { return j.Running }), err
 }
 
-// LiveJobs lists the jobs that wait for a runner or run. A job can wait in a run that
-// others of its jobs have begun.
+// LiveJobs returns the jobs that are running or waiting for a runner. A job can wait in a
+// run whose other jobs have started.
 func (c *Client) LiveJobs(ctx context.Context) ([]Job, error) {
 	ctx = c.begin(ctx)
 	var jobs []Job
@@ -219,7 +218,7 @@ func (c *Client) LiveJobs(ctx context.Context) ([]Job, error) {
 			seen[r.GetID()] = true
 			live, err := c.liveJobs(ctx, r.GetID())
 			if errors.Is(err, ErrGone) {
-				continue // deleted since
+				continue // deleted meanwhile
 			}
 			if err != nil {
 				return nil, err

@@ -15,10 +15,10 @@ import (
 	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 )
 
-// Limits of GitHub for a check.
+// GitHub's limits for a check.
 const (
 	annotationBatch  = 50
-	annotationsMost  = 500 // ours: nobody reads more
+	annotationsMost  = 500 // pawl's own limit
 	annotationTitle  = 255
 	annotationText   = 60_000
 	checkSummaryMost = 65_000
@@ -26,9 +26,9 @@ const (
 
 var shaPattern = lazyregexp.New(`^[0-9a-f]{40}([0-9a-f]{24})?$`)
 
-// SetCheck brings the check of that name on that commit to that state and returns its
-// address. A completed check stays completed, unless one that started after its end
-// begins another attempt: that is a new check run, as GitHub does it.
+// SetCheck sets the state of a named check on a commit and returns its URL. A completed
+// check stays completed, unless the new one started after its end. That is another attempt
+// and creates a new check run, as GitHub does.
 func (c *Client) SetCheck(ctx context.Context, k forge.Check) (string, error) {
 	if k.Name == "" || !shaPattern.MatchString(k.SHA) {
 		return "", fmt.Errorf("a check needs a name and a whole commit, not %q on %q", oneLine(k.Name), oneLine(k.SHA))
@@ -71,13 +71,13 @@ func (c *Client) setCheck(ctx context.Context, k *check) (string, error) {
 	return "", fmt.Errorf("%w: it does not stay as it is set", ErrBusy)
 }
 
-// check is a check to set.
+// check is a check to be set.
 type check struct {
 	forge.Check
-	id      string // tells our check runs from a job that has the same name
+	id      string // distinguishes pawl's check runs from a job with the same name
 	ended   time.Time
-	written map[int64]bool // runs that took our text: GitHub may have changed it
-	created bool           // in this call: not to be taken for an earlier attempt
+	written map[int64]bool // runs that accepted pawl's text, which GitHub may have changed
+	created bool           // in this call, so it is not an earlier attempt
 }
 
 func newCheck(k forge.Check, now time.Time) *check {
@@ -92,13 +92,13 @@ func newCheck(k forge.Check, now time.Time) *check {
 	return &check{Check: k, id: "pawl:" + k.Name, ended: now, written: map[int64]bool{}}
 }
 
-// newAttempt holds when an unfinished check comes after a finished one.
+// newAttempt reports whether an unfinished check follows a finished one.
 func (k *check) newAttempt(newest *gh.CheckRun) bool {
 	return k.Status != forge.Completed && newest.GetStatus() == string(forge.Completed) &&
 		k.Started.After(newest.GetCompletedAt().Time) && !k.created
 }
 
-// checkRuns lists our check runs of that name on that commit, the newest last.
+// checkRuns returns pawl's check runs with that name on that commit, newest last.
 func (c *Client) checkRuns(ctx context.Context, k *check) ([]*gh.CheckRun, error) {
 	runs, err := pages(10, func(o gh.ListOptions) ([]*gh.CheckRun, *gh.Response, error) {
 		list, resp, err := c.api.Checks.ListCheckRunsForRef(ctx, c.Repo.Owner, c.Repo.Name, k.SHA,
@@ -126,9 +126,9 @@ func (c *Client) createCheck(ctx context.Context, k *check) error {
 	return err
 }
 
-// updateChecks does one write that is missing, or says that none is. Two runs of one
-// attempt can exist where the answer to the first was lost: the newest counts, and none
-// is left unfinished beside it.
+// updateChecks does one missing write, or reports that none is missing. Two runs of one
+// attempt can exist if the response to the first was lost. The newest counts, and the
+// others are completed too.
 func (c *Client) updateChecks(ctx context.Context, k *check, runs []*gh.CheckRun) (done bool, err error) {
 	newest := runs[len(runs)-1]
 	if k.Status != forge.Completed && rank(newest.GetStatus()) > rank(string(k.Status)) {
@@ -183,7 +183,8 @@ func (k *check) same(r *gh.CheckRun) bool {
 	return state && (text || k.written[r.GetID()])
 }
 
-// missing says which annotations a check run has not got: GitHub adds to those it has.
+// missing returns the annotations that a check run lacks, because GitHub appends to
+// existing ones.
 func (c *Client) missing(ctx context.Context, k *check, r *gh.CheckRun) ([]forge.Annotation, error) {
 	if len(k.Annotations) == 0 || r.GetOutput().GetAnnotationsCount() == 0 {
 		return k.Annotations, nil

@@ -1,6 +1,6 @@
-// Package github does what package forge describes, on GitHub and GitHub Enterprise. It
-// knows GitHub's API, how patient to be with it, and how several writers end up with one
-// report. It must not know what the texts mean that it is given.
+// Package github implements package forge for GitHub and GitHub Enterprise. It knows
+// GitHub's API, its rate limits and retries, and how several writers converge on one
+// report. It must not know what the texts mean.
 package github
 
 import (
@@ -19,44 +19,44 @@ import (
 	"github.com/goatnote-inc/pawl/internal/forge"
 )
 
-// What callers may want to tell apart. Each comes wrapped with what was attempted.
+// Errors that callers can distinguish. Each is wrapped with the attempted operation.
 var (
-	ErrRefused = errors.New("GitHub refuses it")           // 401 and 403, where it is not a limit
+	ErrRefused = errors.New("GitHub refuses it")           // 401 and 403, unless it is a rate limit
 	ErrGone    = errors.New("GitHub does not have it")     // 404 and 410
 	ErrInvalid = errors.New("GitHub does not take it")     // 422
-	ErrMoved   = errors.New("the branch is elsewhere now") // somebody else wrote it
-	ErrBusy    = errors.New("GitHub did not get to it")    // limits and failures that outlast the client's patience
+	ErrMoved   = errors.New("the branch is elsewhere now") // another client wrote to it
+	ErrBusy    = errors.New("GitHub did not get to it")    // limits and failures that outlast Config.Patience
 )
 
-// Config says which repository is meant, and lends the client what it needs from outside.
+// Config selects the repository and provides the client's dependencies.
 type Config struct {
 	BaseURL string // GITHUB_API_URL, such as https://HOST/api/v3; empty for github.com
 	Repo    forge.Repo
-	Token   func(ctx context.Context) (string, error) // asked for every request: tokens expire
+	Token   func(ctx context.Context) (string, error) // called for every request, because tokens expire
 
-	HTTP   *http.Client                                     // nil for the default; its timeout is that of one attempt
+	HTTP   *http.Client                                     // nil for the default; its timeout is per attempt
 	Sleep  func(ctx context.Context, d time.Duration) error // nil for the real one
 	Now    func() time.Time                                 // nil for the real one
-	Random func() float64                                   // in [0,1), for waits that two writers do not share; nil for the real one
-	Log    func(format string, args ...any)                 // nil for silence; told of every wait
+	Random func() float64                                   // in [0,1), for jitter between writers; nil for the real one
+	Log    func(format string, args ...any)                 // called for every wait; nil for silence
 
-	Author   string        // login that writes our comments; empty to ask GitHub
-	Patience time.Duration // the longest one call may wait in all; 0 for 15 minutes
-	Settle   time.Duration // how long a report must stay as it is to count as settled; 0 for 3 seconds
+	Author   string        // login of the account that writes pawl's comments; empty to ask GitHub
+	Patience time.Duration // max total wait of one call; 0 for 15 minutes
+	Settle   time.Duration // how long a report must stay unchanged to count as settled; 0 for 3 seconds
 }
 
-// Client talks to one repository. It may be used by several goroutines.
+// Client talks to one repository. It is safe for concurrent use.
 type Client struct {
 	Config
 	api *gh.Client
-	web *http.Client // for addresses that are not the API's: it sends no token
+	web *http.Client // for URLs outside the API: it sends no token
 
 	mu     sync.Mutex
 	wrote  time.Time // when the last write was sent
 	author *person
 }
 
-// New checks the configuration; it sends nothing.
+// New checks the configuration. It sends no requests.
 func New(c Config) (*Client, error) {
 	if !validName(c.Repo.Owner) || !validName(c.Repo.Name) {
 		return nil, fmt.Errorf("%q is no repository: it is written OWNER/NAME", c.Repo)
@@ -82,7 +82,7 @@ func New(c Config) (*Client, error) {
 		gh.WithURLs(new(c.BaseURL+"/"), new(c.BaseURL+"/")),
 		gh.WithHTTPClient(&http.Client{Transport: &patient{client: client, base: transport, host: base.Host}}),
 		gh.WithUserAgent("pawl"),
-		gh.WithDisableRateLimitCheck(), // it refuses to send where patient waits
+		gh.WithDisableRateLimitCheck(), // it would fail where patient waits
 	)
 	if err != nil {
 		return nil, fmt.Errorf("prepare the client of %s: %w", c.BaseURL, err)
@@ -125,7 +125,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// validName holds for names of owners and repositories: what goes into an address.
+// validName reports whether an owner or repository name is safe in a URL.
 func validName(s string) bool {
 	if s == "" || len(s) > 100 || s == "." || s == ".." {
 		return false
@@ -133,8 +133,8 @@ func validName(s string) bool {
 	return strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.") == ""
 }
 
-// explain says what was attempted, and turns GitHub's answer into one of our errors
-// with what to do about it.
+// explain adds the attempted operation to an error, and maps GitHub's response to one of
+// the errors above with a hint.
 func (c *Client) explain(err error, format string, args ...any) error {
 	if err == nil {
 		return nil
@@ -164,7 +164,7 @@ func (c *Client) explain(err error, format string, args ...any) error {
 	return fmt.Errorf("%s: %w: %d %s%s", what, kind, answer.Response.StatusCode, said, hint)
 }
 
-// oneLine keeps what a server says from breaking out of a message.
+// oneLine keeps server text on one line of a message.
 func oneLine(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f || (r >= 0x80 && r < 0xa0) {
@@ -178,7 +178,7 @@ func oneLine(s string) string {
 	return s
 }
 
-// status is the code of GitHub's answer, 0 where there was none.
+// status returns the HTTP status of GitHub's response; 0 if there was none.
 func status(err error) int {
 	if answer, ok := errors.AsType[*gh.ErrorResponse](err); ok && answer.Response != nil {
 		return answer.Response.StatusCode
@@ -186,10 +186,10 @@ func status(err error) int {
 	return 0
 }
 
-const perPage = 100 // the most GitHub gives
+const perPage = 100 // GitHub's max
 
-// pages reads a list to its end. A list longer than limit pages is an error: half of a
-// list must not be taken for the whole.
+// pages reads a list to its end. A list longer than limit pages is an error, so that a
+// partial list is never used as a whole one.
 func pages[T any](limit int, get func(o gh.ListOptions) ([]T, *gh.Response, error)) ([]T, error) {
 	var all []T
 	o := gh.ListOptions{PerPage: perPage}

@@ -15,18 +15,17 @@ import (
 	"github.com/goatnote-inc/pawl/internal/forge"
 )
 
-// Commit makes one commit on a branch without a clone, and returns it. It never forces:
-// where the branch is not at Expect it fails with ErrMoved, and where nothing is expected
-// it begins again on top of what came between. Where the branch holds the files already
-// there is nothing to commit, and it returns where the branch is: so what is repeated
-// after a lost answer is made once. A branch that there is not begins at From, and
-// without any history where From is empty.
+// Commit makes one commit on a branch without a clone, and returns its SHA. It never
+// forces. If the branch is not at Expect, it fails with ErrMoved; if Expect is empty, it
+// retries on top of newer commits. If the branch already has the files, it commits nothing
+// and returns the tip, so that repeating a call after a lost response is safe. A branch
+// that does not exist starts at From, or without history if From is empty.
 func (c *Client) Commit(ctx context.Context, change forge.Change) (string, error) {
 	if change.Branch == "" || len(change.Files) == 0 {
 		return "", errors.New("a commit needs a branch and files")
 	}
 	ctx = c.begin(ctx)
-	var made []string // commits of this call: the branch may be at one whose answer was lost
+	var made []string // commits of this call: the branch may be at one whose response was lost
 	for range 20 {
 		sha, err := c.tryCommit(ctx, change, &made)
 		switch {
@@ -93,7 +92,8 @@ func (c *Client) tryCommit(ctx context.Context, change forge.Change, made *[]str
 	return commit.GetSHA(), c.moved(ctx, err, change.Branch, tip)
 }
 
-// moved tells "somebody was faster" from "not allowed": GitHub answers 422 to both.
+// moved distinguishes a concurrent write from a missing permission: GitHub responds with
+// 422 to both.
 func (c *Client) moved(ctx context.Context, err error, branch, was string) error {
 	if status(err) != http.StatusUnprocessableEntity {
 		return err
@@ -104,7 +104,7 @@ func (c *Client) moved(ctx context.Context, err error, branch, was string) error
 	return err
 }
 
-// tip says where a branch is, if it is anywhere.
+// tip returns the commit of a branch, if the branch exists.
 func (c *Client) tip(ctx context.Context, branch string) (sha string, exists bool, err error) {
 	ref, _, err := c.api.Git.GetRef(ctx, c.Repo.Owner, c.Repo.Name, "heads/"+branch)
 	if status(err) == http.StatusNotFound {
@@ -116,7 +116,7 @@ func (c *Client) tip(ctx context.Context, branch string) (sha string, exists boo
 	return ref.GetObject().GetSHA(), true, nil
 }
 
-// entries says what changes in the tree. Text goes along; other bytes go before it.
+// entries returns the tree changes. Text is sent inline; other content is uploaded first.
 func (c *Client) entries(ctx context.Context, files map[string][]byte) ([]*gh.TreeEntry, error) {
 	var all []*gh.TreeEntry
 	for _, path := range slices.Sorted(maps.Keys(files)) {

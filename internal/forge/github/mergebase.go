@@ -6,10 +6,10 @@ import (
 	gh "github.com/google/go-github/v89/github"
 )
 
-// MergeBase is the commit that two others have in common last: where a change began.
-// The head may be a commit of a fork.
+// MergeBase returns the last common commit of two commits: where a change started. The head
+// may be a commit of a fork.
 func (c *Client) MergeBase(ctx context.Context, base, head string) (string, error) {
-	// The second page has no list of files, which can be long; every page has the commit.
+	// The second page omits the list of files, which can be long; every page has the commit.
 	only := &gh.ListOptions{Page: 2, PerPage: 1}
 	found, _, err := c.api.Repositories.CompareCommits(c.begin(ctx), c.Repo.Owner, c.Repo.Name, base, head, only)
 	if err != nil {

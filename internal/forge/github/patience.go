@@ -13,18 +13,18 @@ import (
 	"time"
 )
 
-// patient sends requests as GitHub asks its clients to: it waits out limits and repeats
-// what failed on the way. A read is repeated here. A write never is, because its answer
-// may be lost when its effect is not, and because what was to be written may be out of
-// date after the wait: patient waits, then returns an againError, and the caller looks
-// at what there is before it decides again.
+// patient sends requests as GitHub asks its clients to: it waits out rate limits and
+// retries transient failures. It retries reads itself, but never writes: the response of a
+// write may be lost although it took effect, and its content may be outdated after the
+// wait. For a write it waits, then returns an againError. The caller reads the current
+// state before it decides again.
 type patient struct {
 	client *Client
 	base   http.RoundTripper
 	host   string // the only one that gets the token
 }
 
-// againError says that a write was put off or has an unknown outcome; the wait is over.
+// againError reports that a write was delayed or has an unknown outcome. The wait is over.
 type againError struct{ why error }
 
 func (e *againError) Error() string { return e.why.Error() + "; look before writing again" }
@@ -35,16 +35,16 @@ func again(err error) bool {
 	return yes
 }
 
-// budget is what one call of the client may spend on waiting.
+// budget is the time that one call of the client may spend waiting.
 type budget struct {
 	until            time.Time
-	limited, failing int // in a row
-	waits            int // in all
+	limited, failing int // consecutive
+	waits            int // total
 }
 
 type budgetKey struct{}
 
-// begin gives a call its budget; calls inside it share it.
+// begin gives a call its budget, which nested calls share.
 func (c *Client) begin(ctx context.Context) context.Context {
 	if _, ok := ctx.Value(budgetKey{}).(*budget); ok {
 		return ctx
@@ -53,13 +53,13 @@ func (c *Client) begin(ctx context.Context) context.Context {
 }
 
 const (
-	attemptTime = 30 * time.Second // for one attempt, where the caller's HTTP client has no timeout
+	attemptTime = 30 * time.Second // per attempt, if the caller's HTTP client has no timeout
 	bodyLimit   = 32 << 20
 	writeGap    = time.Second // GitHub asks for a second between writes
 	firstPause  = time.Second // after a failure; doubles
 	longPause   = 30 * time.Second
-	waitsMost   = 100         // in one call
-	limitPause  = time.Minute // after a limit that names no time; doubles
+	waitsMost   = 100         // per call
+	limitPause  = time.Minute // after a limit that gives no time; doubles
 )
 
 // RoundTrip implements http.RoundTripper.
@@ -99,7 +99,8 @@ func (p *patient) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 }
 
-// isWrite: a question in GraphQL is asked by POST, and changes nothing.
+// isWrite reports whether a request may change something. GraphQL queries use POST but
+// change nothing.
 func isWrite(req *http.Request) bool {
 	return req.Method != http.MethodGet && !strings.HasSuffix(req.URL.Path, "/graphql")
 }
@@ -116,8 +117,8 @@ func (c *Client) pace(ctx context.Context) error {
 	return nil
 }
 
-// once sends the request and reads the whole answer: an answer that breaks off is
-// a failure like any other.
+// once sends the request and reads the whole response. A truncated response is a failure
+// like any other.
 func (p *patient) once(req *http.Request) (*http.Response, []byte, error) {
 	limit := p.client.HTTP.Timeout
 	if limit == 0 {
@@ -164,8 +165,8 @@ func (p *patient) once(req *http.Request) (*http.Response, []byte, error) {
 	return resp, body, nil
 }
 
-// judge says why an answer is not final and how long to wait, by the rules that GitHub
-// documents for its limits.
+// judge returns why a response is not final and how long to wait, by GitHub's documented
+// rules for its limits.
 func (b *budget) judge(resp *http.Response, body []byte, err error, now time.Time) (time.Duration, error) {
 	switch {
 	case err != nil:
@@ -209,7 +210,7 @@ func (b *budget) limit(resp *http.Response, body []byte, now time.Time) (time.Du
 	return 0, ""
 }
 
-// retryAfter reads the header, in seconds or as a date.
+// retryAfter parses the header, in seconds or as a date.
 func retryAfter(resp *http.Response, now time.Time) (time.Duration, bool) {
 	h := resp.Header.Get("Retry-After")
 	if h == "" {

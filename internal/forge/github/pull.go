@@ -9,7 +9,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/forge"
 )
 
-// Pull reads one pull request.
+// Pull returns one pull request.
 func (c *Client) Pull(ctx context.Context, number int) (forge.Pull, error) {
 	ctx = c.begin(ctx)
 	p, _, err := c.api.PullRequests.Get(ctx, c.Repo.Owner, c.Repo.Name, number)
@@ -19,8 +19,8 @@ func (c *Client) Pull(ctx context.Context, number int) (forge.Pull, error) {
 	return pullOf(p), nil
 }
 
-// PullsOf lists the open pull requests whose head is exactly that. It reads all that are
-// open: GitHub's own ways from a commit to its pull requests know nothing of forks.
+// PullsOf returns the open pull requests with exactly that head. It reads all open ones,
+// because GitHub's lookups from a commit to its pull requests ignore forks.
 func (c *Client) PullsOf(ctx context.Context, head forge.Head) ([]forge.Pull, error) {
 	open, err := c.openPulls(c.begin(ctx), "")
 	if err != nil {
@@ -56,7 +56,7 @@ func pullOf(p *gh.PullRequest) forge.Pull {
 		BaseBranch: base.GetRef(), BaseSHA: base.GetSHA(),
 		URL: p.GetHTMLURL(),
 	}
-	// A head whose repository is gone was a fork: nobody deletes the one that is asked.
+	// A head whose repository is gone was a fork: the repository being queried exists.
 	out.Fork = out.HeadRepo != base.GetRepo().GetID()
 	for _, l := range p.Labels {
 		out.Labels = append(out.Labels, l.GetName())
@@ -64,7 +64,7 @@ func pullOf(p *gh.PullRequest) forge.Pull {
 	return out
 }
 
-// OpenDraft opens a pull request as a draft, or brings the open one of that head up to date.
+// OpenDraft opens a pull request as a draft, or updates the open one of that head.
 func (c *Client) OpenDraft(ctx context.Context, d forge.Draft) (forge.Pull, error) {
 	ctx = c.begin(ctx)
 	for range 10 {

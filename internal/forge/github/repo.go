@@ -12,7 +12,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/forge"
 )
 
-// Comments lists what was written on a pull request, the oldest first.
+// Comments returns the comments on a pull request, oldest first.
 func (c *Client) Comments(ctx context.Context, pull int) ([]forge.Comment, error) {
 	found, err := c.listComments(c.begin(ctx), pull)
 	if err != nil {
@@ -28,7 +28,7 @@ func (c *Client) Comments(ctx context.Context, pull int) ([]forge.Comment, error
 	return all, nil
 }
 
-// listComments: GitHub allows 2,500 comments on a pull request.
+// listComments reads all comments. GitHub allows 2,500 per pull request.
 func (c *Client) listComments(ctx context.Context, pull int) ([]*gh.IssueComment, error) {
 	if pull <= 0 {
 		return nil, fmt.Errorf("there is no pull request %d", pull)
@@ -38,7 +38,7 @@ func (c *Client) listComments(ctx context.Context, pull int) ([]*gh.IssueComment
 	})
 }
 
-// Permission says what somebody may do here. Whom GitHub does not know may do nothing.
+// Permission returns the permission of a user. A user unknown to GitHub has none.
 func (c *Client) Permission(ctx context.Context, user string) (forge.Permission, error) {
 	if !validName(strings.TrimSuffix(user, "[bot]")) {
 		return forge.NoAccess, fmt.Errorf("%q is no name of a user", oneLine(user))
@@ -50,7 +50,8 @@ func (c *Client) Permission(ctx context.Context, user string) (forge.Permission,
 	if err != nil {
 		return forge.NoAccess, c.explain(err, "read what %s may do", user)
 	}
-	// The role is finer, but an organisation can name its own: then the old word counts.
+	// The role is more precise, but an organization can define its own; then the legacy
+	// permission counts.
 	for _, word := range []string{p.GetRoleName(), p.GetPermission()} {
 		switch known := forge.Permission(word); known {
 		case forge.Read, forge.Triage, forge.Write, forge.Maintain, forge.Admin:
@@ -61,7 +62,7 @@ func (c *Client) Permission(ctx context.Context, user string) (forge.Permission,
 	return forge.NoAccess, nil
 }
 
-// File reads a file of at most 1 MB at a commit, a branch or a tag.
+// File returns a file of at most 1 MB at a commit, a branch or a tag.
 func (c *Client) File(ctx context.Context, ref, path string) ([]byte, error) {
 	file, _, _, err := c.api.Repositories.GetContents(c.begin(ctx), c.Repo.Owner, c.Repo.Name, path, &gh.RepositoryContentGetOptions{Ref: ref})
 	if err == nil && file == nil {
@@ -80,7 +81,7 @@ func (c *Client) File(ctx context.Context, ref, path string) ([]byte, error) {
 	return []byte(text), c.explain(err, "read %s at %s", path, ref)
 }
 
-// Visibility says whether everybody can read the repository.
+// Visibility reports whether the repository is public.
 func (c *Client) Visibility(ctx context.Context) (public bool, err error) {
 	r, _, err := c.api.Repositories.Get(c.begin(ctx), c.Repo.Owner, c.Repo.Name)
 	if err != nil {
@@ -89,7 +90,7 @@ func (c *Client) Visibility(ctx context.Context) (public bool, err error) {
 	return !r.GetPrivate() && r.GetVisibility() != "internal", nil
 }
 
-// person is somebody with an account.
+// person is a GitHub account.
 type person struct {
 	ID    int64
 	Login string
@@ -103,11 +104,11 @@ func (p person) wrote(k *gh.IssueComment) bool {
 	return strings.EqualFold(u.GetLogin(), p.Login)
 }
 
-// me says whose comments are ours. Anybody can write a comment that looks like our
-// report, so looks do not count: only what this token's own account wrote is ours. REST
-// tells that to people's tokens only; GraphQL tells it to the tokens of apps and of
-// Actions too. Where it is not to be had, it is taken to be the token of Actions: to find
-// none of our comments costs a second one, to edit a stranger's would cost trust.
+// me returns the account whose comments are pawl's. Any user can write a comment that looks
+// like the report, so only comments by this token's own account count. REST reports the
+// account only for user tokens; GraphQL also for the tokens of apps and Actions. If it is
+// unknown, it is assumed to be that of Actions: missing pawl's comment costs a second one,
+// editing another user's would cost trust.
 func (c *Client) me(ctx context.Context) (person, error) {
 	c.mu.Lock()
 	known := c.author

@@ -15,21 +15,23 @@ import (
 	"github.com/goatnote-inc/pawl/internal/forge"
 )
 
-// GitHub cannot change a comment only if it is still what was read, so two writers can
-// undo each other's sections. Three rules make them converge without it:
+// maxLooks is how often a writer reads the comments before it gives up.
 //
-//  1. A write is sent within half of Settle after the comments it is based on were read,
-//     or there is another look first. So no write is based on anything older than Settle.
-//  2. Who has written looks again until it sees one comment with its section in it stay
-//     the same for Settle. Every later write is then based on a look that saw the section,
-//     and keeps it.
-//  3. Of several comments the oldest is the report: the others' sections go into it
-//     before they are deleted.
+// GitHub cannot update a comment only if it is unchanged, so two writers can undo each
+// other's sections. Three rules make them converge anyway:
+//
+//  1. A write is sent within half of Settle after reading the comments it is based on;
+//     otherwise they are read again. So no write is based on a state older than Settle.
+//  2. After a write, the writer keeps reading until one comment that contains its section
+//     stays unchanged for Settle. Every later write is then based on a state that includes
+//     the section, and keeps it.
+//  3. Of several comments the oldest is the report: the sections of the others are merged
+//     into it before they are deleted.
 const maxLooks = 60
 
-// Report writes a section of the report on a pull request, and returns the report's
-// address; none where there is none and the section is quiet. It writes nothing where
-// the section stands there already.
+// Report writes a section of the report on a pull request and returns the report's URL;
+// empty if there is no report and the section is quiet. It writes nothing if the section is
+// already there.
 func (c *Client) Report(ctx context.Context, pull int, s forge.Section) (string, error) {
 	if !validKey(s.Key) {
 		return "", fmt.Errorf("%q is no key of a section", oneLine(s.Key))
@@ -45,9 +47,9 @@ func (c *Client) converge(ctx context.Context, pull int, s forge.Section) (strin
 		return "", err
 	}
 	w := &writer{mine: newSection(s), quiet: s.Quiet}
-	var still []found // what was seen before the last rest, if it was as it should be
+	var still []found // the state before the last pause, if it was as required
 	for range maxLooks {
-		if err := c.pace(ctx); err != nil { // before the look: what it sees ages from then
+		if err := c.pace(ctx); err != nil { // before the read, because the state ages from then on
 			return "", err
 		}
 		all, asOf, err := c.ours(ctx, pull, me)
@@ -69,7 +71,7 @@ func (c *Client) converge(ctx context.Context, pull int, s forge.Section) (strin
 			continue
 		}
 		still = nil
-		if w.wrote { // somebody writes at the same time: fall out of step
+		if w.wrote { // another writer is active: add jitter
 			if err := c.Sleep(ctx, time.Duration(c.Random()*float64(c.Settle)/4)); err != nil {
 				return "", err
 			}
@@ -85,14 +87,14 @@ func (c *Client) converge(ctx context.Context, pull int, s forge.Section) (strin
 	return "", fmt.Errorf("%w: after %d looks others are still writing it", ErrBusy, maxLooks)
 }
 
-// passing holds for answers that another look explains: what was to be written is
-// gone, because another writer merged it, or is being written.
+// passing reports whether reading again will explain an error: the comment to be written is
+// gone because another writer merged it, or is being written.
 func passing(err error) bool {
 	code := status(err)
 	return code == http.StatusConflict || code == http.StatusGone || code == http.StatusNotFound
 }
 
-// found is a comment of ours that is a report.
+// found is one of pawl's comments that is a report.
 type found struct {
 	id      int64
 	body    string
@@ -100,9 +102,9 @@ type found struct {
 	updated time.Time
 }
 
-// ours lists the comments that are reports and that we wrote, the oldest first. A list
-// can be behind, so the oldest, which is the one to write, is read by itself, at a time.
-// The others need not be fresh: whoever wrote one of them has not settled yet.
+// ours returns the reports that this account wrote, oldest first. A list can lag behind, so
+// the oldest, which is the one to write, is read on its own at a known time. The others
+// need not be fresh: their writers have not settled yet.
 func (c *Client) ours(ctx context.Context, pull int, me person) (all []found, asOf time.Time, err error) {
 	comments, err := c.listComments(ctx, pull)
 	if err != nil {
@@ -117,7 +119,7 @@ func (c *Client) ours(ctx context.Context, pull int, me person) (all []found, as
 		asOf = c.Now()
 		fresh, _, err := c.api.Issues.GetComment(ctx, c.Repo.Owner, c.Repo.Name, comments[0].GetID())
 		if code := status(err); code == http.StatusNotFound || code == http.StatusGone {
-			comments = comments[1:] // deleted since
+			comments = comments[1:] // deleted meanwhile
 			continue
 		}
 		if err != nil {
@@ -132,7 +134,7 @@ func (c *Client) ours(ctx context.Context, pull int, me person) (all []found, as
 	return all, asOf, nil
 }
 
-// action is what one look leads to.
+// action is the next step after a read.
 type action struct {
 	kind int
 	id   int64
@@ -154,7 +156,7 @@ func (c *Client) do(ctx context.Context, pull int, a action) error {
 	case create:
 		_, _, err = c.api.Issues.CreateComment(ctx, c.Repo.Owner, c.Repo.Name, pull, &gh.IssueComment{Body: &a.body})
 		if status(err) == http.StatusNotFound {
-			return errors.Join(ErrGone, err) // no pull request: another look would not explain it
+			return errors.Join(ErrGone, err) // no pull request: reading again would not help
 		}
 	case edit:
 		_, _, err = c.api.Issues.EditComment(ctx, c.Repo.Owner, c.Repo.Name, a.id, &gh.IssueComment{Body: &a.body})
@@ -164,12 +166,12 @@ func (c *Client) do(ctx context.Context, pull int, a action) error {
 	return err
 }
 
-// writer decides what to do about what it sees. It knows nothing of time or GitHub.
+// writer decides what to do about the current state. It is independent of time and GitHub.
 type writer struct {
 	mine  section
 	quiet bool
 	wrote bool
-	old   []string // digests of our section that were there before we wrote it
+	old   []string // digests of this section from before the first write
 }
 
 func (w *writer) next(all []found) action {
@@ -197,12 +199,13 @@ func (w *writer) next(all []found) action {
 	return action{url: report.url}
 }
 
-// overtaken holds when somebody wrote our section after us: that is the newer one. To
-// see what was there before we wrote means only that a slow writer undid us.
+// overtaken reports whether another writer wrote this section later, so that its version is
+// newer. Seeing a version from before the first write only means that a slow writer undid
+// it.
 func (w *writer) overtaken(sections []section) bool {
 	i := slices.IndexFunc(sections, func(s section) bool { return s.key == w.mine.key })
 	if i < 0 || sections[i].digest == w.mine.digest {
-		// Ours, perhaps shortened since: what others cut is not made whole again.
+		// The same section, possibly shortened since: do not restore what others cut.
 		if i >= 0 {
 			w.mine.text = sections[i].text
 		}
@@ -214,7 +217,7 @@ func (w *writer) overtaken(sections []section) bool {
 	return !slices.Contains(w.old, sections[i].digest)
 }
 
-// merge collects the sections of all comments; of a key, that of the comment written last.
+// merge collects the sections of all comments. For each key, the last written comment wins.
 func merge(all []found) []section {
 	byAge := slices.Clone(all)
 	slices.SortStableFunc(byAge, func(a, b found) int { return a.updated.Compare(b.updated) })

@@ -11,13 +11,13 @@ import (
 	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 )
 
-// The report is one comment: a first line that says so, then sections between marks that
-// no reader sees. What stands between sections belongs to nobody and is not kept.
+// The report is one comment: a first line that identifies it, then sections between
+// invisible marks. Text between sections is discarded.
 const (
 	reportMark   = "<!-- pawl:report -->"
-	commentLimit = 65_536 // characters, by GitHub
+	commentLimit = 65_536 // characters, set by GitHub
 	keyLimit     = 200
-	maxSections  = 64 // the marks of so many fit into a comment
+	maxSections  = 64 // their marks still fit into a comment
 	cutNote      = "*Shortened: a comment holds 65,536 characters. The check has the whole.*"
 )
 
@@ -26,10 +26,10 @@ var (
 	openMark   = lazyregexp.New(`(?m)^<!-- pawl:section ([a-z0-9][a-z0-9./-]*) sha256=([0-9a-f]{64}) -->[ \t]*$`)
 )
 
-// section is a part of the report as it stands in a comment.
+// section is a part of the report as written in a comment.
 type section struct {
 	key    string
-	digest string // of the text as its writer had it: a shortened one keeps it
+	digest string // of the writer's full text: a shortened section keeps it
 	text   string
 }
 
@@ -39,24 +39,24 @@ func newSection(s forge.Section) section {
 	return section{key: s.Key, digest: hex.EncodeToString(sum[:]), text: text}
 }
 
-// harmless keeps a text from ending its section, or beginning another.
+// harmless keeps a text from ending its section or starting another.
 func harmless(s string) string {
 	s = strings.ReplaceAll(s, "<!-- pawl:", "&lt;!-- pawl:")
 	return strings.ReplaceAll(s, "<!-- /pawl:", "&lt;!-- /pawl:")
 }
 
-// normal takes away what GitHub may change in a text.
+// normal removes what GitHub may change in a text.
 func normal(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(strings.ReplaceAll(s, "\r\n", "\n"), "\uFFFD"), "\x00", "")
 }
 
 func validKey(key string) bool {
-	// "--" would be the end of a comment for some readers of HTML.
+	// Some HTML parsers end a comment at "--".
 	return len(key) <= keyLimit && keyPattern.MatchString(key) && !strings.Contains(key, "--")
 }
 
-// parse reads the sections of a comment, sorted by key. It takes any text: of two
-// sections of a key the first counts, and one without an end goes on to the next.
+// parse returns the sections of a comment, sorted by key. It accepts any text: of two
+// sections with the same key the first counts, and one without an end extends to the next.
 func parse(body string) (sections []section, ok bool) {
 	body = normal(body)
 	rest, ok := strings.CutPrefix(strings.TrimLeft(body, " \t\n"), reportMark)
@@ -87,7 +87,7 @@ func sortSections(s []section) {
 
 func closeMark(key string) string { return "<!-- /pawl:section " + key + " -->" }
 
-// put replaces the section of that key, or adds it.
+// put replaces the section with that key, or adds it.
 func put(sections []section, s section) []section {
 	out := slices.DeleteFunc(slices.Clone(sections), func(o section) bool { return o.key == s.key })
 	out = append(out, s)
@@ -95,8 +95,8 @@ func put(sections []section, s section) []section {
 	return out
 }
 
-// render writes the report. Where it would be longer than GitHub takes, the longest
-// sections are shortened, and say so.
+// render writes the report. If it exceeds GitHub's limit, the longest sections are
+// shortened and marked as such.
 func render(sections []section) string {
 	sections = slices.Clone(sections)
 	for i := range sections {
@@ -108,7 +108,7 @@ func render(sections []section) string {
 		if over <= 0 {
 			return text
 		}
-		// Lower the water until it fits: sections below it stay whole.
+		// Lower the allowed length until it fits: shorter sections stay complete.
 		longest := 0
 		for _, s := range sections {
 			longest = max(longest, length(s.text))
@@ -130,7 +130,7 @@ func write(sections []section) string {
 	return b.String()
 }
 
-// length counts as GitHub may: an astral character as two.
+// length counts as GitHub may: a character outside the BMP counts as two.
 func length(s string) int {
 	n := 0
 	for _, r := range s {
@@ -142,14 +142,14 @@ func length(s string) int {
 	return n
 }
 
-// shorten cuts at the end of a line and closes what was open there.
+// shorten cuts at the end of a line and closes what is open there.
 func shorten(text string, allowed int) string {
 	if length(text) <= allowed {
 		return text
 	}
 	var ends string
 	room := allowed - length(cutNote) - 4
-	for range 3 { // what has to be closed takes room of its own
+	for range 3 { // the closing marks need space too
 		cut := prefix(text, room-length(ends))
 		if i := strings.LastIndexByte(cut, '\n'); i >= 0 {
 			cut = cut[:i]
@@ -181,7 +181,7 @@ func prefix(s string, n int) string {
 	return s[:at]
 }
 
-// closing says what ends the fences and folds that a text leaves open.
+// closing returns what closes the fences and folds that a text leaves open.
 func closing(text string) string {
 	var fence string
 	folds := 0

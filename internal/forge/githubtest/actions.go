@@ -60,8 +60,8 @@ func (s *Server) serveActions(q *question) *response {
 	return nil
 }
 
-// serveBlob is the store that artifacts are really in: another host, which must not see
-// our token.
+// serveBlob is the storage host of artifacts. It is a different host, which must not
+// receive the token.
 func (s *Server) serveBlob(w http.ResponseWriter, r *http.Request, id string) {
 	if r.Header.Get("Authorization") != "" {
 		s.complain("the token was sent to the store of artifacts")

@@ -17,7 +17,7 @@ type checkRun struct {
 	created, complete time.Time
 }
 
-// checkText is what creates or changes a check run.
+// checkText is the body of a request that creates or updates a check run.
 type checkText struct {
 	Name        *string
 	HeadSHA     string  `json:"head_sha"`

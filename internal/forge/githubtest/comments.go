@@ -96,8 +96,8 @@ func tooLong(body string) *response {
 	return nil
 }
 
-// listed says whether a list shows what was created, and perhaps deleted, at that time:
-// lists can be behind.
+// listed reports whether a list shows an item with these times of creation and deletion.
+// Lists can lag behind.
 func (s *Server) listed(created, deleted time.Time) bool {
 	seen := s.Now().Add(-s.ListLag)
 	return !created.After(seen) && (deleted.IsZero() || deleted.After(seen))

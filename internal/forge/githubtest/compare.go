@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// SetMergeBase says which commit two others have in common. Without it that is the first
-// of them where the second descends from it.
+// SetMergeBase sets the merge base of two commits. The default is base, if head descends
+// from it.
 func (s *Server) SetMergeBase(base, head, common string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -39,7 +39,7 @@ func (s *Server) serveCompare(q *question) *response {
 	})
 }
 
-// historyShape is a commit as lists of commits show it.
+// historyShape returns a commit as shown in lists of commits.
 func (s *Server) historyShape(sha string) object {
 	at := s.api() + "/commits/" + sha
 	who := object{"name": "ann", "email": "ann@example.com", "date": stamp(s.Now())}

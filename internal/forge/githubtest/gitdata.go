@@ -12,8 +12,8 @@ import (
 	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 )
 
-// gitStore keeps what branches point to. Names of objects are digests of their content,
-// as git's are, but not the same.
+// gitStore holds the git objects of the branches. Object names are digests of their
+// content, as in git, but not the same ones.
 type gitStore struct {
 	branches map[string]string
 	commits  map[string]commit
@@ -60,8 +60,8 @@ func (g *gitStore) addCommit(c commit) string {
 	return sha
 }
 
-// AddFile puts a file on a branch, as a new commit, or into the commit that a whole SHA
-// names.
+// AddFile adds a file to a branch as a new commit, or, if ref is a full SHA, to that
+// commit.
 func (s *Server) AddFile(ref, path, content string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -82,7 +82,7 @@ func (s *Server) AddFile(ref, path, content string) {
 	s.git.branches[ref] = s.git.addCommit(c)
 }
 
-// Branch says where a branch is, and which files it has there.
+// Branch returns the tip of a branch and its files.
 func (s *Server) Branch(name string) (sha string, files map[string]string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -94,7 +94,7 @@ func (s *Server) Branch(name string) (sha string, files map[string]string) {
 	return sha, files
 }
 
-// Log lists the messages of a branch's commits, the newest first.
+// Log returns the messages of a branch's commits, newest first.
 func (s *Server) Log(branch string) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -67,7 +67,7 @@ func (s *Server) servePulls(q *question) *response {
 			}
 		}
 		a := reply(http.StatusOK, s.pullShape(p))
-		a.deviant = p.HeadRepo == 0 // GitHub answers null, and describes that nowhere
+		a.deviant = p.HeadRepo == 0 // GitHub sends null, which its description does not mention
 		return a
 	}
 	return nil

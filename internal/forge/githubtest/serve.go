@@ -12,19 +12,19 @@ import (
 	"time"
 )
 
-// Fault is what goes wrong with a request.
+// Fault is how a request fails.
 type Fault struct {
-	Status      int         // answer with that instead; 0 cuts the connection
-	Header      http.Header // of that answer
-	Body        string      // of that answer; a short JSON where it is empty
-	AfterEffect bool        // do what was asked, and only then go wrong
-	Truncate    bool        // do what was asked, and send half of the answer
-	Twice       bool        // do what was asked two times, and answer the second well
+	Status      int         // status to respond with instead; 0 cuts the connection
+	Header      http.Header // of that response
+	Body        string      // of that response; a short JSON if empty
+	AfterEffect bool        // process the request, then fail
+	Truncate    bool        // process the request, and send half of the response
+	Twice       bool        // process the request twice, and respond normally to the second
 	Delay       time.Duration
 }
 
-// Fault sets what goes wrong: it is asked before every request, the n-th from 1, and
-// returns nil where nothing does. It must not call the server.
+// Fault sets a function that injects faults. It is called before every request, the n-th
+// from 1, and returns nil for no fault. It must not call the server.
 func (s *Server) Fault(f func(r *http.Request, n int) *Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -52,7 +52,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	s.mu.Unlock()
 	code := 0
-	defer func() { // also where the connection is cut
+	defer func() { // even if the connection is cut
 		s.mu.Lock()
 		s.requests[n-1].Status = code
 		s.mu.Unlock()
@@ -86,12 +86,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// response is an answer before it is sent.
+// response is a response before it is sent.
 type response struct {
 	code    int
 	header  http.Header
 	body    []byte
-	deviant bool // GitHub sends it so, whatever its description says
+	deviant bool // GitHub really sends this, despite its description
 }
 
 func (a *response) send(w http.ResponseWriter) int {
@@ -104,7 +104,7 @@ func (a *response) send(w http.ResponseWriter) int {
 	return a.code
 }
 
-// answer does what is asked, and holds question and answer against the description.
+// answer processes a request and validates request and response against the description.
 func (s *Server) answer(r *http.Request, body []byte) *response {
 	a := s.route(r, body)
 	if s.validate != nil && r.URL.Path != "/graphql" && r.URL.Path != "/api/graphql" {
@@ -161,14 +161,14 @@ func (s *Server) route(r *http.Request, body []byte) *response {
 	return problem(http.StatusNotFound, "Not Found")
 }
 
-// question is a request taken apart.
+// question is a parsed request.
 type question struct {
 	*http.Request
 	body  []byte
 	parts []string // of the path below the repository
 }
 
-// is matches method and path, where "*" stands for any part and the last may be "**".
+// is matches method and path, where "*" matches any part and the last may be "**".
 func (q *question) is(method, pattern string) bool {
 	if q.Method != method {
 		return false
@@ -217,7 +217,7 @@ func problem(code int, message string) *response {
 	return reply(code, object{"message": message, "documentation_url": "https://docs.github.com/rest", "status": strconv.Itoa(code)})
 }
 
-// invalid is an answer 422.
+// invalid returns a 422 response.
 func invalid(message string) *response {
 	return reply(http.StatusUnprocessableEntity, object{
 		"message": "Validation Failed", "documentation_url": "https://docs.github.com/rest",
@@ -225,7 +225,8 @@ func invalid(message string) *response {
 	})
 }
 
-// page cuts a list as the request asks, and links to what follows. wrap makes the answer.
+// page returns the requested page of a list, with a link to the next one. Wrap builds the
+// response.
 func page[T any](q *question, all []T, wrap func([]T) any) *response {
 	per, _ := strconv.Atoi(q.URL.Query().Get("per_page"))
 	if per <= 0 || per > 100 {

@@ -1,11 +1,11 @@
-// Package githubtest is a GitHub for tests: real HTTP on loopback, with state, with
-// faults on demand, and held against GitHub's own description of its API where the
-// variable PAWL_GITHUB_API names it (scripts/github-api fetches it). It knows the part of
-// the API that pawl uses. It must not know what pawl writes there.
+// Package githubtest is a fake GitHub for tests: real HTTP on loopback, with state and
+// injected faults. It validates traffic against GitHub's own API description if
+// PAWL_GITHUB_API names that file (scripts/github-api fetches it). It implements the part
+// of the API that pawl uses. It must not know what pawl writes there.
 package githubtest
 
 import (
-	"crypto/sha1" //nolint:gosec // names of commits, as git makes them
+	"crypto/sha1" //nolint:gosec // commit hashes, as in git
 	"encoding/hex"
 	"fmt"
 	"maps"
@@ -21,17 +21,17 @@ import (
 	"github.com/goatnote-inc/pawl/internal/forge"
 )
 
-// Server is a GitHub with one repository. Change its fields before the first request.
+// Server is a fake GitHub with one repository. Set its fields before the first request.
 type Server struct {
 	URL           string // of the API, as in GITHUB_API_URL; URL+"/api/v3" works as well
 	Repo          forge.Repo
 	RepoID        int64
-	Token         string // may do everything
-	ReadOnlyToken string // as a pull request of a fork has it: writes are refused
-	Login         string // who writes with the tokens
+	Token         string // full access
+	ReadOnlyToken string // the token of a pull request from a fork: writes are refused
+	Login         string // account of the tokens
 
 	Now     func() time.Time
-	ListLag time.Duration // what is created or deleted shows in lists only after that
+	ListLag time.Duration // delay until created or deleted items show in lists
 
 	http     *httptest.Server
 	validate *validator
@@ -51,18 +51,18 @@ type Server struct {
 	artifacts []artifact
 	perms     map[string]forge.Permission
 	git       gitStore
-	common    map[string]string // where two commits parted
+	common    map[string]string // merge bases
 }
 
-// Request is one that came, and what was answered.
+// Request is a received request and its response status.
 type Request struct {
 	Method, Path string
-	Status       int    // 0 where the connection was cut
+	Status       int    // 0 if the connection was cut
 	Body         string // of the request
 }
 
-// New starts a server that ends with the test. Whatever breaks the description of
-// GitHub's API fails the test.
+// New starts a server that is closed at the end of the test. Traffic that violates GitHub's
+// API description fails the test.
 func New(t testing.TB) *Server {
 	t.Helper()
 	s, err := Listen("127.0.0.1:0", t.Errorf)
@@ -73,8 +73,8 @@ func New(t testing.TB) *Server {
 	return s
 }
 
-// Listen starts a server outside a test, at an address of loopback; complain is told of
-// requests and answers that GitHub's description does not allow.
+// Listen starts a server outside a test, on a loopback address. It calls complain for
+// requests and responses that GitHub's description does not allow.
 func Listen(addr string, complain func(format string, args ...any)) (*Server, error) {
 	v, err := loadValidator()
 	if err != nil {
@@ -97,17 +97,17 @@ func Listen(addr string, complain func(format string, args ...any)) (*Server, er
 	return s, nil
 }
 
-// Close ends the server.
+// Close stops the server.
 func (s *Server) Close() { s.http.Close() }
 
-// id gives out numbers that rise, as GitHub's do. The caller holds the lock.
+// id returns increasing IDs, as GitHub does. The caller must hold the lock.
 func (s *Server) id() int64 {
 	s.lastID++
 	return s.lastID
 }
 
-// AddPull adds a pull request and returns its number; one is given where it has none.
-// One that is no fork has its head here.
+// AddPull adds a pull request and returns its number, which is assigned if unset. The head
+// of one that is not a fork is in this repository.
 func (s *Server) AddPull(p forge.Pull) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -132,7 +132,7 @@ func (s *Server) AddPull(p forge.Pull) int {
 	return p.Number
 }
 
-// EditPull changes a pull request as if somebody had pushed to it or closed it.
+// EditPull changes a pull request, like a push or a close does.
 func (s *Server) EditPull(number int, change func(p *forge.Pull)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -143,7 +143,7 @@ func (s *Server) EditPull(number int, change func(p *forge.Pull)) {
 	}
 }
 
-// AddRun adds a run of a workflow and returns its number; one is given where it has none.
+// AddRun adds a workflow run and returns its ID, which is assigned if unset.
 func (s *Server) AddRun(r forge.Run) int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -163,7 +163,7 @@ func (s *Server) AddRun(r forge.Run) int64 {
 	return r.ID
 }
 
-// AddArtifact adds what a run left, a ZIP file.
+// AddArtifact adds an artifact of a run, a ZIP file.
 func (s *Server) AddArtifact(run int64, name string, zip []byte) forge.Artifact {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -172,7 +172,7 @@ func (s *Server) AddArtifact(run int64, name string, zip []byte) forge.Artifact 
 	return a.Artifact
 }
 
-// AddJob adds a job of a run; its status is "queued", "in_progress" or "completed".
+// AddJob adds a job to a run. Its status is "queued", "in_progress" or "completed".
 func (s *Server) AddJob(run int64, status string, labels ...string) int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -192,21 +192,21 @@ func (s *Server) SetJob(id int64, status string) {
 	}
 }
 
-// SetPermission says what somebody may do.
+// SetPermission sets the permission of a user.
 func (s *Server) SetPermission(user string, p forge.Permission) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.perms[strings.ToLower(user)] = p
 }
 
-// SetPublic says whether everybody can read the repository; it begins public.
+// SetPublic sets whether the repository is public, which is the default.
 func (s *Server) SetPublic(public bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.public = public
 }
 
-// AddComment writes a comment as somebody, and returns it.
+// AddComment adds a comment by author and returns it.
 func (s *Server) AddComment(pull int, author, body string) forge.Comment {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -214,7 +214,7 @@ func (s *Server) AddComment(pull int, author, body string) forge.Comment {
 	return k.public()
 }
 
-// Comments lists the comments on a pull request as they are now.
+// Comments returns the current comments on a pull request.
 func (s *Server) Comments(pull int) []forge.Comment {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -227,8 +227,8 @@ func (s *Server) Comments(pull int) []forge.Comment {
 	return all
 }
 
-// Checks lists the checks on a commit: of several of a name the newest, as GitHub
-// counts them.
+// Checks returns the checks on a commit. If several have the same name, it returns the
+// newest, as GitHub does.
 func (s *Server) Checks(sha string) []forge.Check {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -245,8 +245,8 @@ func (s *Server) Checks(sha string) []forge.Check {
 	return all
 }
 
-// CheckRuns lists all check runs of a name on a commit, the oldest first: there are
-// several after another attempt, or after an answer that was lost.
+// CheckRuns returns all check runs of a name on a commit, oldest first. There are several
+// after another attempt, or after a lost response.
 func (s *Server) CheckRuns(sha, name string) []forge.Check {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -259,7 +259,7 @@ func (s *Server) CheckRuns(sha, name string) []forge.Check {
 	return all
 }
 
-// Pulls lists all pull requests.
+// Pulls returns all pull requests.
 func (s *Server) Pulls() []forge.Pull {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -270,7 +270,7 @@ func (s *Server) Pulls() []forge.Pull {
 	return all
 }
 
-// PullText gives the title and the body of a pull request.
+// PullText returns the title and the body of a pull request.
 func (s *Server) PullText(number int) (title, body string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -282,7 +282,7 @@ func (s *Server) PullText(number int) (title, body string) {
 	return "", ""
 }
 
-// Requests lists all that came.
+// Requests returns all received requests.
 func (s *Server) Requests() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()

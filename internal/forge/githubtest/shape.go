@@ -11,7 +11,7 @@ func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
 
 func isBot(login string) bool { return strings.HasSuffix(login, "[bot]") }
 
-// links makes the many addresses that GitHub puts into its answers.
+// links adds the many URLs that GitHub puts into its responses.
 func links(o object, base, names string) object {
 	for name := range strings.FieldsSeq(names) {
 		o[name+"_url"] = base + "/" + name
@@ -19,7 +19,7 @@ func links(o object, base, names string) object {
 	return o
 }
 
-// user is an account; its number follows from its name.
+// user returns an account. Its ID is derived from its login.
 func (s *Server) user(login string) object {
 	kind := "User"
 	if isBot(login) {
@@ -32,7 +32,7 @@ func (s *Server) user(login string) object {
 	}, base, "avatar events followers following gists html organizations received_events repos starred subscriptions")
 }
 
-// repository is ours, or a fork of it.
+// repository returns the server's repository, or a fork of it.
 func (s *Server) repository(id int64) object {
 	owner, base := s.Repo.Owner, s.api()
 	if id != s.RepoID {
@@ -58,7 +58,7 @@ func (s *Server) repository(id int64) object {
 		"languages merges milestones notifications pulls releases ssh stargazers statuses subscribers subscription svn tags teams trees")
 }
 
-// app is who writes for a bot.
+// app returns the app behind a bot account.
 func (s *Server) app() object {
 	slug := strings.TrimSuffix(s.Login, "[bot]")
 	now := stamp(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))

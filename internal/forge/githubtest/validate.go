@@ -19,10 +19,10 @@ import (
 	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 )
 
-// validator holds requests and answers against GitHub's description.
+// validator validates requests and responses against GitHub's description.
 type validator struct{ router routers.Router }
 
-// loadValidator reads the description once; without one there is no validator.
+// loadValidator reads the description once; nil if there is none.
 var loadValidator = sync.OnceValues(func() (*validator, error) {
 	file := os.Getenv("PAWL_GITHUB_API")
 	if file == "" {
@@ -40,10 +40,11 @@ var loadValidator = sync.OnceValues(func() (*validator, error) {
 	return &validator{router}, nil
 })
 
-// slashed are the paths whose last part may hold slashes, which the description cannot say.
+// slashed matches the paths whose last part may contain slashes, which the description
+// cannot express.
 var slashed = lazyregexp.New(`^(/repos/[^/]+/[^/]+/(?:contents|git/refs?)/)(.+)$`)
 
-// check lists what the description does not allow.
+// check lists violations of the description.
 func (v *validator) check(r *http.Request, body []byte, a *response) []string {
 	if a.deviant {
 		return nil
@@ -54,18 +55,19 @@ func (v *validator) check(r *http.Request, body []byte, a *response) []string {
 		in.URL.RawPath = m[1] + url.PathEscape(m[2])
 	}
 	if q := in.URL.Query(); q.Has("created") {
-		q.Del("created") // described as a time; the text beside it says that it is a range of times
+		q.Del("created") // described as a time, but its text says that it is a range of times
 		in.URL.RawQuery = q.Encode()
 	}
 	route, params, err := v.router.FindRoute(in)
 	if err != nil {
 		return []string{"the description of GitHub's API has no such path (add it to scripts/github-api): " + err.Error()}
 	}
-	// Any path can fail in ways that the description does not list; none succeeds so.
+	// Any path can fail in ways that the description does not list, but success must be
+	// described.
 	options := &openapi3filter.Options{AuthenticationFunc: openapi3filter.NoopAuthenticationFunc, IncludeResponseStatus: a.code < 400}
 	asked := &openapi3filter.RequestValidationInput{Request: in, PathParams: params, Route: route, Options: options}
 	var problems []string
-	// What we refuse ourselves may be as wrong as the test wants it.
+	// Requests that the server rejects may be as invalid as the test wants.
 	if err := openapi3filter.ValidateRequest(r.Context(), asked); err != nil && a.code < 400 {
 		problems = append(problems, "the request: "+brief(err))
 	}
@@ -85,7 +87,7 @@ func (v *validator) check(r *http.Request, body []byte, a *response) []string {
 	return problems
 }
 
-// brief leaves out the schema that the error would print whole.
+// brief omits the full schema that the error would print.
 func brief(err error) string {
 	text := err.Error()
 	if inner, ok := errors.AsType[*openapi3.SchemaError](err); ok {

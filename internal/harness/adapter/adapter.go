@@ -15,35 +15,35 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// Candidate is the implementation every imported case belongs to. Which side of
-// a comparison a file is, only the caller knows.
+// Candidate is the implementation of every imported case. Only the caller knows
+// which side of a comparison a file is.
 const Candidate = "candidate"
 
-// ErrPawlRecord says that the source is no other tool's file but pawl's own
-// record, plain, compressed or a journal: measure.Load reads it.
+// ErrPawlRecord means that the source is not another tool's file but pawl's own
+// record, plain, compressed or a journal. Use measure.Load to read it.
 var ErrPawlRecord = errors.New("this is a pawl record, not another tool's file")
 
-// ErrUnknownFormat says that a source looks like no format this package reads,
-// or that a format was asked for that it does not have.
+// ErrUnknownFormat means that a source matches no format this package reads, or
+// that the requested format does not exist.
 var ErrUnknownFormat = errors.New("unknown format")
 
-// Format is what people need to know to choose one.
+// Format describes a format, to help users choose one.
 type Format struct {
 	Name string // as --format and Header.Format spell it
-	Doc  string // one line: the tool, and what of it is read
+	Doc  string // one line: the tool, and which part of its output is read
 }
 
-// format is one adapter: how to recognise a source, and how to read it.
+// format is one adapter: how to recognize a source, and how to read it.
 type format struct {
 	Format
 	detect func(outline) bool
 	read   func(*input, *builder) error
 }
 
-// formats is the table of adapters, in the order people meet them.
+// formats is the table of adapters, in the order in which they are listed.
 var formats = []format{nvbench, googleBenchmark, pytestBenchmark, hyperfine, criterion, goBench, triton, sdpa}
 
-// Formats lists the formats that Read knows.
+// Formats lists the formats that Read supports.
 func Formats() []Format {
 	list := make([]Format, len(formats))
 	for i, f := range formats {
@@ -52,24 +52,24 @@ func Formats() []Format {
 	return list
 }
 
-// Source is a file of another tool, or the bytes a program wrote.
+// Source is another tool's file, or the output of a program.
 type Source struct {
-	Name  string    // as the user knows it, for messages; empty means Path
-	Path  string    // slash-separated, in Files: where the file stands, or would stand
-	Files fs.FS     // for the file itself and for files it names; may be nil with Data
+	Name  string    // name for messages, as the user gave it; empty means Path
+	Path  string    // slash-separated path in Files where the file is, or would be
+	Files fs.FS     // holds the file itself and files it names; may be nil with Data
 	Data  io.Reader // the content; nil means the file at Path
 }
 
-// Options says how to read a source.
+// Options describe how to read a source.
 type Options struct {
-	Format string // empty means: recognise it
-	// Timer chooses among the clocks of a format that carries several (Google
-	// Benchmark: wall or cpu). Empty means the one the tool puts first.
+	Format string // empty means: detect it
+	// Timer selects one of the clocks of a format that has several (Google
+	// Benchmark: wall or cpu). Empty means the one the tool lists first.
 	Timer measure.Timer
 }
 
-// ReadFile reads the file or folder at path. Files it names are looked for below
-// root; an empty root is the folder the file stands in.
+// ReadFile reads the file or folder at path. Files that it names must be below
+// root. An empty root means the folder that contains the file.
 func ReadFile(ctx context.Context, path, root string, opt Options) (*measure.Run, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -80,8 +80,8 @@ func ReadFile(ctx context.Context, path, root string, opt Options) (*measure.Run
 	if err != nil {
 		return nil, fmt.Errorf("read: %w", err)
 	}
-	// What the user names may be a link or a pipe. What a file names may not
-	// leave the root, and a link's target has its files beside itself.
+	// The path from the user may be a link or a pipe. Paths inside a file must not
+	// leave the root. If path is a link, the files beside it are beside its target.
 	place := path
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		place = target
@@ -105,7 +105,7 @@ func ReadFile(ctx context.Context, path, root string, opt Options) (*measure.Run
 	return Read(ctx, src, opt)
 }
 
-// relative gives the place of path below root, slash-separated.
+// relative returns path relative to root, slash-separated.
 func relative(root, path string) (string, error) {
 	if target, err := filepath.EvalSymlinks(root); err == nil {
 		root = target
@@ -123,7 +123,7 @@ func relative(root, path string) (string, error) {
 }
 
 // Read reads a source into a run of one round. The run has no ID, and a creation
-// time only where the source tells one: both are the caller's to fill in.
+// time only if the source contains one. The caller must set both.
 func Read(ctx context.Context, src Source, opt Options) (*measure.Run, error) {
 	return readWithin(ctx, src, opt, standard)
 }
@@ -159,7 +159,7 @@ func readWithin(ctx context.Context, src Source, opt Options, lim limits) (*meas
 	return run, nil
 }
 
-// choose finds the adapter by the name asked for, or by the source's look.
+// choose returns the adapter with the requested name, or detects it from the source.
 func choose(in *input, name string) (format, error) {
 	if !in.dir && isPawlRecord(in.head) {
 		return format{}, ErrPawlRecord

@@ -10,27 +10,27 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// The codes of the warnings an import can leave; docs/reference/import-formats.md lists them.
+// Codes of import warnings; docs/reference/import-formats.md lists them.
 const (
 	warnSkipped   = "import_skipped"   // the tool did not measure it, or measured it and failed
 	warnSummary   = "import_summary"   // only a summary is known, no samples
 	warnSidecar   = "import_sidecar"   // a file of samples is missing or wrong
 	warnIgnored   = "import_ignored"   // something in the source was not understood
-	warnDuplicate = "import_duplicate" // one case came twice
+	warnDuplicate = "import_duplicate" // a case occurs twice
 	warnMixed     = "import_mixed"     // samples of one case were taken under different conditions
 	warnDebug     = "debug_build"
 	warnScaling   = "cpu_scaling"
 )
 
-// builder gathers the cases of a source and checks every number on its way in.
+// builder collects the cases of a source and checks every number.
 type builder struct {
 	header   measure.Header
 	impl     measure.Implementation
 	ecc      string
 	cases    []measure.Case
-	seen     map[measure.CaseKey]int // how often a key came
+	seen     map[measure.CaseKey]int // how often each key occurred
 	warnings []measure.Warning
-	unsaid   int // warnings beyond the limit
+	unsaid   int // number of warnings beyond the limit
 	limits   limits
 }
 
@@ -48,11 +48,11 @@ func (b *builder) warn(code, caseName, message string, args ...any) {
 		b.unsaid++
 		return
 	}
-	caseName = clip(caseName, 4*maxName) // of a key not yet made fit, four parts long
+	caseName = clip(caseName, 4*maxName) // the key may not be cleaned up yet, and has four parts
 	b.warnings = append(b.warnings, measure.Warning{Code: code, Case: caseName, Message: fmt.Sprintf(message, args...)})
 }
 
-// time adds a case of timings in nanoseconds. Without samples the round must say why.
+// time adds a case with timings in nanoseconds. A round without samples must say why.
 func (b *builder) time(c measure.Case, r measure.CaseRound) error {
 	c.Unit, c.Gate = "ns", true
 	c, err := b.name(c)
@@ -75,8 +75,8 @@ func (b *builder) time(c measure.Case, r measure.CaseRound) error {
 	return nil
 }
 
-// companion checks a series that stands beside the samples one for one. A broken
-// one is left out: the samples do not need it.
+// companion checks a series with one value per sample. If it is broken, it is left
+// out: the samples do not need it.
 func (b *builder) companion(c measure.Case, what string, s measure.Samples, want int) measure.Samples {
 	if len(s) == 0 {
 		return nil
@@ -94,14 +94,14 @@ func (b *builder) companion(c measure.Case, what string, s measure.Samples, want
 	return s
 }
 
-// metric adds a case that is watched, not gated: something a tool reports beside
-// the time. Readings that are no numbers are left out, with a warning.
+// metric adds a case that is watched, not gated: a value that a tool reports besides
+// the time. Readings that are not numbers are left out, with a warning.
 func (b *builder) metric(c measure.Case, samples []float64) error {
 	switch c.Metric = label(c.Metric); c.Metric {
 	case "":
 		b.warn(warnIgnored, c.Name(), "a metric without a printable name is left out")
 		return nil
-	case measure.MetricTime: // a counter of that name is not the case's own time
+	case measure.MetricTime: // a counter with that name is not the case's own time
 		c.Metric = "counter " + measure.MetricTime
 	}
 	c, err := b.name(c)
@@ -126,8 +126,8 @@ func (b *builder) metric(c measure.Case, samples []float64) error {
 	return nil
 }
 
-// summary adds a case of which only a summary in nanoseconds is known, and says
-// why. It stays gated: a gate must not open because samples are missing.
+// summary adds a case that has only a summary, in nanoseconds, and why. The case
+// stays gated: missing samples must not let a gate pass.
 func (b *builder) summary(c measure.Case, s measure.Summary, why string) error {
 	c.Unit, c.Gate = "ns", true
 	c, err := b.name(c)
@@ -145,7 +145,7 @@ func (b *builder) summary(c measure.Case, s measure.Summary, why string) error {
 	return nil
 }
 
-// name makes a case's key fit to be one: bounded, printable and not taken.
+// name makes the key of a case valid: bounded, printable and unique.
 func (b *builder) name(c measure.Case) (measure.Case, error) {
 	if len(b.cases) >= b.limits.cases {
 		return c, fmt.Errorf("more than %d cases: import fewer benchmarks at a time", b.limits.cases)
@@ -158,7 +158,7 @@ func (b *builder) name(c measure.Case) (measure.Case, error) {
 	first := c.CaseKey
 	b.seen[first]++
 	for n := b.seen[first]; n > 1; n++ {
-		// "#" counts the occurrences, as a reader would.
+		// The number after "#" counts occurrences from 1.
 		c.Config = label(fmt.Sprintf("%s#%d", first.Config, n))
 		if b.seen[c.CaseKey] == 0 {
 			b.seen[first] = n
@@ -170,7 +170,7 @@ func (b *builder) name(c measure.Case) (measure.Case, error) {
 	return c, nil
 }
 
-// created sets the time the source says it was written.
+// created sets the creation time from the source's date.
 func (b *builder) created(date string) {
 	if date == "" {
 		return
@@ -184,15 +184,15 @@ func (b *builder) created(date string) {
 	b.warn(warnIgnored, "", "the date %q is in no known layout", label(date))
 }
 
-// tool notes a program that shaped the results.
+// tool records a program that affected the results.
 func (b *builder) tool(name, version string) {
 	if version != "" {
 		b.impl.Toolchain = append(b.impl.Toolchain, measure.Tool{Name: name, Version: label(version)})
 	}
 }
 
-// run closes the books. A source without any case is an error: whoever imports
-// it expects numbers.
+// run returns the finished run. A source without cases is an error, because an
+// import is expected to contain numbers.
 func (b *builder) run() (*measure.Run, error) {
 	if len(b.cases) == 0 {
 		if len(b.warnings) > 0 {

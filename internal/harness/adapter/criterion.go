@@ -42,7 +42,7 @@ const (
 )
 
 func readCriterion(in *input, b *builder) error {
-	b.header.Device = gpu.Identity{Kind: gpu.CPU} // the files tell nothing of the machine
+	b.header.Device = gpu.Identity{Kind: gpu.CPU} // the files do not describe the machine
 	if !in.dir {
 		data, err := io.ReadAll(&limitedReader{ctx: in.ctx, r: in, left: in.limits.document})
 		if err != nil {
@@ -69,7 +69,7 @@ func readCriterion(in *input, b *builder) error {
 }
 
 // criterionFiles finds the newest samples below a folder: those in a folder
-// "new", or in the given folder itself. "base" holds the run before.
+// "new", or in the given folder itself. "base" holds the previous run.
 func criterionFiles(in *input) ([]string, error) {
 	var files []string
 	seen := 0
@@ -123,7 +123,7 @@ func criterionCase(in *input, b *builder, name string, data []byte) error {
 	return b.time(c, round)
 }
 
-// criterionKey names the case: from benchmark.json, or from the folders.
+// criterionKey derives the key of the case from benchmark.json, or from the folders.
 func criterionKey(in *input, b *builder, name string) (measure.Case, error) {
 	c := measure.Case{Timer: measure.TimerWall}
 	folder := path.Dir(name)
@@ -155,7 +155,7 @@ func criterionKey(in *input, b *builder, name string) (measure.Case, error) {
 	return c, nil
 }
 
-// criterionFolder is the part of a path that names a benchmark:
+// criterionFolder returns the part of a path that names a benchmark:
 // target/criterion/GROUP/FUNCTION/VALUE/new.
 func criterionFolder(folder string) string {
 	parts := strings.Split(folder, "/")

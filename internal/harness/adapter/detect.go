@@ -9,9 +9,9 @@ import (
 	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 )
 
-// outline is what can be known of a source from its head: the paths of the JSON
-// members seen ("benchmarks[].states"), with the value where it is a short
-// string, or whether it looks like Go benchmark output.
+// outline holds what the head of a source reveals: the paths of the JSON members
+// seen ("benchmarks[].states"), with the value if it is a short string, or
+// whether it looks like Go benchmark output.
 type outline struct {
 	members map[string]string
 	goLines bool
@@ -26,8 +26,8 @@ func (o outline) has(paths ...string) bool {
 	return true
 }
 
-// Detect names the format of a source from its head, the first 64 KiB or all of
-// it. It answers only when exactly one format fits.
+// Detect returns the format of a source from its head: the first 64 KiB, or all of
+// it. It reports ok only if exactly one format matches.
 func Detect(head []byte) (name string, ok bool) {
 	f, ok := recognise(head)
 	return f.Name, ok
@@ -48,8 +48,8 @@ func recognise(head []byte) (found format, ok bool) {
 
 var zstdMagic = []byte{0x28, 0xb5, 0x2f, 0xfd}
 
-// isPawlRecord goes by the schema. No other tool here compresses its result, and
-// measure writes large records compressed.
+// isPawlRecord reports whether the source is a pawl record, by its schema or its
+// compression: measure compresses large records, and no other tool here does.
 func isPawlRecord(head []byte) bool {
 	if bytes.HasPrefix(head, zstdMagic) {
 		return true
@@ -76,7 +76,7 @@ func sketch(head []byte) outline {
 		}
 	}
 	if text[0] != '{' && !isListStart(text) {
-		// A program may print before its results do.
+		// A program may print other text before its results.
 		i := bytes.Index(text, []byte("\n{"))
 		if i < 0 {
 			return outline{}
@@ -86,7 +86,7 @@ func sketch(head []byte) outline {
 	return outline{members: members(text)}
 }
 
-// isListStart tells a list of objects from a log line such as "[INFO] ready".
+// isListStart distinguishes a list of objects from a log line such as "[INFO] ready".
 func isListStart(text []byte) bool {
 	if len(text) == 0 || text[0] != '[' {
 		return false
@@ -100,9 +100,9 @@ const (
 	outlineValue = 64
 )
 
-// members walks the first JSON value of a text that may end anywhere. An array
-// adds "[]" to the path of its elements; a list at the top adds nothing, so that
-// a list of records looks like a record.
+// members walks the first JSON value of a text that may be cut off anywhere. An
+// array adds "[]" to the path of its elements. A list at the top adds nothing, so
+// that a list of records looks like a record.
 func members(text []byte) map[string]string {
 	found := map[string]string{}
 	tame, err := tameJSON(text)
@@ -111,7 +111,7 @@ func members(text []byte) map[string]string {
 	}
 	d := jsontext.NewDecoder(bytes.NewReader(tame), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	var stack []string // the path of each open object or array
-	at := ""           // the path of the value that comes next
+	at := ""           // the path of the next value
 	for {
 		token, err := d.ReadToken()
 		if err != nil {

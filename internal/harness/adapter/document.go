@@ -11,11 +11,11 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// maxDepth is far above what any of the tools nests, and far below what hurts.
+// maxDepth is well above the nesting of any tool's output and well below what exhausts a decoder.
 const maxDepth = 64
 
-// lenient accepts what the tools really write: host names in odd encodings. Names
-// that occur twice stay an error unless an adapter knows what they mean.
+// lenient accepts what the tools actually write, such as host names in odd encodings.
+// Duplicate names stay an error unless an adapter knows what they mean.
 var lenient = json.JoinOptions(jsontext.AllowInvalidUTF8(true))
 
 // document reads the whole source as one JSON value.
@@ -38,7 +38,7 @@ func unmarshal(data []byte, into any, opts ...json.Options) error {
 	return nil
 }
 
-// fault says where a JSON is wrong in the words of its reader, not of Go types.
+// fault says where the JSON is wrong, in terms of the file and not of Go types.
 func fault(err error) error {
 	if e, ok := errors.AsType[*json.SemanticError](err); ok {
 		cause := e.Err
@@ -60,12 +60,12 @@ func where(offset int64, member jsontext.Pointer) string {
 	return fmt.Sprintf("byte %d (%s)", offset, label(string(member)))
 }
 
-// tameJSON makes valid JSON of what C++ and Python programs write: a bare NaN,
-// Infinity or -Infinity outside a string becomes null. It refuses nesting that
-// could exhaust a decoder. The input is not changed; a copy is made only if needed.
+// tameJSON turns the output of C++ and Python programs into valid JSON: a bare NaN,
+// Infinity or -Infinity outside a string becomes null. It rejects nesting that
+// could exhaust a decoder. It does not modify data, and copies it only if needed.
 func tameJSON(data []byte) ([]byte, error) {
 	var out []byte
-	kept := 0 // data[:kept] is in out
+	kept := 0 // data[:kept] has been copied to out
 	depth := 0
 	for i := 0; i < len(data); i++ {
 		switch data[i] {
@@ -94,7 +94,7 @@ func tameJSON(data []byte) ([]byte, error) {
 	return append(out, data[kept:]...), nil
 }
 
-// stringEnd gives the place of the closing quote, or the last byte.
+// stringEnd returns the index of the closing quote, or of the last byte.
 func stringEnd(data []byte, start int) int {
 	for i := start + 1; i < len(data); i++ {
 		switch data[i] {
@@ -116,7 +116,7 @@ func nonFinite(b []byte) int {
 	return 0
 }
 
-// number is a float64 of which null, also what became of NaN, stays NaN.
+// number is a float64 that is NaN for null, which may itself replace a NaN.
 type number float64
 
 // UnmarshalJSONFrom reads a number or null.
@@ -126,11 +126,11 @@ func (n *number) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	return err
 }
 
-// numbers is an array of numbers. null, which is also what became of NaN and of
-// the infinities, stays in its place as NaN, so that positions are true.
+// numbers is an array of numbers. A null, which may replace NaN or an infinity,
+// becomes NaN, so that positions stay correct.
 type numbers []float64
 
-// UnmarshalJSONFrom reads the array without reflection on each element.
+// UnmarshalJSONFrom reads the array without reflection for each element.
 func (n *numbers) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	switch d.PeekKind() {
 	case 'n':
@@ -165,8 +165,8 @@ func readNumber(d *jsontext.Decoder) (float64, error) {
 	case 'n':
 		return math.NaN(), nil
 	case '0':
-		// A literal too large for a float64 comes back infinite; it is refused
-		// later, as a sample, with its place.
+		// A literal too large for a float64 becomes infinite. The check of samples
+		// rejects it later, with its position.
 		v, _ := token.Float()
 		return v, nil
 	default:
@@ -174,7 +174,7 @@ func readNumber(d *jsontext.Decoder) (float64, error) {
 	}
 }
 
-// count reads a number of runs; 0, which a case takes for 1, where it is none.
+// count converts a number of runs. It returns 0, which a case treats as 1, if v is not valid.
 func count(v float64) int {
 	if v >= 1 && v <= math.MaxInt32 {
 		return int(v)
@@ -182,7 +182,7 @@ func count(v float64) int {
 	return 0
 }
 
-// scaled is the numbers times a factor, as samples.
+// scaled returns the numbers times a factor, as samples.
 func (n numbers) scaled(factor float64) []float64 {
 	if n == nil {
 		return nil
@@ -194,7 +194,7 @@ func (n numbers) scaled(factor float64) []float64 {
 	return s
 }
 
-// text is a scalar that a tool writes as a string, or wrote as a number once.
+// text is a scalar that a tool writes as a string, or used to write as a number.
 type text string
 
 // UnmarshalJSONFrom accepts any scalar.

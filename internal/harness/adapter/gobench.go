@@ -28,7 +28,7 @@ const (
 	maxGoConfig = 1000 // "key: value" lines in force at once
 )
 
-// goSeries is the lines of one benchmark in one package, unit by unit.
+// goSeries holds the results of one benchmark in one package, by unit.
 type goSeries struct {
 	pkg, name string
 	batch     int
@@ -42,7 +42,7 @@ type goReader struct {
 	series  map[[2]string]*goSeries
 	order   []*goSeries
 	cases   int
-	config  map[string]string // as first seen
+	config  map[string]string // values when first seen
 	changed map[string]bool
 }
 
@@ -87,14 +87,14 @@ func (r *goReader) add(res *benchfmt.Result) error {
 	}
 	s.batch = min(s.batch, res.Iters)
 	for _, v := range res.Values {
-		// The reader leaves the unit as written where tidying does not change the
+		// The reader keeps the unit as written if tidying does not change the
 		// number, which is the case for zero.
 		_, unit := benchunit.Tidy(1, v.Unit)
 		value := v.Value
 		if unit == goTime {
 			value *= 1e9
 			if v.OrigUnit == "ns/op" {
-				value = v.OrigValue // exact, where the way through seconds is not
+				value = v.OrigValue // exact; converting through seconds is not
 			}
 		}
 		if _, ok := s.values[unit]; !ok {
@@ -108,8 +108,8 @@ func (r *goReader) add(res *benchfmt.Result) error {
 	return nil
 }
 
-// conditions watches the "key: value" lines. Another machine in the middle of a
-// file is an error, any other change is told: the samples go into the same case.
+// conditions checks the "key: value" lines. A change of machine within a file is an
+// error. Any other change is a warning: the samples go into the same case.
 func (r *goReader) conditions(res *benchfmt.Result, line int) error {
 	if len(res.Config) > maxGoConfig {
 		return fmt.Errorf("line %d: more than %d \"key: value\" lines: is this benchmark output?", line, maxGoConfig)
@@ -144,7 +144,7 @@ func (r *goReader) describe() {
 }
 
 // emit adds the time of a benchmark as its case and every other unit as a watched
-// one. The package's last element stands before the name, as in Go source.
+// case. The last element of the package path precedes the name, as in Go source.
 func (r *goReader) emit(s *goSeries) error {
 	var key measure.CaseKey
 	key.Benchmark, key.Config = split(s.name)
@@ -172,7 +172,7 @@ func (r *goReader) emit(s *goSeries) error {
 	return nil
 }
 
-// better goes by a Unit line, by what Go defines, and else by the name.
+// better returns the direction from a Unit line or from Go's definition, else from the name.
 func (r *goReader) better(unit string) measure.Better {
 	switch r.units.GetBetter(unit) {
 	case 1:
@@ -183,9 +183,9 @@ func (r *goReader) better(unit string) measure.Better {
 	return betterByName(unit)
 }
 
-// goLines hands the output on line by line, without lines that are too long to be
-// a result, and notes benchmarks and packages that failed: the format has no word
-// for them.
+// goLines passes the output on line by line, without lines that are too long to be
+// a result. It also records benchmarks and packages that failed, which the format
+// cannot express.
 type goLines struct {
 	r    *bufio.Reader
 	b    *builder
@@ -202,7 +202,7 @@ func (l *goLines) Read(p []byte) (int, error) {
 			for errors.Is(err, bufio.ErrBufferFull) {
 				_, err = l.r.ReadSlice('\n')
 			}
-			line = []byte("\n") // keeps the line numbers true
+			line = []byte("\n") // keeps line numbers correct
 		}
 		if len(line) == 0 {
 			return 0, err

@@ -51,13 +51,13 @@ type (
 	}
 )
 
-// A row is one flat object in which the user's counters stand beside the fields of
-// the tool. A counter may have the name of a field: the tool writes its own first.
+// googleSilent lists fields of a row that are ignored. A row is one flat object that mixes the
+// user's counters with the tool's fields. A counter may be named like a field: the field comes first.
 var googleSilent = map[string]bool{
 	"family_index": true, "per_family_instance_index": true, "repetition_index": true, "threads": true,
 }
 
-// UnmarshalJSONFrom reads a row, fields and counters.
+// UnmarshalJSONFrom reads the fields and counters of a row.
 func (r *googleRow) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	*r = googleRow{unit: "ns", real: number(math.NaN()), cpu: number(math.NaN())}
 	if d.PeekKind() != '{' {
@@ -101,7 +101,7 @@ func (r *googleRow) counter(d *jsontext.Decoder, name string) error {
 	return err
 }
 
-// googleGroup is the rows of one benchmark.
+// googleGroup holds the rows of one benchmark.
 type googleGroup struct {
 	name       string
 	samples    []*googleRow
@@ -157,9 +157,9 @@ func groupRows(rows []googleRow) []*googleGroup {
 	return order
 }
 
-// place tells which benchmark a row belongs to, and whether it is an aggregate.
-// Before 1.5 rows had neither run_name nor run_type, and an aggregate is known
-// only by the end of its name.
+// place returns the benchmark of a row, and whether the row is an aggregate.
+// Before 1.5, rows had neither run_name nor run_type, and only the end of its
+// name identifies an aggregate.
 func (r *googleRow) place(known map[string]*googleGroup) (name string, aggregate bool) {
 	name = r.name
 	if r.runName != "" {
@@ -195,7 +195,7 @@ func (g *googleGroup) read(b *builder, timer measure.Timer) error {
 	}
 	for _, r := range g.samples {
 		if r.failed {
-			// One failed repetition spoils the others: the kernel is not right.
+			// One failed repetition invalidates the others: the kernel is not correct.
 			if good := len(g.samples) - 1; good > 0 {
 				b.warn(warnSkipped, c.Name(), "a repetition failed, so the others (%d) are not counted", good)
 			}
@@ -212,7 +212,7 @@ func (g *googleGroup) read(b *builder, timer measure.Timer) error {
 	return g.counters(b, c)
 }
 
-// withoutSkipped takes the skipped rows out and returns one of them.
+// withoutSkipped removes the skipped rows and returns one of them.
 func (g *googleGroup) withoutSkipped() (skipped *googleRow) {
 	g.samples = slices.DeleteFunc(g.samples, func(r *googleRow) bool {
 		if r.skipped {

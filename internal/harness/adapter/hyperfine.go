@@ -28,7 +28,7 @@ type hyperfineResult struct {
 	Max        number           `json:"max"`
 	Times      numbers          `json:"times"`
 	Memory     numbers          `json:"memory_usage_byte"`
-	ExitCodes  []jsontext.Value `json:"exit_codes"` // null for a command that a signal ended
+	ExitCodes  []jsontext.Value `json:"exit_codes"` // null for a command that was ended by a signal
 	Parameters jsontext.Value   `json:"parameters"`
 }
 
@@ -37,7 +37,7 @@ func readHyperfine(in *input, b *builder) error {
 	if err := in.document(&file); err != nil {
 		return err
 	}
-	b.header.Device = gpu.Identity{Kind: gpu.CPU} // the file tells nothing of the machine
+	b.header.Device = gpu.Identity{Kind: gpu.CPU} // the file does not describe the machine
 	for i := range file.Results {
 		if err := file.Results[i].read(b); err != nil {
 			return err

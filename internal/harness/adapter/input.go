@@ -12,10 +12,10 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-const headBytes = 64 << 10 // what Detect may look at
+const headBytes = 64 << 10 // the part of a source that Detect may use
 
-// input is an opened source: its head for detection, the rest as a stream, and
-// the files beside it.
+// input is an open source: its head for detection, the rest as a stream, and
+// access to the files beside it.
 type input struct {
 	*bufio.Reader
 	head   []byte
@@ -24,7 +24,7 @@ type input struct {
 	files  fs.FS
 	timer  measure.Timer
 	limits limits
-	ctx    context.Context // for the files beside it, which are opened late
+	ctx    context.Context // for the files beside it, which are opened later
 	file   io.Closer
 }
 
@@ -54,15 +54,15 @@ func openInput(ctx context.Context, src Source, timer measure.Timer, lim limits)
 		head = head[3:]
 		_, _ = in.Discard(3) // peeked above, so it cannot fail
 	}
-	// A copy, because the buffer moves on while adapters read.
+	// Copied, because the buffer is reused while adapters read.
 	in.head = append([]byte(nil), head...)
 	return in, nil
 }
 
 func isBOM(b []byte) bool { return len(b) >= 3 && string(b[:3]) == "\ufeff" }
 
-// open opens a regular file; a folder is neither a file nor an error. It looks
-// before it opens, because opening a pipe would wait for a writer.
+// open opens a regular file. A folder is neither a file nor an error. It checks the
+// type before opening, because opening a pipe would block until there is a writer.
 func (in *input) open(name string) (fs.File, error) {
 	info, err := fs.Stat(in.files, name)
 	if err != nil {
@@ -77,8 +77,8 @@ func (in *input) open(name string) (fs.File, error) {
 	return in.files.Open(name)
 }
 
-// beside reads a small file next to the source. Where there is none, or no
-// folder at all, it returns nil.
+// beside reads a small file next to the source. It returns nil if the file or the
+// folder does not exist.
 func (in *input) beside(name string, limit int64) ([]byte, error) {
 	if in.files == nil {
 		return nil, nil
@@ -105,8 +105,8 @@ func (in *input) Close() error {
 	return in.file.Close()
 }
 
-// limitedReader ends in an error, not in a silent cut, when there is more than
-// it may read; and it stops when the caller gives up.
+// limitedReader fails, instead of silently truncating, if there is more input than
+// allowed. It also stops when the context is canceled.
 type limitedReader struct {
 	ctx  context.Context
 	r    io.Reader

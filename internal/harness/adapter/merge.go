@@ -11,11 +11,10 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// Merge makes one run of several, in the order given: each brings its rounds,
-// and cases are matched by their key. This is how several files of one tool
-// become one side with several rounds. Runs that cannot be one side (another
-// format, testbed or commit, a case in another unit) are refused. The arguments
-// are not changed.
+// Merge combines several runs into one, in the given order. Each adds its rounds, and
+// cases are matched by their key. Several files of one tool become one side with several
+// rounds this way. Merge rejects runs that cannot be one side (another format, testbed
+// or commit, a case in another unit). It does not modify its arguments.
 func Merge(runs ...*measure.Run) (*measure.Run, error) {
 	if len(runs) == 0 {
 		return nil, errors.New("merge: there is no run to merge: name at least one file")
@@ -50,8 +49,8 @@ type merger struct {
 	total int
 }
 
-// header checks that a run may be a part of the whole, and takes over what the
-// runs before it did not know.
+// header checks that a run can be part of the whole, and adopts values that the
+// previous runs did not have.
 func (m *merger) header(r *measure.Run) error {
 	h := &m.out.Header
 	if r.Format != h.Format || r.Source != h.Source {
@@ -91,7 +90,7 @@ func (m *merger) implementations(r *measure.Run) error {
 	return nil
 }
 
-// complete fills what a testbed does not tell from another: unknown is not different.
+// complete fills the unknown fields of t from another testbed: unknown does not mean different.
 func complete(t, from measure.Testbed) measure.Testbed {
 	if t.Kind == "" {
 		t.Kind = from.Kind
@@ -112,7 +111,7 @@ func complete(t, from measure.Testbed) measure.Testbed {
 
 func (m *merger) add(r *measure.Run) error {
 	offset := len(m.out.Rounds)
-	renumbered := map[int]int{} // a run may number its rounds with gaps
+	renumbered := map[int]int{} // the round numbers of a run may have gaps
 	for i, round := range r.Rounds {
 		renumbered[round.Index] = offset + i
 		round.Index = offset + i
@@ -178,7 +177,7 @@ func (m *merger) addCase(c measure.Case, renumbered map[int]int) error {
 	return nil
 }
 
-// conflict tells why two cases of one key are not the same series after all.
+// conflict returns why two cases with the same key are not the same series.
 func conflict(a, b *measure.Case) string {
 	switch {
 	case a.Unit != b.Unit:

@@ -14,10 +14,10 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-const maxName = 256 // bytes of a benchmark's, config's or metric's name
+const maxName = 256 // max bytes of the name of a benchmark, config or metric
 
-// label makes a tool's text fit for a name: one line of printable characters,
-// bounded. A cut name ends in a digest of the whole, so that two do not become one.
+// label turns a tool's text into a name: one bounded line of printable characters.
+// A truncated name ends in a digest of the whole text, so that names stay distinct.
 func label(s string) string { return clip(s, maxName) }
 
 func clip(s string, limit int) string {
@@ -41,24 +41,24 @@ func clip(s string, limit int) string {
 	return fmt.Sprintf("%s...%016x", s[:cut], h.Sum64())
 }
 
-// split takes a tool's name apart at the first slash, so that the two parts
-// joined again, which is how people see a case, are the tool's own spelling.
+// split splits a tool's name at the first slash. Joined again, as users see a case,
+// the two parts are the tool's own spelling.
 func split(name string) (benchmark, config string) {
 	benchmark, config, _ = strings.Cut(name, "/")
-	if benchmark == "" { // a name that begins with a slash
+	if benchmark == "" { // a name that starts with a slash
 		return name, ""
 	}
 	return benchmark, config
 }
 
-// param is one parameter of a config, in the order the source gives them.
+// param is one parameter of a config. Parameters keep the order of the source.
 type param struct {
 	name  string
 	value any // string, float64 or bool
 }
 
 // configName spells parameters as a suite does: numbers as NAME and VALUE
-// (B32_H8), everything else as NAME-VALUE, joined by underscores.
+// (B32_H8), all others as NAME-VALUE, joined by underscores.
 func configName(params []param) string {
 	parts := make([]string, len(params))
 	for i, p := range params {
@@ -71,7 +71,7 @@ func configName(params []param) string {
 	return strings.Join(parts, "_")
 }
 
-// decimal writes whole numbers whole: 1048576, not 1.048576e+06.
+// decimal formats whole numbers without exponent: 1048576, not 1.048576e+06.
 func decimal(v float64) string {
 	if math.Abs(v) < 1e15 && v == math.Trunc(v) {
 		return strconv.FormatFloat(v, 'f', 0, 64)
@@ -79,7 +79,7 @@ func decimal(v float64) string {
 	return strconv.FormatFloat(v, 'g', -1, 64)
 }
 
-// clean keeps what is safe in file names and globs.
+// clean replaces characters that are not safe in file names and globs.
 func clean(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -91,8 +91,8 @@ func clean(s string) string {
 	}, s)
 }
 
-// betterByName guesses the direction of a metric that a tool does not tell. It is
-// only watched, so that a wrong guess colours a report and fails nothing.
+// betterByName guesses the direction of a metric if the tool does not give it. Such a
+// metric is only watched: a wrong guess miscolors a report but fails nothing.
 func betterByName(name string) measure.Better {
 	name = strings.ToLower(name)
 	for _, word := range []string{"per_second", "/s", "flop", "bandwidth", "throughput"} {
@@ -103,7 +103,7 @@ func betterByName(name string) measure.Better {
 	return measure.Lower
 }
 
-// paramMap is the parameters as a case keeps them.
+// paramMap returns the parameters in the form that a case stores.
 func paramMap(params []param) map[string]any {
 	if len(params) == 0 {
 		return nil
@@ -115,7 +115,7 @@ func paramMap(params []param) map[string]any {
 	return m
 }
 
-// scalar reads a number where the text is one.
+// scalar returns a number if the text is one, else the text.
 func scalar(s string) any {
 	if v, err := strconv.ParseFloat(s, 64); err == nil && v-v == 0 { // finite
 		return v
@@ -123,7 +123,7 @@ func scalar(s string) any {
 	return label(s)
 }
 
-// kindOf tells the family of a device by its marketing name.
+// kindOf returns the family of a device from its marketing name.
 func kindOf(device string) gpu.Kind {
 	name := strings.ToLower(device)
 	contains := func(word string) bool { return strings.Contains(name, word) }
@@ -136,7 +136,7 @@ func kindOf(device string) gpu.Kind {
 	return ""
 }
 
-// nanoseconds gives the factor from a time unit to nanoseconds.
+// nanoseconds returns the factor from a time unit to nanoseconds.
 func nanoseconds(unit string) (float64, bool) {
 	switch unit {
 	case "ns":

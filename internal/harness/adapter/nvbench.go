@@ -84,7 +84,7 @@ func readNVBench(in *input, b *builder) error {
 	return nil
 }
 
-// used lists the devices that any state ran on, in the order they appear.
+// used returns the devices that any state ran on, in order of appearance.
 func (f *nvFile) used() []int {
 	var order []int
 	seen := map[int]bool{}
@@ -125,14 +125,14 @@ func (f *nvFile) describe(b *builder, used []int) {
 
 // nvClock is one of the ways NVBench measures a state.
 type nvClock struct {
-	prefix string // of the tags
-	time   string // which of the times is the result
+	prefix string // prefix of the tags
+	time   string // the time that is the result
 	timer  measure.Timer
 	cache  measure.Cache
 }
 
-// An isolated ("cold") measurement flushes the L2 cache before every run. The
-// batched ("hot") one is a single mean and is not read.
+// nvClocks lists the measurements that are read. An isolated ("cold") one flushes the L2
+// cache before every run. The batched ("hot") one is a single mean and is not read.
 var nvClocks = []nvClock{
 	{"nv/cold/", "gpu", measure.TimerDevice, measure.Cold},
 	{"nv/cpu_only/", "cpu", measure.TimerWall, ""},
@@ -168,7 +168,7 @@ func (s *nvState) read(b *builder, sidecars *sidecarReader, benchmark string, ma
 	return b.time(c, measure.CaseRound{Error: "NVBench gives no time for this state: see its log"})
 }
 
-// has tells whether anything was measured in this way: the time, or its number of samples.
+// has reports whether the state has this measurement: its time, or its number of samples.
 func (s *nvState) has(prefix string) bool {
 	return s.find(prefix+"sample_size") != nil || s.find("nv/json/bin:"+prefix+"sample_times") != nil ||
 		!math.IsNaN(s.value(prefix+"time/gpu/mean")) || !math.IsNaN(s.value(prefix+"time/cpu/mean"))
@@ -233,7 +233,7 @@ func (s *nvState) find(tag string) *nvSummary {
 	return nil
 }
 
-// value is the number of a summary; NaN where there is none.
+// value returns the number of a summary, or NaN if there is none.
 func (s *nvState) value(tag string) float64 {
 	if summary := s.find(tag); summary != nil {
 		if v, err := strconv.ParseFloat(summary.data("value"), 64); err == nil {

@@ -9,8 +9,8 @@ import (
 
 const maxParams = 100
 
-// readParams reads a JSON object of parameters in its own order. Values that are
-// not plain are left out, and one of their names is returned.
+// readParams reads a JSON object of parameters in its own order. Values that are not
+// scalars are left out, and one of their names is returned.
 func readParams(raw jsontext.Value) (params []param, unread string, err error) {
 	if len(raw) == 0 || raw.Kind() == 'n' {
 		return nil, "", nil
@@ -43,7 +43,7 @@ func readParams(raw jsontext.Value) (params []param, unread string, err error) {
 	return params, unread, nil
 }
 
-// readPlain gives a string, a finite number or a boolean, and nil for all else.
+// readPlain returns a string, a finite number or a boolean, and nil for anything else.
 func readPlain(d *jsontext.Decoder) (any, error) {
 	switch d.PeekKind() {
 	case '0':

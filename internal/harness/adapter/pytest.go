@@ -28,7 +28,7 @@ type (
 			Implementation string         `json:"python_implementation"`
 			System         string         `json:"system"`
 			Release        string         `json:"release"`
-			CPU            jsontext.Value `json:"cpu"` // what py-cpuinfo found; differs with its version
+			CPU            jsontext.Value `json:"cpu"` // output of py-cpuinfo; differs by its version
 		} `json:"machine_info"`
 		Commit struct {
 			ID     text           `json:"id"`
@@ -135,7 +135,7 @@ func (r *pytestResult) read(b *builder) error {
 	return b.time(c, measure.CaseRound{Samples: s.Data.scaled(1e9), Batch: count(float64(s.Iterations))})
 }
 
-// splitBrackets takes a node id apart: "tests/test_mm.py::test_mm[512-fp16]".
+// splitBrackets splits a node id: "tests/test_mm.py::test_mm[512-fp16]".
 func splitBrackets(name string) (benchmark, config string) {
 	if i := strings.IndexByte(name, '['); i > 0 && strings.HasSuffix(name, "]") {
 		return name[:i], name[i+1 : len(name)-1]

@@ -24,7 +24,7 @@ var sdpa = format{
 }
 
 type (
-	// sdpaFile is three shapes in one: the result at the top, one result below
+	// sdpaFile covers three layouts: the result at the top, one result below
 	// "results" with the config at the top, or a list of them.
 	sdpaFile struct {
 		sdpaResult
@@ -56,7 +56,7 @@ type (
 		Samples    number `json:"n_samples"`
 		Iterations number `json:"iterations"`
 	}
-	// sdpaConfig has two spellings of each dimension.
+	// sdpaConfig accepts two spellings of each dimension.
 	sdpaConfig struct {
 		Batch      number `json:"batch"`
 		BatchSize  number `json:"batch_size"`
@@ -114,7 +114,7 @@ func (f *sdpaFile) describe(in *input, b *builder) error {
 		b.created(f.Metadata.Date)
 	}
 	env := f.Environment
-	if env == nil { // the sweep writes it once, beside its results
+	if env == nil { // the sweep writes it once, next to its results
 		raw, err := in.beside("env.json", in.limits.document)
 		if err != nil {
 			return fmt.Errorf("env.json beside it: %w", err)
@@ -166,8 +166,8 @@ func (r *sdpaResult) read(b *builder) error {
 	return b.time(c, measure.CaseRound{Samples: r.Latencies.scaled(1e6)})
 }
 
-// key names the case after its shape. What nearly every file leaves at its
-// default, half precision and the automatic backend, is named only when it differs.
+// key names the case after its shape. Half precision and the automatic backend are
+// the usual defaults, and are named only if they differ.
 func (r *sdpaResult) key() (measure.Case, error) {
 	cfg := &r.Config
 	c := measure.Case{Timer: measure.TimerDevice}

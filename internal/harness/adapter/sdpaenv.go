@@ -10,7 +10,7 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// sdpaEnv is the machine an SDPA sweep ran on: in the file, or in env.json beside it.
+// sdpaEnv describes the machine of an SDPA sweep: in the file, or in env.json beside it.
 type sdpaEnv struct {
 	Python string `json:"python_version"`
 	Torch  string `json:"torch_version"`
@@ -56,9 +56,9 @@ func (e *sdpaEnv) describe(b *builder) {
 	}
 }
 
-// driverVersion refuses a CUDA version that was written in the driver's place:
-// torch.version.cuda is easy to reach and the driver's version is not. Drivers
-// have counted in hundreds for a decade.
+// driverVersion rejects a CUDA version in place of the driver version:
+// torch.version.cuda is easy to read and the driver version is not. Driver
+// versions have been in the hundreds for a decade.
 func driverVersion(s string) string {
 	major, _, _ := strings.Cut(s, ".")
 	if n, err := strconv.Atoi(major); err != nil || n < 100 {

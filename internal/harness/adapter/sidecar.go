@@ -12,15 +12,15 @@ import (
 	"strings"
 )
 
-// sidecarReader reads the binary files that an NVBench JSON names, up to a
-// number of bytes in all: a JSON may name one file a hundred thousand times.
+// sidecarReader reads the binary files that an NVBench JSON names, up to a total
+// number of bytes: a JSON may name one file a hundred thousand times.
 type sidecarReader struct {
 	in   *input
 	left int64
 }
 
-// read gives the numbers of the file that a summary names: float32, little-endian,
-// in the order they were measured. Their count must be the one the summary tells.
+// read returns the numbers of the file that a summary names: float32, little-endian,
+// in the order of measurement. Their count must match the one in the summary.
 func (r *sidecarReader) read(s *nvSummary) (numbers, error) {
 	name := s.data("filename")
 	count, err := strconv.ParseInt(s.data("size"), 10, 64)
@@ -54,10 +54,10 @@ func (r *sidecarReader) read(s *nvSummary) (numbers, error) {
 	return values, nil
 }
 
-// open looks for the file where the different ages of NVBench put it. Since July
-// 2026 the name is relative to the JSON; before that it was relative to wherever
-// the benchmark was started, or absolute. In all of them the last two parts,
-// "<json>-bin/<n>.bin", stand in the JSON's own folder.
+// open looks for the file where different versions of NVBench put it. Since July
+// 2026 the name is relative to the JSON. Before that it was absolute, or relative to
+// the folder in which the benchmark was started. In all versions the last two parts,
+// "<json>-bin/<n>.bin", are in the JSON's own folder.
 func (r *sidecarReader) open(name string) (fs.File, error) {
 	if r.in.files == nil {
 		return nil, fmt.Errorf("%s stands beside a file, but the results came as a stream: write them to a file", label(name))

@@ -8,14 +8,14 @@ import (
 	"iter"
 )
 
-// record is one JSON value of a stream and the line it begins on.
+// record is one JSON value of a stream and the line it starts on.
 type record struct {
 	data []byte
 	line int
 }
 
-// records gives the JSON objects, and lists of objects, of a source that may be
-// one document, many lines, or both between other output. skipped counts the
+// records yields the JSON objects, and lists of objects, of a source. The source may be
+// one document, many lines, or both, mixed with other output. skipped counts the
 // lines that are neither.
 func (in *input) records(skipped *int) iter.Seq2[record, error] {
 	return func(yield func(record, error) bool) {
@@ -51,7 +51,7 @@ func (in *input) records(skipped *int) iter.Seq2[record, error] {
 	}
 }
 
-// skipSpace moves to the next byte that is not blank and returns it unread.
+// skipSpace skips blanks and returns the next byte without consuming it.
 func (in *input) skipSpace(line *int) (byte, error) {
 	for {
 		c, err := in.ReadByte()
@@ -69,7 +69,7 @@ func (in *input) skipSpace(line *int) (byte, error) {
 }
 
 func (in *input) atList() bool {
-	ahead, _ := in.Peek(headBytes / 2) // an error shows again when the bytes are read
+	ahead, _ := in.Peek(headBytes / 2) // an error occurs again when the bytes are read
 	return isListStart(ahead)
 }
 
@@ -86,7 +86,7 @@ func (in *input) skipLine(line *int) error {
 	}
 }
 
-// value reads one object or list, up to the bracket that closes it.
+// value reads one object or list, up to its closing bracket.
 func (in *input) value(line *int) ([]byte, error) {
 	var data bytes.Buffer
 	var scan bracketScan
@@ -96,7 +96,7 @@ func (in *input) value(line *int) ([]byte, error) {
 		} else if err != nil {
 			return nil, err
 		}
-		chunk, _ := in.Peek(in.Buffered()) // what is buffered cannot fail
+		chunk, _ := in.Peek(in.Buffered()) // peeking at buffered bytes cannot fail
 		n, closed := scan.closes(chunk)
 		data.Write(chunk[:n])
 		*line += bytes.Count(chunk[:n], []byte{'\n'})
@@ -110,7 +110,7 @@ func (in *input) value(line *int) ([]byte, error) {
 	}
 }
 
-// bracketScan follows brackets and strings through the chunks of a value.
+// bracketScan tracks brackets and strings through the chunks of a value.
 type bracketScan struct {
 	depth           int
 	quoted, escaped bool

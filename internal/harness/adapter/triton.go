@@ -19,7 +19,7 @@ var triton = format{
 	read: readTriton,
 }
 
-// tritonRecord is one line: either what do_bench returned, or a torch Measurement.
+// tritonRecord is one line: the result of do_bench, or a torch Measurement.
 type tritonRecord struct {
 	Name    string         `json:"name"`
 	Unit    string         `json:"unit"`
@@ -34,7 +34,7 @@ type tritonRecord struct {
 		CUDA   string `json:"cuda"`
 	} `json:"versions"`
 
-	RawTimes numbers    `json:"raw_times"` // seconds, each the total of NumberPerRun runs
+	RawTimes numbers    `json:"raw_times"` // seconds, each the total for NumberPerRun runs
 	PerRun   number     `json:"number_per_run"`
 	Task     *torchTask `json:"task_spec"`
 }
@@ -106,7 +106,7 @@ func (r *tritonRecord) read(b *builder, line int) error {
 }
 
 // torch reads a Measurement: host time around a block that ends in a
-// synchronisation, with a hot cache.
+// synchronization, with a hot cache.
 func (r *tritonRecord) torch(b *builder) error {
 	if err := r.describe(b); err != nil {
 		return err
@@ -159,8 +159,8 @@ func (r *tritonRecord) params(b *builder, c *measure.Case) error {
 	return nil
 }
 
-// describe takes the device from the first record that names one; another one
-// later is an error, because a run is of one device.
+// describe takes the device from the first record that names one. A different one
+// later is an error, because a run has one device.
 func (r *tritonRecord) describe(b *builder) error {
 	device := &b.header.Device
 	if r.Device == "" {

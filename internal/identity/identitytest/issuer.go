@@ -1,6 +1,5 @@
-// Package identitytest has an issuer of tokens for tests, and what every memory of used
-// tokens must do. It knows how GitHub's tokens look; it must not know what is decided
-// about them.
+// Package identitytest has a token issuer for tests, and the tests for every store of used
+// tokens. It knows the format of GitHub's tokens; it must not know how they are judged.
 package identitytest
 
 import (
@@ -21,23 +20,23 @@ import (
 	"time"
 )
 
-// key takes a while to make, and one is as good as another.
+// key is shared, because making one is slow.
 var key = sync.OnceValues(func() (*rsa.PrivateKey, error) { return rsa.GenerateKey(rand.Reader, 2048) })
 
-// Issuer is a forge that signs tokens: a real server, with TLS, on loopback.
+// Issuer is a token issuer for tests: a real TLS server on loopback.
 type Issuer struct {
-	URL    string // how it spells itself
+	URL    string // its name as an issuer
 	Client *http.Client
 	Key    *rsa.PrivateKey
 	KeyID  string
-	Asked  atomic.Int64 // how often its documents were read
-	Broken atomic.Bool  // it answers 503
+	Asked  atomic.Int64 // number of requests for its documents
+	Broken atomic.Bool  // respond with 503
 
 	keysURL string
 }
 
-// NewIssuer starts one below a path: "" as github.com's, "/_services/token" as an
-// Enterprise server's.
+// NewIssuer starts an issuer below a path: "" as on github.com, "/_services/token" as on an
+// Enterprise server.
 func NewIssuer(t testing.TB, path string) *Issuer {
 	t.Helper()
 	k, err := key()
@@ -49,7 +48,7 @@ func NewIssuer(t testing.TB, path string) *Issuer {
 	mux.HandleFunc("GET "+path+"/.well-known/openid-configuration", func(w http.ResponseWriter, _ *http.Request) {
 		i.answer(w, map[string]any{
 			"issuer": i.URL, "jwks_uri": i.keysURL,
-			"id_token_signing_alg_values_supported": []string{"RS256", "RS512", "ES256", "HS256", "none"}, // pinned by us, not by it
+			"id_token_signing_alg_values_supported": []string{"RS256", "RS512", "ES256", "HS256", "none"}, // the verifier pins RS256
 		})
 	})
 	mux.HandleFunc("GET "+path+"/.well-known/jwks", func(w http.ResponseWriter, _ *http.Request) {
@@ -60,12 +59,12 @@ func NewIssuer(t testing.TB, path string) *Issuer {
 	s := httptest.NewTLSServer(mux)
 	t.Cleanup(s.Close)
 	i.URL, i.Client = s.URL+path, s.Client()
-	i.Client.Timeout = 5 * time.Minute // no test depends on how fast the machine is
+	i.Client.Timeout = 5 * time.Minute // tests must not depend on the speed of the machine
 	i.keysURL = i.URL + "/.well-known/jwks"
 	return i
 }
 
-// MoveKeys makes it say that its keys are elsewhere.
+// MoveKeys makes the issuer announce another location of its keys.
 func (i *Issuer) MoveKeys(url string) { i.keysURL = url }
 
 func (i *Issuer) answer(w http.ResponseWriter, document any) {
@@ -85,7 +84,7 @@ func (i *Issuer) answer(w http.ResponseWriter, document any) {
 
 func enc(b []byte) string { return base64.RawURLEncoding.EncodeToString(b) }
 
-// Claims are those of a push on main, as GitHub's tokens have them, for somebody to change.
+// Claims returns the claims of a push on main, as in GitHub's tokens, for tests to modify.
 func (i *Issuer) Claims(now time.Time, audience string) map[string]any {
 	return map[string]any{
 		"iss": i.URL, "aud": audience, "jti": "a1b2c3d4-0000-4000-8000-000000000001",
@@ -104,7 +103,7 @@ func (i *Issuer) Claims(now time.Time, audience string) map[string]any {
 	}
 }
 
-// Sign makes a token of claims, with others in place of some; nil takes one out.
+// Sign returns a signed token with claims, overridden by changed; nil removes one.
 func (i *Issuer) Sign(t testing.TB, claims, changed map[string]any) string {
 	t.Helper()
 	all := maps.Clone(claims)
@@ -117,7 +116,7 @@ func (i *Issuer) Sign(t testing.TB, claims, changed map[string]any) string {
 	return i.SignText(t, fmt.Sprintf(`{"typ":"JWT","alg":"RS256","x5t":"thumb","kid":%q}`, i.KeyID), string(payload))
 }
 
-// SignText signs a header and a payload as they stand, with its key and RS256.
+// SignText signs a header and a payload as given, with its key and RS256.
 func (i *Issuer) SignText(t testing.TB, header, payload string) string {
 	t.Helper()
 	text := enc([]byte(header)) + "." + enc([]byte(payload))

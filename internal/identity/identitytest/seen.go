@@ -12,8 +12,8 @@ import (
 	"github.com/goatnote-inc/pawl/internal/identity"
 )
 
-// Seen holds a memory of used tokens to what is promised of it. It is given a new, empty
-// one by every call of begin, with the clock that it must go by.
+// Seen tests a store of used tokens. Each call of begin must return a new, empty one that
+// uses the given clock.
 func Seen(t *testing.T, begin func(t *testing.T, now func() time.Time) identity.Seen) {
 	t.Helper()
 	began := time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)
@@ -43,7 +43,7 @@ func Seen(t *testing.T, begin func(t *testing.T, now func() time.Time) identity.
 			u := one
 			u.Issuer, u.Digest, u.Receipt = issuer, identity.Digest{9}, fmt.Sprint("other", n)
 			if issuer == "https://a.examplet" {
-				u.ID = "1" // the two names run together are the same text
+				u.ID = "1" // issuer and ID concatenated give the same text
 			}
 			want(t, s, u, u.Receipt, true)
 		}

@@ -16,7 +16,7 @@ import (
 // simulated caches; vector code is the slowest.
 const callgrindSlower = 200
 
-// CallgrindReady tells why callgrind cannot count here, or nil.
+// CallgrindReady returns why callgrind cannot count on this machine; nil if it can.
 func CallgrindReady() error {
 	if _, err := exec.LookPath("valgrind"); err != nil {
 		return errors.New("there is no valgrind here: install it, for example with apt-get install valgrind")
@@ -24,9 +24,9 @@ func CallgrindReady() error {
 	return nil
 }
 
-// Callgrind counts the instructions, accesses, misses and branches of one run of a
-// host kernel in a simulation. It needs no counters of the machine, and two runs of the
-// same binary give the same numbers whatever else the machine does.
+// Callgrind counts the instructions, accesses, misses and branches of one run of a host kernel in a
+// simulation. It needs no hardware counters, and two runs of the same binary give the same numbers,
+// whatever the load of the machine.
 func Callgrind(ctx context.Context, t Target) (Result, error) {
 	const name = "callgrind"
 	if err := CallgrindReady(); err != nil {
@@ -39,7 +39,7 @@ func Callgrind(ctx context.Context, t Target) (Result, error) {
 		}
 	}
 	stem := filepath.Join(t.Dir, t.Stem)
-	counts, logs := stem+".callgrind.", stem+".valgrind." // each with the number of a process behind it
+	counts, logs := stem+".callgrind.", stem+".valgrind." // each is followed by a process ID
 	if err := forget(append(begunWith(counts), begunWith(logs)...)...); err != nil {
 		return Result{}, &Trouble{Tool: name, What: t.what(), Why: err.Error()}
 	}
@@ -49,13 +49,13 @@ func Callgrind(ctx context.Context, t Target) (Result, error) {
 		"--callgrind-out-file=" + percents(counts) + "%p", "--log-file=" + percents(logs) + "%p",
 	}
 	if !t.Plain {
-		wrap = append(wrap, "--toggle-collect=pawl_profiled*") // a compiler may add to the name
+		wrap = append(wrap, "--toggle-collect=pawl_profiled*") // a compiler may append to the name
 	}
 	err := drive(ctx, t, wrap, driving{tool: name, slower: callgrindSlower, exact: true})
 	why := valgrindComplaint(begunWith(logs))
-	_ = forget(begunWith(logs)...) // read, and of no use to anybody else
+	_ = forget(begunWith(logs)...) // already read, and not needed later
 	if err != nil {
-		_ = forget(begunWith(counts)...) // half a count is none
+		_ = forget(begunWith(counts)...) // a partial count is useless
 	}
 	if why != "" {
 		return Result{}, &Trouble{
@@ -69,8 +69,8 @@ func Callgrind(ctx context.Context, t Target) (Result, error) {
 	return readCallgrind(t, counts)
 }
 
-// readCallgrind reads the file of the process that ran the kernel. Each process of the
-// command leaves one: the shell's, and those of programs before it, collected nothing.
+// readCallgrind reads the file of the process that ran the kernel. Each process of the command
+// leaves one: the shell and programs before the kernel collected nothing.
 func readCallgrind(t Target, start string) (Result, error) {
 	files := begunWith(start)
 	if len(files) == 0 {
@@ -101,7 +101,7 @@ func readCallgrind(t Target, start string) (Result, error) {
 	}
 	for _, file := range files {
 		if file != found.Files[0] {
-			_ = os.Remove(file) // nobody misses it
+			_ = os.Remove(file) // not needed
 		}
 	}
 	found.Profile.Tool.Settings = append(found.Profile.Tool.Settings, profile.Setting{Name: "iterations", Value: "1"}, profile.Setting{Name: "cache", Value: string(t.Cache)})
@@ -111,14 +111,14 @@ func readCallgrind(t Target, start string) (Result, error) {
 	return found, nil
 }
 
-// unknownInstruction is what valgrind says of an instruction that it cannot run.
+// unknownInstruction matches valgrind's message about an instruction that it cannot run.
 var (
 	unknownInstruction = lazyregexp.New(`unhandled instruction bytes: (0x[0-9A-Fa-f]+)|Unrecognised instruction at`)
 	topFrame           = lazyregexp.New(`at 0x[0-9A-Fa-f]+: ([^\n]{1,200})`)
 )
 
-// valgrindComplaint looks for an instruction that valgrind does not know: the program
-// dies of it, and without this nobody could tell why.
+// valgrindComplaint looks for an instruction that valgrind does not know. The program crashes on
+// it, and the cause is visible only in the log.
 func valgrindComplaint(logs []string) string {
 	for _, file := range logs {
 		text := readSome(file, 64<<10)
@@ -132,7 +132,7 @@ func valgrindComplaint(logs []string) string {
 				where = " in " + frame[1]
 			}
 		}
-		if strings.EqualFold(found[1], "0x62") { // the prefix of all AVX-512
+		if strings.EqualFold(found[1], "0x62") { // prefix of all AVX-512 instructions
 			return "valgrind cannot run AVX-512, and the program has it" + where
 		}
 		return "valgrind does not know an instruction of the program" + where

@@ -10,22 +10,22 @@ import (
 	"github.com/goatnote-inc/pawl/internal/launch"
 )
 
-// Auto asks for the tool that tells most of a target here.
+// Auto selects the most informative tool that works for a target on this machine.
 const Auto = "auto"
 
-// Names of the tools, as records and command lines have them.
+// Names are the names of the tools in records and on the command line.
 var Names = []string{"ncu", "nsys", "perf", "callgrind", "opencl"}
 
-// Choose says which tool looks at a target here. Want is one of Names, or Auto (also
-// empty) for the one that tells most. Why is empty for the best tool there is; for
-// another it says what keeps the better one away, and what to do.
+// Choose returns the tool for a target on this machine. want is one of Names, or Auto (or empty)
+// for the most informative one. why is empty for the best tool; otherwise it says why the better
+// one does not work, and what to do.
 func Choose(ctx context.Context, t Target, want string) (name, why string, err error) {
 	return machine{perf: PerfReady, callgrind: CallgrindReady}.choose(ctx, t, want)
 }
 
-// machine is what can be asked of the place where a target runs.
+// machine checks which tools work where a target runs.
 type machine struct {
-	nvidia    NcuOptions // where its tools are looked for
+	nvidia    NcuOptions // where to look for NVIDIA's tools
 	perf      func(context.Context) error
 	callgrind func() error
 }
@@ -58,7 +58,7 @@ func (m machine) choose(ctx context.Context, t Target, want string) (name, why s
 	return "", "", &Trouble{Tool: strings.Join(candidates, " or "), What: t.what(), Why: strings.Join(reasons, "; ")}
 }
 
-// tools are those that can see what a target does, the one that tells most first.
+// tools returns the tools that can profile a target, most informative first.
 func (t Target) tools() []string {
 	switch {
 	case t.openCL():
@@ -72,12 +72,12 @@ func (t Target) tools() []string {
 	}
 }
 
-// openCL tells whether the kernel is one of OpenCL's. NVIDIA's tools do not see those.
+// openCL reports whether the kernel is an OpenCL kernel. NVIDIA's tools do not see those.
 func (t Target) openCL() bool {
 	return strings.HasPrefix(t.Runtime, "OpenCL") || t.Prepare.Launch != nil && t.Prepare.Launch.Kind == launch.OpenCL
 }
 
-// refusal says why a tool cannot look at a target here; nil when it can.
+// refusal returns why a tool cannot profile a target on this machine; nil if it can.
 func (m machine) refusal(ctx context.Context, t Target, name string) *Trouble {
 	no := func(why, fix string) *Trouble { return &Trouble{Tool: name, What: t.what(), Why: why, Fix: fix} }
 	switch {
@@ -112,7 +112,7 @@ func (m machine) refusal(ctx context.Context, t Target, name string) *Trouble {
 	return nil
 }
 
-// where a target runs, in words.
+// where describes where a target runs, for messages.
 func (t Target) where() string {
 	switch {
 	case t.openCL():
@@ -124,7 +124,7 @@ func (t Target) where() string {
 	}
 }
 
-// reason is a trouble without what was attempted.
+// reason returns a trouble without what was attempted.
 func (t *Trouble) reason() string {
 	if t.Fix == "" {
 		return t.Why

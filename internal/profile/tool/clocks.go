@@ -11,28 +11,28 @@ import (
 	"github.com/goatnote-inc/pawl/stats"
 )
 
-// Clocks is a kernel's time by two clocks: the one that its harness brings, which
-// decides verdicts, and the trace of a tool, which the kernel cannot reach.
+// Clocks is a kernel's time by two clocks: the harness's own, which decides verdicts, and the trace
+// of a tool, which the kernel cannot manipulate.
 type Clocks struct {
 	Own   float64 `json:"own_ns"`   // median of one run by the harness's clock
-	Busy  float64 `json:"busy_ns"`  // of one run in which a kernel was on the device, by the trace
-	Agree bool    `json:"agree"`    // the harness's clock does not say less than the trace
+	Busy  float64 `json:"busy_ns"`  // time per run with a kernel on the device, by the trace
+	Agree bool    `json:"agree"`    // the harness's clock is not below the trace
 	Says  string  `json:"sentence"` // for people
 }
 
 const (
-	// shorter is how much less than the trace a clock may say. Event timers leave out
-	// nothing of a kernel; tracing adds a little to short ones.
+	// shorter is the min ratio of a clock to the trace. Event timers miss nothing of a kernel, but
+	// tracing adds a little to short ones.
 	shorter = 0.80
-	// grain is what two clocks of a device may differ by whatever is measured.
+	// grain is how much two clocks of a device may differ for any measurement.
 	grain = 1000 // ns
-	// longer is how much more than the trace is launching and waiting, and worth a word.
+	// longer is the ratio to the trace above which launching and waiting are mentioned.
 	longer = 1.5
 )
 
-// CompareClocks holds the samples of a harness, each of one run, against a trace of so
-// many runs. A clock that says less than kernels were seen to take is wrong, or was
-// tampered with; a result ten times better than anybody's needs this answer first.
+// CompareClocks compares the samples of a harness, each of one run, with a trace of the given
+// number of runs. A clock that reports less than the traced kernels took is wrong or was tampered
+// with. A result ten times better than all others needs this check first.
 func CompareClocks(samples measure.Samples, trace *profile.Profile, runs int) (Clocks, error) {
 	if len(samples) == 0 || runs < 1 {
 		return Clocks{}, fmt.Errorf("compare two clocks: %d samples, %d traced runs", len(samples), runs)
@@ -55,7 +55,7 @@ func CompareClocks(samples measure.Samples, trace *profile.Profile, runs int) (C
 	return c, nil
 }
 
-// busyTime is how long any kernel was on the device: two that overlap count once.
+// busyTime returns how long any kernel was on the device: overlapping kernels count once.
 func busyTime(launches []profile.Launch) (float64, error) {
 	type span struct{ from, to float64 }
 	var spans []span
@@ -88,7 +88,7 @@ func busyTime(launches []profile.Launch) (float64, error) {
 	return busy, nil
 }
 
-// startOfLaunch is the column of a trace that says when a launch began, in nanoseconds.
+// startOfLaunch is the column of a trace with the start of a launch, in nanoseconds.
 const startOfLaunch = "Start"
 
 func micros(ns float64) string { return fmt.Sprintf("%.4g us", ns/1000) }

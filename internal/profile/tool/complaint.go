@@ -5,14 +5,14 @@ import (
 	"unicode"
 )
 
-// complaint is what a tool prints when it cannot do its work, in our words.
+// complaint is a known error message of a tool with our explanation.
 type complaint struct {
-	says string // a part of the message, in lower case, that does not change from release to release
+	says string // part of the message, in lower case, that is the same in all releases
 	why  string
 	fix  string
 }
 
-// complaints of ncu and nsys, the more telling one first where one run prints several.
+// complaints of ncu and nsys; if one run prints several, the more specific one comes first.
 var complaints = []complaint{
 	{
 		"err_nvgpuctrperm", "the driver does not let this user read the GPU's counters",
@@ -61,14 +61,13 @@ var complaints = []complaint{
 	{"no kernels were profiled", noKernel, "check profile.kernel and profile.nvtx of the benchmark"},
 }
 
-// What follows from a program that fails by itself; then its own words say more.
+// Consequences of a program that fails by itself; its own message is more useful.
 const (
 	programFailed = "the program failed under the profiler"
 	noKernel      = "no kernel ran that fits the selection"
 )
 
-// explained finds the complaint that tells most in what a tool printed; without one
-// that we know, its own first error.
+// explained returns the most specific known complaint in a tool's output, or else the tool's own first error.
 func explained(printed string) (why, fix string, found bool) {
 	lower := strings.ToLower(printed)
 	for _, c := range complaints {
@@ -82,7 +81,7 @@ func explained(printed string) (why, fix string, found bool) {
 	return "", "", false
 }
 
-// marked lists the lines that begin with a mark of ncu's, each once and bounded.
+// marked lists the lines that start with one of ncu's marks, each once, up to mostMarked.
 func marked(printed, mark string) []string {
 	var list []string
 	seen := map[string]bool{}
@@ -97,7 +96,7 @@ func marked(printed, mark string) []string {
 	return list
 }
 
-// printable keeps a message from doing anything to a terminal, and bounds it.
+// printable removes control characters from a message and limits its length.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {
@@ -107,5 +106,5 @@ func printable(text string) string {
 	}, text[:min(len(text), 300)])
 }
 
-// mostMarked bounds how many messages of one kind are looked at.
+// mostMarked is the max number of messages of one kind.
 const mostMarked = 20

@@ -11,21 +11,20 @@ import (
 	"github.com/goatnote-inc/pawl/internal/harness"
 )
 
-// driving is how a target is run under a tool.
+// driving describes how to run a target under a tool.
 type driving struct {
 	tool       string
-	slower     int       // how many times slower a program may be under the tool; waits are so much longer
+	slower     int       // how many times slower a program may be under the tool; timeouts scale with it
 	iterations int       // runs that count; 0 for one
-	exact      bool      // the tool cannot tell which runs count unless the harness marks them
-	env        []string  // beside the target's
-	log        io.Writer // gets what the tool and the program print; nil for nowhere
-	// runs, where it is set, stands in place of the warm-up and the runs that count:
-	// a tool that is switched on and off does it here.
+	exact      bool      // the harness must mark the runs that count
+	env        []string  // in addition to the target's
+	log        io.Writer // receives the output of tool and program; nil for none
+	// runs, if set, replaces the warm-up and the runs that count, for tools that are switched on and off.
 	runs func(ctx context.Context, s *harness.Session) error
 }
 
-// drive starts a target behind the words of wrap (valgrind --tool=...) and has it run
-// what counts: greeting, preparation and warm-up come first. A plain command just runs.
+// drive starts a target with the command prefix wrap (valgrind --tool=...) and runs what counts,
+// after greeting, preparation and warm-up. A plain command just runs.
 func drive(ctx context.Context, t Target, wrap []string, how driving) error {
 	if t.Timeout > 0 {
 		var cancel context.CancelFunc
@@ -41,7 +40,7 @@ func drive(ctx context.Context, t Target, wrap []string, how driving) error {
 		return trouble
 	}
 	if e, ok := errors.AsType[*harness.Error](err); ok {
-		e.Command = t.Command.Line // with the tool's own words before it nobody would find it
+		e.Command = t.Command.Line // without the tool's prefix, so that the user recognizes it
 	}
 	return &Trouble{
 		Tool: how.tool, What: t.what(), Why: err.Error(),
@@ -79,8 +78,8 @@ func driveCommand(ctx context.Context, t Target, c harness.Command, how driving)
 	return s.Bye(ctx)
 }
 
-// runsThatCount asks for the warm-up and then for what counts. A harness that cannot
-// mark it runs it all the same: a tool may know it by its name and by counting.
+// runsThatCount requests the warm-up and then the runs that count. A harness that cannot mark them
+// still runs them: a tool may select them by name and count.
 func runsThatCount(ctx context.Context, s *harness.Session, warmup, iterations int) error {
 	switch {
 	case s.Welcome.Has(harness.FeatureProfile):
@@ -94,7 +93,7 @@ func runsThatCount(ctx context.Context, s *harness.Session, warmup, iterations i
 	}
 }
 
-// wrapped puts a tool before a command, and waits as much longer as it is slower.
+// wrapped prefixes a command with a tool, and scales its timeouts.
 func wrapped(c harness.Command, wrap []string, how driving) harness.Command {
 	if len(wrap) > 0 {
 		words := make([]string, len(wrap))
@@ -119,7 +118,7 @@ func wrapped(c harness.Command, wrap []string, how driving) harness.Command {
 	return c
 }
 
-// what is attempted, for messages.
+// what describes what is attempted, for messages.
 func (t Target) what() string {
 	if t.Plain || t.Prepare.Benchmark == "" {
 		return fmt.Sprintf("profiling %q", t.Command.Line)
@@ -127,7 +126,7 @@ func (t Target) what() string {
 	return fmt.Sprintf("profiling %s (%s)", t.Prepare.Benchmark, t.Prepare.Implementation)
 }
 
-// quote writes a word so that sh reads it as one.
+// quote quotes a word for sh.
 func quote(word string) string {
 	if word != "" && strings.Trim(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./,:%@") == "" {
 		return word

@@ -12,7 +12,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/profile"
 )
 
-// forget removes what an earlier run of a tool left: it must not be taken for this one's.
+// forget removes files of an earlier run of a tool, which would be mistaken for this one's.
 func forget(files ...string) error {
 	for _, file := range files {
 		if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -22,11 +22,11 @@ func forget(files ...string) error {
 	return nil
 }
 
-// begunWith lists the files whose path begins so. The folder is the user's, and its name
-// may mean something to a glob.
+// begunWith lists the files whose path starts with start. It does not use a glob, because the
+// user's folder may contain special characters.
 func begunWith(start string) []string {
 	dir, name := filepath.Split(start)
-	entries, _ := os.ReadDir(filepath.Clean(dir)) // what is not there was not left
+	entries, _ := os.ReadDir(filepath.Clean(dir)) // a missing folder has no files
 	var files []string
 	for _, e := range entries {
 		if strings.HasPrefix(e.Name(), name) {
@@ -36,10 +36,10 @@ func begunWith(start string) []string {
 	return files
 }
 
-// percents keeps a tool from reading %p and the like in a path that it is given.
+// percents escapes a path for tools that expand %p and the like.
 func percents(path string) string { return strings.ReplaceAll(path, "%", "%%") }
 
-// readFile reads a profile that a tool left.
+// readFile reads a profile that a tool wrote.
 func readFile(file string, read func(io.Reader) (*profile.Profile, error)) (*profile.Profile, error) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -53,13 +53,13 @@ func readFile(file string, read func(io.Reader) (*profile.Profile, error)) (*pro
 	return p, nil
 }
 
-// readSome is the beginning of a file, for messages; nothing where there is none.
+// readSome returns the start of a file, for messages; empty if there is none.
 func readSome(file string, most int64) string {
 	f, err := os.Open(file)
 	if err != nil {
 		return ""
 	}
 	defer f.Close()
-	text, _ := io.ReadAll(io.LimitReader(f, most)) // what could be read is better than nothing
+	text, _ := io.ReadAll(io.LimitReader(f, most)) // partial text is better than none
 	return string(text)
 }

@@ -16,13 +16,13 @@ import (
 	"github.com/goatnote-inc/pawl/internal/shell"
 )
 
-// NcuOptions say how ncu is run. The zero value is right for this machine.
+// NcuOptions configure ncu. The zero value works for this machine.
 type NcuOptions struct {
-	Program string // where it is; empty to look for it
+	Program string // path of ncu; empty to search for it
 	Set     string // SetFull or SetCheap; empty for full
 
-	Root    fs.FS         // the machine's files; nil for this one
-	Path    string        // where programs are searched; empty for PATH
+	Root    fs.FS         // file system of the machine; nil for this one
+	Path    string        // search path for programs; empty for PATH
 	LockDir string        // see device.LockOptions
 	Wait    time.Duration // how long to wait while another pawl profiles on the device
 }
@@ -41,7 +41,7 @@ func (o NcuOptions) search() shell.Search {
 	return shell.Search{Path: o.Path}
 }
 
-// open finds ncu and asks it who it is.
+// open finds ncu and reads its version and options.
 func (o NcuOptions) open(ctx context.Context) (program, error) {
 	at := o.Program
 	if at == "" {
@@ -54,7 +54,7 @@ func (o NcuOptions) open(ctx context.Context) (program, error) {
 
 var errNoNcu = errors.New("ncu is not installed")
 
-// trouble puts a failure of ncu's into words.
+// trouble explains a failure of ncu.
 func (o NcuOptions) trouble(what string, err error) error {
 	if t, ok := errors.AsType[*Trouble](err); ok {
 		return t
@@ -68,13 +68,13 @@ func (o NcuOptions) trouble(what string, err error) error {
 	return t
 }
 
-// slowerUnderNcu is how much longer a harness may be silent: each kernel runs some
-// forty times, and its memory is saved and restored each time.
+// slowerUnderNcu is how many times longer a harness may be silent: each kernel runs about forty
+// times, and its memory is saved and restored each time.
 const slowerUnderNcu = 60
 
-// Ncu profiles one run of a target with Nsight Compute. What could keep it from the
-// counters is looked for first; whether it worked is judged by the report that it
-// leaves and not by its exit code, which is 0 also where nothing was profiled.
+// Ncu profiles one run of a target with Nsight Compute. It first checks for obstacles
+// to reading the counters. It judges success by the report and not by the exit code,
+// which is 0 even if nothing was profiled.
 func Ncu(ctx context.Context, o NcuOptions, t Target) (Result, error) {
 	p, err := o.open(ctx)
 	if err != nil {
@@ -130,7 +130,7 @@ func (o NcuOptions) setName() string {
 	return o.Set
 }
 
-// collect runs the target under ncu, alone on the device.
+// collect runs the target under ncu, with exclusive use of the counters.
 func (o NcuOptions) collect(ctx context.Context, p program, t Target, set []string, report, log string) error {
 	release, err := holdCounters(ctx, o, t)
 	if err != nil {
@@ -143,20 +143,20 @@ func (o NcuOptions) collect(ctx context.Context, p program, t Target, set []stri
 	talk := &limited{most: 1 << 20}
 	wrap := append([]string{p.path}, ncuArgs(p, t, set, report, log)...)
 	err = drive(ctx, t, wrap, driving{tool: "ncu", slower: slowerUnderNcu, exact: t.Exact, env: quiet, log: talk})
-	said := readSome(log, 1<<20) // where there is none, it complained elsewhere
+	said := readSome(log, 1<<20) // empty if ncu complained elsewhere
 	return o.judge(t, said, talk.String(), report, err)
 }
 
-// holdCounters keeps other runs of pawl from the counters of the device. Who holds the
-// device itself is not asked: that is most often the run that this profile belongs to.
+// holdCounters locks the counters of the device against other runs of pawl. It does not lock the
+// device itself, which the run of this profile usually holds.
 func holdCounters(ctx context.Context, o NcuOptions, t Target) (release func(), err error) {
 	return device.Hold(ctx, "the counter set of "+t.Device.Name, "ncu-"+t.Device.LockName(), device.LockOptions{
 		Dir: o.LockDir, Owner: "pawl profile " + t.Stem, Wait: o.Wait,
 	})
 }
 
-// judge tells whether there is a profile: the report is there and nothing in the log
-// is an error. What ncu says explains more than how the harness ended.
+// judge returns an error unless the report exists and the log has no error. ncu's messages explain
+// more than the harness's exit.
 func (o NcuOptions) judge(t Target, log, talk, report string, err error) error {
 	_, missing := os.Stat(report)
 	failed := len(marked(log, "==ERROR==")) > 0
@@ -166,7 +166,7 @@ func (o NcuOptions) judge(t Target, log, talk, report string, err error) error {
 	trouble := &Trouble{Tool: "ncu", What: t.what(), Err: err}
 	var found bool
 	if trouble.Why, trouble.Fix, found = explained(log); !found && err != nil {
-		// Before it opens its log it complains where the program prints.
+		// Before ncu opens its log, it prints errors to the program's output.
 		trouble.Why, trouble.Fix, found = explained(talk)
 	}
 	if err != nil && (!found || trouble.Why == programFailed || trouble.Why == noKernel) {
@@ -178,7 +178,7 @@ func (o NcuOptions) judge(t Target, log, talk, report string, err error) error {
 	return trouble
 }
 
-// warnings are what ncu itself finds worth knowing, but for what pawl asked for.
+// warnings returns ncu's own warnings, except those about settings that pawl requested.
 func warnings(log string, t Target) []string {
 	said := readSome(log, 1<<20)
 	var list []string

@@ -9,21 +9,21 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// The sets of metrics that a suite or a user can ask for.
+// Sets of metrics that a suite or a user can choose.
 const (
-	SetFull  = "full"  // everything that ncu can tell: some forty runs of the kernel
-	SetCheap = "cheap" // what a diagnosis needs most: a few runs
+	SetFull  = "full"  // everything that ncu can measure: about forty runs of the kernel
+	SetCheap = "cheap" // the most important for a diagnosis: a few runs
 )
 
-// These bound how many kernels are profiled, because each is run again for every pass:
-// of a run that is marked, and of a range, which comes again with every run.
+// Max numbers of profiled kernels, because each runs again for every pass: in a marked run, and in
+// a range, which repeats with every run.
 const (
 	mostLaunches = 50
 	mostOfRange  = 10
 )
 
-// settings are the choices that change what ncu sees. All of them are stated, because
-// defaults changed from release to release.
+// ncuSettings returns the options that change what ncu measures. All of them are explicit, because
+// defaults changed between releases.
 func ncuSettings(t Target, set string) []profile.Setting {
 	return []profile.Setting{
 		{Name: "set", Value: set},
@@ -33,7 +33,7 @@ func ncuSettings(t Target, set string) []profile.Setting {
 	}
 }
 
-// clockControl leaves the clocks alone where pawl holds them, and where nobody can.
+// clockControl leaves the clocks alone if pawl holds them or if nothing can.
 func clockControl(t Target) string {
 	if t.Locked || slice(t.Device) {
 		return "none"
@@ -41,10 +41,10 @@ func clockControl(t Target) string {
 	return "base"
 }
 
-// slice tells whether a device is a part of a card.
+// slice reports whether a device is a part of a card.
 func slice(id gpu.Identity) bool { return id.Parent != "" || strings.HasPrefix(id.UUID, "MIG-") }
 
-// cacheControl lets a kernel find in the caches what it finds when it is measured.
+// cacheControl gives a kernel the same cache state as when it is measured.
 func cacheControl(t Target) string {
 	if t.Cache == measure.Cold {
 		return "all"
@@ -52,19 +52,18 @@ func cacheControl(t Target) string {
 	return "none"
 }
 
-// ncuArgs is ncu's command line up to the program that it is to watch. What holds the
-// options of the set is chosen by ncuSet.
+// ncuArgs returns ncu's command line up to the profiled program. set holds the options chosen by ncuSet.
 func ncuArgs(p program, t Target, set []string, report, log string) []string {
 	var args []string
 	if p.knows("--config-file") {
-		args = append(args, "--config-file", "off") // the folder under test could bring one
+		args = append(args, "--config-file", "off") // the folder under test could contain one
 	}
 	args = append(args,
 		"--target-processes", "all", // the harness may be a script that starts another program
 		"--replay-mode", "kernel",
 		"--clock-control", clockControl(t),
 		"--cache-control", cacheControl(t),
-		"--kill", "no", // the harness has to say bye
+		"--kill", "no", // the harness must be able to say bye
 		"--import-source", "yes",
 	)
 	args = append(args, set...)
@@ -72,8 +71,8 @@ func ncuArgs(p program, t Target, set []string, report, log string) []string {
 	return append(args, "--force-overwrite", "--export", strings.TrimSuffix(report, ".ncu-rep"), "--log-file", log)
 }
 
-// selection finds the launches that count. A harness that marks its run is exact; an
-// NVTX range is what the user says; a name skips the launches of the warm-up.
+// selection returns the options that select the launches that count. A harness that marks its run
+// is exact; an NVTX range comes from the user; otherwise warm-up launches are skipped by count.
 func selection(t Target) []string {
 	var args []string
 	if t.Kernel != "" {
@@ -89,9 +88,9 @@ func selection(t Target) []string {
 	}
 }
 
-// nvtxRange makes ncu's expression of a range. A plain name means one that is pushed
-// and popped, which is what people use; to ncu that is a name with a slash behind it,
-// and without one it silently finds nothing. Any other expression is left alone.
+// nvtxRange returns ncu's expression for a range. A plain name means a push/pop range, which
+// is the usual kind. ncu wants a slash after its name, and silently finds nothing without
+// it. Any other expression is unchanged.
 func nvtxRange(name string) string {
 	if strings.ContainsAny(name, `/@[]+*\`) || strings.HasPrefix(name, "regex:") {
 		return name

@@ -11,8 +11,8 @@ import (
 	"github.com/goatnote-inc/pawl/internal/profile"
 )
 
-// Import reads a report of ncu's (.ncu-rep) through ncu itself. It needs no GPU, but
-// a release that is not older than the report.
+// Import reads an ncu report (.ncu-rep) with ncu itself. It needs no GPU, but a
+// release that is not older than the report.
 func Import(ctx context.Context, o NcuOptions, report string) (*profile.Profile, error) {
 	p, err := o.open(ctx)
 	if err == nil {
@@ -24,9 +24,8 @@ func Import(ctx context.Context, o NcuOptions, report string) (*profile.Profile,
 	return nil, o.trouble("reading "+report, err)
 }
 
-// importReport joins two pages: the raw one has every number, the other has ncu's own
-// findings. Values of the raw page come in units that differ from launch to launch
-// unless told otherwise.
+// importReport merges two pages: the raw one has every number, the other has ncu's own findings. It
+// asks for base units, because units of the raw page otherwise differ between launches.
 func (p program) importReport(ctx context.Context, report string) (*profile.Profile, error) {
 	raw, err := p.page(ctx, report, "--csv", "--print-units", "base", "--page", "raw")
 	if err != nil {
@@ -55,23 +54,22 @@ func (p program) importReport(ctx context.Context, report string) (*profile.Prof
 	return found, nil
 }
 
-// page has ncu print one page of a report.
+// page returns one page of a report as printed by ncu.
 func (p program) page(ctx context.Context, report string, how ...string) ([]byte, error) {
 	var args []string
 	if p.knows("--config-file") {
 		args = append(args, "--config-file", "off")
 	}
 	if !filepath.IsAbs(report) {
-		report = "." + string(filepath.Separator) + report // it may begin with a dash
+		report = "." + string(filepath.Separator) + report // the name may start with a dash
 	}
 	return p.say(ctx, mostSaid, append(append(args, "--import", report), how...)...)
 }
 
 var writtenBy = lazyregexp.New(`(?m)^"Nsight Compute Target","(20\d\d(?:\.\d+)+)`)
 
-// writer is the release that made a report; what it counted depends on that one, not
-// on the one that reads it. Releases without the page that tells cannot read newer
-// reports, and we know no better than their own.
+// writer returns the release that made a report, which determines what was counted. A release
+// without the session page cannot read newer reports, so its own version is the best guess.
 func (p program) writer(ctx context.Context, report string) string {
 	if p.knows("session:") {
 		if said, err := p.page(ctx, report, "--csv", "--page", "session"); err == nil {
@@ -83,7 +81,7 @@ func (p program) writer(ctx context.Context, report string) string {
 	return p.version
 }
 
-// text writes the page for people beside a report.
+// text writes the display page beside a report.
 func (p program) text(ctx context.Context, report, to string) error {
 	said, err := p.page(ctx, report, "--page", "details")
 	if err != nil {

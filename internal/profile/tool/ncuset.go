@@ -10,9 +10,9 @@ import (
 	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 )
 
-// cheap are the metrics of the cheap set: speed of light, DRAM traffic, occupancy,
-// issue and stall reasons, sectors and bank conflicts. Not every GPU has all of them.
-// Those that ncu takes by patching the kernel's code are left to the full set.
+// cheap lists the metrics of the cheap set: speed of light, DRAM traffic, occupancy, issue and
+// stall reasons, sectors and bank conflicts. Not every GPU has all of them. Metrics for which ncu
+// patches the kernel's code are only in the full set.
 var cheap = slices.Concat(
 	[]string{
 		"gpu__time_duration.sum",
@@ -59,8 +59,7 @@ var cheap = slices.Concat(
 		"short_scoreboard", "sleeping", "tex_throttle", "wait"),
 )
 
-// always is what ncu tells of a launch without any counter, on every GPU and in every
-// release since 2020.
+// always lists what ncu reports of a launch without counters, on every GPU and in every release since 2020.
 var always = slices.Concat(
 	[]string{"sm__maximum_warps_per_active_cycle_pct"},
 	each("launch__%s",
@@ -69,13 +68,11 @@ var always = slices.Concat(
 		"occupancy_limit_blocks", "occupancy_limit_registers", "occupancy_limit_shared_mem", "occupancy_limit_warps"),
 )
 
-// sections stand in for the cheap set where the GPU's metrics cannot be asked for:
-// ncu itself chooses the names in them.
+// sections replace the cheap set if the GPU's metrics cannot be queried: ncu chooses their metrics itself.
 var sections = []string{"SpeedOfLight", "LaunchStats", "Occupancy", "SchedulerStats", "WarpStateStats", "MemoryWorkloadAnalysis"}
 
-// chips are the names under which ncu knows the GPUs of a compute capability, in the
-// order in which they are asked for. All chips of one have the metrics of the cheap
-// set in common, so that any of them will do.
+// chips maps compute capabilities to ncu's chip names, in the order in which they are tried. All
+// chips of a capability share the metrics of the cheap set, so that any of them works.
 var chips = map[string][]string{
 	"7.0":  {"gv100"},
 	"7.2":  {"gv11b"},
@@ -97,8 +94,7 @@ func each(format string, parts ...string) []string {
 	return list
 }
 
-// ncuSet is the options that choose what is collected, and a note where it is not
-// quite what was asked for.
+// ncuSet returns the options that select what is collected, and a note if that differs from the request.
 func ncuSet(ctx context.Context, p program, set, capability string) (args []string, note string, err error) {
 	if set == "" || set == SetFull {
 		return []string{"--set", "full"}, "", nil
@@ -123,8 +119,7 @@ func ncuSet(ctx context.Context, p program, set, capability string) (args []stri
 	return []string{"--metrics", strings.Join(names, ",")}, "", nil
 }
 
-// chip is the name of a chip of that compute capability that this ncu knows; empty
-// for none.
+// chip returns a chip name of that compute capability that this ncu supports; empty for none.
 func (p program) chip(ctx context.Context, capability string) (string, error) {
 	wanted := chips[capability]
 	if len(wanted) == 0 {
@@ -143,14 +138,14 @@ func (p program) chip(ctx context.Context, capability string) (string, error) {
 	return "", nil
 }
 
-// asked keeps what an ncu said of a chip: it does not change while pawl runs.
+// asked caches the metrics that ncu reports for a chip; they do not change while pawl runs.
 var asked sync.Map // of [3]string{path, version, chip} to []string
 
-// metricName is a metric with its suffix at the beginning of a line of a table.
+// metricName matches a metric with its suffix at the start of a table line.
 var metricName = lazyregexp.New(`(?m)^([a-z0-9]+__[a-z0-9_]+(?:\.[a-z0-9_]+)+) `)
 
-// metrics are those of the cheap set that a chip has. One unknown name would make ncu
-// collect nothing at all.
+// metrics returns the metrics of the cheap set that a chip has. One unknown
+// name would make ncu collect nothing.
 func (p program) metrics(ctx context.Context, chip string) ([]string, error) {
 	key := [3]string{p.path, p.version, chip}
 	if known, ok := asked.Load(key); ok {

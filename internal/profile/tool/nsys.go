@@ -17,16 +17,16 @@ import (
 	"github.com/goatnote-inc/pawl/internal/shell"
 )
 
-// NsysOptions say how nsys is run. The zero value is right for this machine.
+// NsysOptions configure nsys. The zero value works for this machine.
 type NsysOptions struct {
-	Program string // where it is; empty to look for it
-	Runs    int    // that are traced; 0 for 20
+	Program string // path of nsys; empty to search for it
+	Runs    int    // number of traced runs; 0 for 20
 
-	Root fs.FS  // the machine's files; nil for this one
-	Path string // where programs are searched; empty for PATH
+	Root fs.FS  // file system of the machine; nil for this one
+	Path string // search path for programs; empty for PATH
 }
 
-// runsOfTrace is how many runs are traced unless told otherwise: enough for a median.
+// runsOfTrace is the default number of traced runs: enough for a median.
 const runsOfTrace = 20
 
 var errNoNsys = errors.New("nsys is not installed")
@@ -42,8 +42,8 @@ func (o NsysOptions) open(ctx context.Context) (program, error) {
 	return openProgram(ctx, at, "profile", "--help")
 }
 
-// Nsys traces runs of a target with Nsight Systems: when each kernel began and ended.
-// It needs no permission for counters, and its clock is not the harness's.
+// Nsys traces runs of a target with Nsight Systems: the start and end of each kernel. It needs no
+// permission for counters, and its clock is not the harness's.
 func Nsys(ctx context.Context, o NsysOptions, t Target) (Result, error) {
 	r, err := o.run(ctx, t)
 	if err == nil {
@@ -96,8 +96,8 @@ func (o NsysOptions) run(ctx context.Context, t Target) (Result, error) {
 	return Result{Profile: found, Files: []string{report}}, nil
 }
 
-// nsysArgs is nsys's command line up to the program. Samples of the host and context
-// switches would disturb what is traced, and need permissions.
+// nsysArgs returns nsys's command line up to the program. Host sampling and context switches are
+// off: they would disturb the trace and need permissions.
 func nsysArgs(t Target, stem string) []string {
 	args := []string{"profile", "--trace=cuda,nvtx", "--sample=none", "--cpuctxsw=none", "--force-overwrite=true", "--output=" + percents(stem)}
 	switch {
@@ -109,7 +109,7 @@ func nsysArgs(t Target, stem string) []string {
 	return args
 }
 
-// nsysEnv makes nsys see ranges whose names are plain strings.
+// nsysEnv makes nsys recognize ranges with unregistered names.
 func nsysEnv(t Target) []string {
 	if t.Exact || t.NVTX == "" {
 		return nil
@@ -117,8 +117,8 @@ func nsysEnv(t Target) []string {
 	return []string{"NSYS_NVTX_PROFILER_REGISTER_ONLY=0"}
 }
 
-// complete makes a report of a trace that nsys could not finish by itself: some
-// packages put its importer where nsys does not look.
+// complete creates the report of a trace that nsys could not finish: some packages install its
+// importer where nsys does not look.
 func (p program) complete(ctx context.Context, stem, talk string) error {
 	if _, err := os.Stat(stem + ".nsys-rep"); err == nil {
 		return nil
@@ -140,7 +140,7 @@ func (p program) complete(ctx context.Context, stem, talk string) error {
 	return forget(stem + ".qdstrm")
 }
 
-// importer is the program that makes reports, empty where there is none.
+// importer returns the path of the program that creates reports; empty if there is none.
 func (p program) importer() string {
 	folders := []string{filepath.Join(filepath.Dir(p.path), "..", "host-linux-x64"), "/usr/lib/nsight-systems/host-linux-x64"}
 	if target, err := filepath.EvalSymlinks(p.path); err == nil {
@@ -154,12 +154,12 @@ func (p program) importer() string {
 	return ""
 }
 
-// traceReports are what nsys calls the list of all kernels, newest release first.
+// traceReports are nsys's names for the list of all kernels, newest release first.
 var traceReports = []string{"cuda_gpu_trace", "gputrace"}
 
 // trace reads every launch of a report.
 func (p program) trace(ctx context.Context, report, scratch string) (*profile.Profile, error) {
-	known, err := p.say(ctx, 0, "stats", "--help-reports") // which ends with 1 in some releases
+	known, err := p.say(ctx, 0, "stats", "--help-reports") // exits with 1 in some releases
 	if len(known) == 0 && err != nil {
 		return nil, fmt.Errorf("ask nsys for its reports: %w", err)
 	}
@@ -179,10 +179,10 @@ func (p program) trace(ctx context.Context, report, scratch string) (*profile.Pr
 	return profile.ReadTrace(bytes.NewReader(said))
 }
 
-// only keeps the launches of kernels whose name, or whole signature, matches.
+// only returns the launches of kernels whose name, or whole signature, matches.
 func only(launches []profile.Launch, pattern string) []profile.Launch {
 	re, err := regexp.Compile(pattern)
-	if pattern == "" || err != nil { // the suite has checked it
+	if pattern == "" || err != nil { // the suite checked the pattern
 		return launches
 	}
 	return slices.DeleteFunc(launches, func(l profile.Launch) bool {
@@ -190,8 +190,8 @@ func only(launches []profile.Launch, pattern string) []profile.Launch {
 	})
 }
 
-// functionName is a kernel's name as ncu matches it: without return type, namespaces,
-// template and arguments.
+// functionName returns a kernel's name as ncu matches it: without return type,
+// namespaces, template and arguments.
 func functionName(signature string) string {
 	s := strings.ReplaceAll(signature, "(anonymous namespace)::", "")
 	s, _, _ = strings.Cut(s, "(")

@@ -12,17 +12,16 @@ import (
 	"github.com/goatnote-inc/pawl/internal/device/host"
 )
 
-// Obstacle is something that keeps a profiler from the counters of a GPU, or that may.
+// Obstacle is something that prevents a profiler from reading the counters of a GPU, or may.
 type Obstacle struct {
 	Name  string // counters, dcgm, mig, vgpu, wsl
 	What  string
 	Fix   string
-	Stops bool // nothing is profiled before it is mended; otherwise it may still work
+	Stops bool // profiling cannot work until it is fixed; otherwise it may still work
 }
 
-// Obstacles tells what stands between this process and the counters of an NVIDIA
-// GPU, before anything is started: a run under a profiler takes minutes. Root is the
-// machine's files.
+// Obstacles returns what may prevent this process from reading the counters of an NVIDIA GPU. It checks
+// before anything starts, because a profiled run takes minutes. root is the machine's file system.
 func Obstacles(root fs.FS, id gpu.Identity) []Obstacle {
 	sys := host.System{FS: root}
 	var list []Obstacle
@@ -48,8 +47,7 @@ func Obstacles(root fs.FS, id gpu.Identity) []Obstacle {
 	return list
 }
 
-// restricted tells whether the driver keeps its counters for administrators, and
-// this process is none.
+// restricted reports whether the driver restricts its counters to administrators and this process is not one.
 func restricted(sys host.System, id gpu.Identity) (Obstacle, bool) {
 	if host.Field(sys.Text("proc/driver/nvidia/params"), "RmProfilingAdminOnly") != "1" {
 		return Obstacle{}, false
@@ -71,16 +69,16 @@ func restricted(sys host.System, id gpu.Identity) (Obstacle, bool) {
 	return o, true
 }
 
-// driverOfPerfMon is the first driver that is content with CAP_PERFMON.
+// driverOfPerfMon is the first driver for which CAP_PERFMON is enough.
 const driverOfPerfMon = 565
 
-// collectors read the counters all the time, and only one program can.
+// collectors are programs that read the counters all the time; only one program can.
 var collectors = []string{"nv-hostengine", "dcgm-exporter", "dcgmproftester", "dynologd"}
 
-// monitored tells whether a program runs that may hold the counters. One in another
-// container is not seen: then ncu itself complains.
+// monitored reports whether a running program may hold the counters. It does not see one in another
+// container; ncu itself then complains.
 func monitored(sys host.System) (Obstacle, bool) {
-	names, _ := fs.Glob(sys.FS, "proc/[0-9]*/comm") // it fails only on a bad pattern
+	names, _ := fs.Glob(sys.FS, "proc/[0-9]*/comm") // fails only on a bad pattern
 	for _, name := range names {
 		comm := sys.Text(name)
 		if slices.ContainsFunc(collectors, func(c string) bool { return strings.HasPrefix(comm, c) }) {
@@ -93,7 +91,7 @@ func monitored(sys host.System) (Obstacle, bool) {
 	return Obstacle{}, false
 }
 
-// major is the number at the beginning of a version; 0 where there is none.
+// major returns the number at the start of a version; 0 if there is none.
 func major(version string) int {
 	n, err := strconv.Atoi(version[:len(version)-len(strings.TrimLeft(version, "0123456789"))])
 	if err != nil {

@@ -8,17 +8,17 @@ import (
 	"github.com/goatnote-inc/pawl/internal/profile"
 )
 
-// openCLRuns are the runs that are looked at: of each time the middle one counts.
+// openCLRuns is the number of recorded runs; the median of each time counts.
 const openCLRuns = 9
 
-// OpenCL asks a harness for the events of its launches: when each was queued, handed
-// over, started and done. There is no tool beside it, so nothing is slower.
+// OpenCL asks a harness for the events of its launches: when each was queued, submitted, started
+// and finished. No external tool runs, so nothing is slower.
 func OpenCL(ctx context.Context, t Target) (Result, error) {
 	const name = "opencl"
 	var runs [][]harness.LaunchTimes
 	err := drive(ctx, t, nil, driving{tool: name, exact: true, runs: func(ctx context.Context, s *harness.Session) error {
 		warmup := max(1, t.Warmup)
-		for range openCLRuns { // each finds an idle device
+		for range openCLRuns { // each run starts on an idle device
 			launches, err := s.Profile(ctx, harness.Profile{Iterations: 1, Warmup: warmup})
 			if err != nil {
 				return err
@@ -41,13 +41,13 @@ func OpenCL(ctx context.Context, t Target) (Result, error) {
 	return Result{Profile: p}, nil
 }
 
-// timelines sums up what events tell: one launch for each kernel and shape, in the
-// order in which they first ran.
+// timelines summarizes the events: one launch for each kernel and shape,
+// in the order in which they first ran.
 func timelines(runs [][]harness.LaunchTimes) *profile.Profile {
 	var order []*timeline
 	byShape := map[shape]*timeline{}
 	for _, run := range runs {
-		free := 0.0 // when the device was done with what came before
+		free := 0.0 // when the device finished the launches before
 		for i, l := range run {
 			s := shapeOf(l)
 			line := byShape[s]
@@ -71,10 +71,10 @@ func timelines(runs [][]harness.LaunchTimes) *profile.Profile {
 	return p
 }
 
-// shape is what tells launches apart.
+// shape identifies launches that are summarized together.
 type shape struct {
 	kernel      string
-	grid, block [3]int // zero where it is not known
+	grid, block [3]int // zero if unknown
 }
 
 func shapeOf(l harness.LaunchTimes) shape {
@@ -90,7 +90,7 @@ func shapeOf(l harness.LaunchTimes) shape {
 	return s
 }
 
-// timeline is every launch of a shape.
+// timeline holds the times of every launch of a shape.
 type timeline struct {
 	shape
 	time, queued, submit, gap []float64

@@ -14,13 +14,13 @@ import (
 	"github.com/goatnote-inc/pawl/internal/profile"
 )
 
-// PerfOptions choose what perf counts.
+// PerfOptions select what perf counts.
 type PerfOptions struct {
-	Events []string // none for PerfEvents
+	Events []string // empty for PerfEvents
 }
 
-// PerfEvents are what rules and differences ask for. They fit the counters of common
-// processors, so that none is scaled; task-clock is no counter and always there.
+// PerfEvents returns the events that rules and differences use. They fit the counters of common
+// processors, so that none is scaled. task-clock is not a counter and always works.
 func PerfEvents() []string {
 	return []string{
 		"task-clock", "instructions", "cycles", "branches", "branch-misses",
@@ -29,13 +29,13 @@ func PerfEvents() []string {
 }
 
 const (
-	// perfSpan is about how long the runs that are counted take: long against the
-	// switching of counters, short for a person.
+	// perfSpan is about how long the counted runs take: long compared with
+	// switching the counters, short for the user.
 	perfSpan     = 100 * time.Millisecond
 	perfMostRuns = 1 << 20
 )
 
-// PerfReady tells why perf cannot count instructions here, or nil.
+// PerfReady returns why perf cannot count instructions on this machine; nil if it can.
 func PerfReady(ctx context.Context) error {
 	path, err := exec.LookPath("perf")
 	if err != nil {
@@ -61,9 +61,9 @@ func PerfReady(ctx context.Context) error {
 	return nil
 }
 
-// Perf counts what the processor does in one run of a host kernel. It counts twice,
-// over so many runs and over twice as many, and takes the difference: what stands around
-// the runs (laying out arguments, sweeping the cache, talking to the harness) is in both.
+// Perf counts what the processor does in one run of a host kernel. It counts a number of runs and
+// then twice as many, and takes the difference. Work around the runs (laying out arguments,
+// sweeping the cache, talking to the harness) is in both and cancels out.
 func Perf(ctx context.Context, o PerfOptions, t Target) (Result, error) {
 	const name = "perf"
 	if len(o.Events) == 0 {
@@ -88,14 +88,14 @@ func Perf(ctx context.Context, o PerfOptions, t Target) (Result, error) {
 	return Result{Profile: counts, Files: second.Files, Notes: counts.Notes}, nil
 }
 
-// perfRun is the counting of one target.
+// perfRun is the state of counting one target.
 type perfRun struct {
 	target     Target
 	events     []string
-	iterations int // of the first count; 0 until the warm-up told how long one takes
+	iterations int // iterations of the first count; 0 until the warm-up has timed one
 }
 
-// count runs the target under perf, with times as many iterations as the first count has.
+// count runs the target under perf, with times the iterations of the first count.
 func (r *perfRun) count(ctx context.Context, times int) (Result, error) {
 	const name = "perf"
 	t, stem := r.target, filepath.Join(r.target.Dir, r.target.Stem)
@@ -124,9 +124,9 @@ func (r *perfRun) count(ctx context.Context, times int) (Result, error) {
 	return Result{Profile: p, Files: []string{out}}, nil
 }
 
-// runs warms up, then switches the counters on around the runs that count.
+// runs warms up, then enables the counters around the runs that count.
 func (r *perfRun) runs(ctx context.Context, session *harness.Session, s *counterSwitch, times int) error {
-	one := time.Duration(math.MaxInt64) // the fastest: on a busy machine the others waited
+	one := time.Duration(math.MaxInt64) // fastest run: the others waited on a busy machine
 	for range max(1, r.target.Warmup) {
 		began := time.Now()
 		if _, err := session.Profile(ctx, harness.Profile{Iterations: 1}); err != nil {
@@ -146,8 +146,8 @@ func (r *perfRun) runs(ctx context.Context, session *harness.Session, s *counter
 	return s.say("disable")
 }
 
-// perRun is what one run counts: the difference of two counts, of which the second has
-// runs more iterations. What is lost in the noise is zero.
+// perRun returns the counts of one run: the difference of two counts, divided by the number of
+// extra runs in the second. Negative differences, which are noise, become zero.
 func perRun(first, second *profile.Profile, runs float64) *profile.Profile {
 	before := map[string]float64{}
 	for _, m := range first.Launches[0].Metrics {
@@ -165,7 +165,7 @@ func perRun(first, second *profile.Profile, runs float64) *profile.Profile {
 		}
 		l.Metrics = append(l.Metrics, m)
 		if m.Name == "task-clock" && m.Value != nil {
-			ns := *m.Value * 1e6 // perf tells it in milliseconds
+			ns := *m.Value * 1e6 // perf reports milliseconds
 			l.Metrics = append(l.Metrics, profile.Metric{Name: "time_ns", Unit: "ns", Value: &ns})
 		}
 	}
@@ -173,7 +173,7 @@ func perRun(first, second *profile.Profile, runs float64) *profile.Profile {
 	return &result
 }
 
-// perfVersion is what perf says of itself; empty when it says nothing.
+// perfVersion returns perf's version; empty if unknown.
 func perfVersion(ctx context.Context) string {
 	out, err := exec.CommandContext(ctx, "perf", "--version").Output()
 	if err != nil {

@@ -10,19 +10,18 @@ import (
 	"time"
 )
 
-// counterSwitch switches the counters of a perf stat that runs: perf reads commands
-// from one pipe and says in another that it obeyed.
+// counterSwitch turns the counters of a running perf stat on and off: perf reads commands from one
+// pipe and acknowledges them on another.
 type counterSwitch struct {
 	commands, answers         *os.File
 	commandsPath, answersPath string
 	read                      *bufio.Reader
 }
 
-// switchPatience is how long perf may take to obey: it does so at once, or is dead.
+// switchPatience is how long perf may take to acknowledge: it does so at once, or is dead.
 const switchPatience = 30 * time.Second
 
-// newSwitch makes the two pipes. Both ends are held open here, so that neither side
-// waits for the other to begin.
+// newSwitch creates the two pipes. It holds both ends open, so that neither side blocks while opening.
 func newSwitch(stem string) (_ *counterSwitch, err error) {
 	s := &counterSwitch{commandsPath: stem + ".perf.commands", answersPath: stem + ".perf.answers"}
 	defer func() {
@@ -45,10 +44,10 @@ func newSwitch(stem string) (_ *counterSwitch, err error) {
 	return s, nil
 }
 
-// option is how perf is told of the pipes.
+// option returns perf's argument for the pipes.
 func (s *counterSwitch) option() string { return "fifo:" + s.commandsPath + "," + s.answersPath }
 
-// say gives a command and waits until perf has obeyed.
+// say sends a command and waits until perf acknowledges it.
 func (s *counterSwitch) say(command string) error {
 	deadline := time.Now().Add(switchPatience)
 	if err := errors.Join(s.commands.SetWriteDeadline(deadline), s.answers.SetReadDeadline(deadline)); err != nil {
@@ -61,7 +60,7 @@ func (s *counterSwitch) say(command string) error {
 	if err != nil {
 		return fmt.Errorf("perf did not %s its counters: %w: is it older than 5.10?", command, err)
 	}
-	if string(bytes.Trim(answer, "\x00\n")) != "ack" { // perf sends the end of the string too
+	if string(bytes.Trim(answer, "\x00\n")) != "ack" { // perf also sends the terminating NUL
 		return fmt.Errorf("perf answers %q to %s", answer, command)
 	}
 	return nil
@@ -73,6 +72,6 @@ func (s *counterSwitch) close() {
 			_ = f.Close()
 		}
 	}
-	_ = os.Remove(s.commandsPath) // they are of no use to anybody
+	_ = os.Remove(s.commandsPath) // not needed any more
 	_ = os.Remove(s.answersPath)
 }

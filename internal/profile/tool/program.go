@@ -16,8 +16,8 @@ import (
 	"github.com/goatnote-inc/pawl/internal/shell"
 )
 
-// program is a tool that is installed, and what it says of itself. Options come and
-// go from release to release: what its own help names is passed, nothing else.
+// program is an installed tool with its version and help. Options differ between releases: pawl
+// passes only those that the help lists.
 type program struct {
 	path    string
 	version string // 2024.1.1.0
@@ -26,7 +26,7 @@ type program struct {
 
 var versionNumber = lazyregexp.New(`\b(20\d\d(?:\.\d+){1,4})`)
 
-// openProgram asks a tool who it is.
+// openProgram reads the version and the help of a tool.
 func openProgram(ctx context.Context, path string, help ...string) (program, error) {
 	p := program{path: path}
 	said, err := p.say(ctx, 0, "--version")
@@ -45,7 +45,7 @@ func openProgram(ctx context.Context, path string, help ...string) (program, err
 	return p, nil
 }
 
-// knows tells whether the tool's help names an option.
+// knows reports whether the tool's help lists an option.
 func (p program) knows(option string) bool {
 	for rest := p.help; ; {
 		i := strings.Index(rest, option)
@@ -54,25 +54,25 @@ func (p program) knows(option string) bool {
 		}
 		rest = rest[i+len(option):]
 		if rest == "" || !strings.ContainsAny(rest[:1], "-abcdefghijklmnopqrstuvwxyz0123456789") {
-			return true // and not only a longer one that begins alike
+			return true // not just the prefix of a longer one
 		}
 	}
 }
 
 const (
-	// mostSaid bounds what a tool may print: a report of a thousand kernels is a
-	// hundred megabytes of CSV, of which the readers take 64.
+	// mostSaid is the max output of a tool in bytes: a report of a thousand kernels is a hundred
+	// megabytes of CSV, of which the readers accept 64.
 	mostSaid = 80 << 20
-	// patience is how long a tool may take that runs no kernel.
+	// patience is the timeout of a tool that runs no kernel.
 	patience = 2 * time.Minute
 )
 
-// quiet is what ncu needs in its environment: it would copy its sections into the
-// user's home, and read from there what somebody has edited.
+// quiet is ncu's environment. It keeps ncu from copying its sections into the user's home and from
+// reading edited copies there.
 var quiet = []string{"NV_COMPUTE_PROFILER_DISABLE_STOCK_FILE_DEPLOYMENT=1"}
 
-// say runs the tool alone, without a harness, and returns what it prints on stdout.
-// Its complaints go there or to stderr as it pleases: the error has them all.
+// say runs the tool without a harness and returns its stdout. Tools print errors to stdout or
+// stderr; the error contains both.
 func (p program) say(ctx context.Context, most int, args ...string) ([]byte, error) {
 	if most <= 0 {
 		most = 4 << 20
@@ -100,7 +100,7 @@ func (p program) say(ctx context.Context, most int, args ...string) ([]byte, err
 	return out.Bytes(), nil
 }
 
-// said is a failure with everything that the tool printed.
+// said is a failure with everything the tool printed.
 type said struct {
 	err  error
 	text string
@@ -115,7 +115,7 @@ func (s *said) Error() string {
 
 func (s *said) Unwrap() error { return s.err }
 
-// printed is what a tool said when it failed; empty where it was not the tool.
+// printed returns what a tool printed when it failed; empty for any other error.
 func printed(err error) string {
 	if s, ok := errors.AsType[*said](err); ok {
 		return s.text
@@ -123,7 +123,7 @@ func printed(err error) string {
 	return ""
 }
 
-// limited keeps what is printed up to a limit.
+// limited is a buffer that discards output beyond a limit.
 type limited struct {
 	bytes.Buffer
 	most int
@@ -133,12 +133,12 @@ type limited struct {
 func (l *limited) Write(b []byte) (int, error) {
 	if l.Len()+len(b) > l.most {
 		l.over = true
-		return len(b), nil // the tool is not to fail of it
+		return len(b), nil // do not make the tool fail
 	}
 	return l.Buffer.Write(b)
 }
 
-// tail is the end of it, where complaints stand.
+// tail returns the end of the output, where errors are.
 func (l *limited) tail() []byte { return l.Bytes()[max(0, l.Len()-(64<<10)):] }
 
 var _ io.Writer = (*limited)(nil)

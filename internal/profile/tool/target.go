@@ -1,6 +1,6 @@
-// Package tool runs profilers on a case of a suite: one file a tool. It knows their
-// command lines, what they need of the machine, and how to make them look at the
-// kernel under test and at nothing else. What they wrote is read by package profile.
+// Package tool runs profilers on a case of a suite, one file per tool. It contains their command
+// lines, what they require of the machine, and how to limit them to the kernel under test. Package
+// profile reads their output.
 package tool
 
 import (
@@ -12,33 +12,33 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// Target is a case that is ready to be run under a tool.
+// Target is a case that is ready to run under a tool.
 type Target struct {
-	Command harness.Command // how its harness, or its plain command, is started
+	Command harness.Command // starts the harness, or the plain command
 	Plain   bool            // the command does not speak the protocol: it just runs
 	Hello   harness.Hello
 	Prepare harness.Prepare
 	Warmup  int // runs before the one that counts
-	// Exact says that the harness has the feature "profile": it marks the run that
-	// counts where every tool can find it. Without it a tool goes by names and counts.
+	// Exact means that the harness has the feature "profile": it marks the run that counts for
+	// every tool. Without it, a tool selects launches by name and count.
 	Exact bool
 
-	Runtime string // as the harness names it in its welcome: CUDA 12.4, OpenCL 3.0; empty when it has not been met
+	Runtime string // from the harness's welcome: CUDA 12.4, OpenCL 3.0; empty if unknown
 
 	Kernel string // regular expression of the kernel's name; empty for every kernel of the run
-	NVTX   string // range to look at, for a harness that marks one; empty for none
+	NVTX   string // range to profile, for a harness that marks one; empty for none
 	Device gpu.Identity
 	Cache  measure.Cache
-	Locked bool // pawl holds the clocks: the tool must leave them alone
+	Locked bool // pawl holds the clocks: the tool must not change them
 
-	Dir     string // where the tool writes; exists
-	Stem    string // of the files' names there
+	Dir     string // existing folder for the tool's files
+	Stem    string // prefix of their names
 	Timeout time.Duration
 }
 
-// Result is what a tool saw.
+// Result is the result of a tool.
 type Result struct {
 	Profile *profile.Profile
-	Files   []string // what it left in Target.Dir, the record not among them
-	Notes   []string // for people: what was not as it should be, and what to do
+	Files   []string // files left in Target.Dir, without the record
+	Notes   []string // problems for the user, and what to do
 }

@@ -2,13 +2,13 @@ package tool
 
 import "fmt"
 
-// Trouble is why a tool gave no profile.
+// Trouble explains why a tool gave no profile.
 type Trouble struct { //nolint:errname // it is told to people, and has a fix
 	Tool string // ncu, nsys, ...
-	What string // what was attempted, on what
+	What string // what was attempted
 	Why  string
 	Fix  string
-	Err  error // what the harness said, where it failed too
+	Err  error // error of the harness, if it failed too
 }
 
 func (t *Trouble) Error() string {
@@ -19,5 +19,5 @@ func (t *Trouble) Error() string {
 	return s
 }
 
-// Unwrap is what else failed.
+// Unwrap returns the harness's error.
 func (t *Trouble) Unwrap() error { return t.Err }

@@ -1,5 +1,5 @@
-// Package storetest gives tests a real PostgreSQL: the installed one, started once for
-// all tests of a process, with a database of its own for each test.
+// Package storetest gives tests a real PostgreSQL: the installed one, started once per process, with a
+// separate database for each test.
 package storetest
 
 import (
@@ -26,7 +26,7 @@ var (
 	count   atomic.Int64
 )
 
-// URL is that of a fresh, migrated database. The test is skipped where no PostgreSQL is
+// URL returns the address of a new, migrated database. It skips the test if PostgreSQL is not
 // installed. A package that uses it must call Stop at the end of its TestMain.
 func URL(t testing.TB) string {
 	t.Helper()
@@ -43,7 +43,7 @@ func URL(t testing.TB) string {
 	return server.URL(name)
 }
 
-// Stop ends the server, if one was started.
+// Stop stops the server, if it was started.
 func Stop() {
 	if server != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)

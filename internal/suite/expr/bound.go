@@ -8,9 +8,8 @@ import (
 	"github.com/expr-lang/expr/ast"
 )
 
-// Bound is an expression compiled for a layout: the same meaning as Expr, without
-// names, kinds and errors at run time, because all of them were settled when it was
-// bound. It may be used by several goroutines at once.
+// Bound is an expression compiled for a layout. It has the same meaning as Expr, but binding
+// has resolved all names, kinds and errors. It is safe for concurrent use.
 type Bound struct {
 	slots []int
 	eval  compute
@@ -18,8 +17,8 @@ type Bound struct {
 
 type compute func(slots []float64) float64
 
-// Bind compiles a condition for a layout. Kinds are checked for the whole expression,
-// also for a branch that no value would reach. An error is an *Error.
+// Bind compiles a condition for a layout. It checks kinds in the whole expression, even in a
+// branch that no value reaches. An error is an *Error.
 func (e *Expr) Bind(l *Layout) (*Bound, error) {
 	b := binder{layout: l}
 	f, k := b.bind(e.root)
@@ -33,14 +32,14 @@ func (e *Expr) Bind(l *Layout) (*Bound, error) {
 	return &Bound{slots: slices.Compact(b.used), eval: f}, nil
 }
 
-// Slots lists the slots the condition reads, in order.
+// Slots returns the slots that the condition reads, in order.
 func (b *Bound) Slots() []int { return b.slots }
 
-// Holds tells whether the condition is true of the values in the slots.
+// Holds reports whether the condition is true for the values in the slots.
 func (b *Bound) Holds(slots []float64) bool { return b.eval(slots) != 0 }
 
-// Conjuncts takes an expression apart at its outer ands: whoever searches wants to
-// ask each part as soon as its own variables are known.
+// Conjuncts splits an expression at its outer ands. A search can then evaluate each part as soon
+// as its own variables are known.
 func (e *Expr) Conjuncts() []*Expr {
 	var parts []*Expr
 	var walk func(n ast.Node)
@@ -58,7 +57,7 @@ func (e *Expr) Conjuncts() []*Expr {
 	return parts
 }
 
-// binder compiles nodes to closures over slots and keeps the first error.
+// binder compiles nodes to closures over slots. It keeps the first error.
 type binder struct {
 	layout *Layout
 	used   []int
@@ -107,7 +106,7 @@ func (b *binder) constant(v value) (compute, kind) {
 	return func([]float64) float64 { return c }, v.kind
 }
 
-// of binds a node that has to be of one kind.
+// of binds a node that must be of kind k.
 func (b *binder) of(k kind, n ast.Node, operator string) compute {
 	f, got := b.bind(n)
 	if got != k {
@@ -123,7 +122,7 @@ func (b *binder) unary(n *ast.UnaryNode) (compute, kind) {
 		return func(v []float64) float64 { return -f(v) }, number
 	case "+":
 		return b.of(number, n.Node, "+"), number
-	default: // not: Compile lets no other through
+	default: // not: Compile accepts no other
 		f := b.of(boolean, n.Node, n.Operator)
 		return func(v []float64) float64 { return truth(f(v) == 0) }, boolean
 	}
@@ -151,8 +150,8 @@ func (b *binder) binary(n *ast.BinaryNode) (compute, kind) {
 	return func(v []float64) float64 { return truth(f(l(v), r(v))) }, boolean
 }
 
-// remainder is math.Mod, with the short way for the whole numbers that constraints
-// are made of.
+// remainder is math.Mod, with a fast path for the whole numbers that constraints usually
+// contain.
 func remainder(a, b float64) float64 {
 	const most = 1 << 53
 	if math.Abs(a) < most && math.Abs(b) < most {
@@ -216,7 +215,7 @@ func (b *binder) call(n *ast.CallNode) (compute, kind) {
 	}, number
 }
 
-// sizeof looks every text that can come up once, so that none fails later.
+// sizeof looks up every possible text once, so that none fails later.
 func (b *binder) sizeof(n *ast.CallNode) (compute, kind) {
 	var texts []string
 	switch arg := n.Arguments[0].(type) {

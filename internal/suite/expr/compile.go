@@ -22,9 +22,8 @@ const (
 	maxNodes  = 1000
 )
 
-// Compile reads an expression. It checks the grammar and the functions; whether
-// the variables exist is for the caller to say, who knows the configs. An error
-// is an *Error.
+// Compile reads an expression. It checks the grammar and the functions. The caller must check
+// that the variables exist. An error is an *Error.
 func Compile(source string) (*Expr, error) {
 	return compile(source, &compiler{seen: map[string]bool{}})
 }
@@ -50,8 +49,8 @@ func compile(source string, c *compiler) (*Expr, error) {
 	return &Expr{source: source, variables: c.variables, eval: eval, root: root}, nil
 }
 
-// comment finds the start of a comment, or gives -1. The parser would skip it: the
-// "a // b" of a Python programmer would silently be a.
+// comment returns the position of the first comment, or -1. The parser would skip comments:
+// "a // b", which divides in Python, would silently mean a.
 func comment(source string) int {
 	var quote, before rune
 	escaped, at := false, 0
@@ -75,10 +74,10 @@ func comment(source string) int {
 	return -1
 }
 
-// parse runs the parser with every builtin switched off, so that each call of a
-// function arrives as a plain call and the table of ours decides.
+// parse runs the parser with every builtin disabled, so that every function call is a plain
+// call, which our own table resolves.
 func parse(source string) (node ast.Node, err error) {
-	// The parser is not ours, and an expression may come from anywhere.
+	// The parser is third-party code, and an expression may be untrusted.
 	defer func() {
 		if r := recover(); r != nil {
 			node, err = nil, &Error{Msg: fmt.Sprintf("the expression cannot be read: %v", r)}
@@ -105,7 +104,7 @@ var (
 	longDigits      = lazyregexp.New(`[0-9_]{19,}`)
 )
 
-// explain puts the parser's complaint into words for somebody who never saw a token.
+// explain rewords a parser error without parser terms such as token.
 func explain(source string, err error) error {
 	cause, ok := errors.AsType[*file.Error](err)
 	if !ok {
@@ -127,7 +126,7 @@ func explain(source string, err error) error {
 	return out
 }
 
-// longNumber finds the number that does not fit: the parser names the token after it.
+// longNumber returns the position of the number that does not fit; the parser names the token after it.
 func longNumber(source string) int {
 	at := longDigits.FindStringIndex(source)
 	if at == nil {
@@ -136,7 +135,7 @@ func longNumber(source string) int {
 	return utf8.RuneCountInString(source[:at[0]])
 }
 
-// compiler turns the parser's tree into closures and keeps the first error.
+// compiler turns the parser's tree into closures. It keeps the first error.
 type compiler struct {
 	variables []Variable
 	seen      map[string]bool
@@ -172,7 +171,7 @@ func (c *compiler) compile(n ast.Node) evaluator {
 		return c.conditional(n)
 	case *ast.CallNode:
 		return c.call(n)
-	case *ast.BuiltinNode: // the parser's closures (sum, count, map, ...) cannot be switched off
+	case *ast.BuiltinNode: // the parser's closures (sum, count, map, ...) cannot be disabled
 		if eval, ok := c.aggregate(n, n.Name, n.Arguments); ok {
 			return eval
 		}

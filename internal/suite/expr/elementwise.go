@@ -7,13 +7,12 @@ import (
 	"github.com/expr-lang/expr/ast"
 )
 
-// aggregates are the functions of a whole input. In an expression over elements
-// "sum(a)" is one number for all elements of a, so to whoever evaluates it it is a
-// variable of that name.
+// aggregates lists the functions of a whole input. In an expression over elements, "sum(a)" is
+// one number for all elements of a, so the evaluator treats it as a variable of that name.
 var aggregates = []string{"sum", "mean", "max", "min"}
 
-// pointwise are the functions that only expressions over elements have: activations
-// need them, sizes and work do not.
+// pointwise holds the functions that only expressions over elements have: activations need
+// them, sizes and work do not.
 var pointwise = map[string]function{
 	"exp":  {least: 1, most: 1, one: math.Exp},
 	"log":  {least: 1, most: 1, one: math.Log},
@@ -21,21 +20,20 @@ var pointwise = map[string]function{
 	"erf":  {least: 1, most: 1, one: math.Erf},
 }
 
-// CompileElementwise reads an expression over the elements of tensors. It may say
-// sum(a), mean(a), max(a) and min(a) of a whole tensor: each is a variable with that
-// very name ("sum(a)"), which the caller computes once. exp, log, tanh and erf are
-// there too.
+// CompileElementwise reads an expression over the elements of tensors. It may use sum(a),
+// mean(a), max(a) and min(a) of a whole tensor: each is a variable with exactly that name
+// ("sum(a)"), which the caller computes once. exp, log, tanh and erf are also available.
 func CompileElementwise(source string) (*Expr, error) {
 	return compile(source, &compiler{seen: map[string]bool{}, elementwise: true})
 }
 
-// Aggregate names the variable that stands for a function of a whole tensor.
+// Aggregate returns the name of the variable for a function of a whole tensor.
 func Aggregate(function, tensor string) string { return fmt.Sprintf("%s(%s)", function, tensor) }
 
-// Aggregates lists the functions of a whole tensor.
+// Aggregates returns the functions of a whole tensor.
 func Aggregates() []string { return aggregates }
 
-// aggregate compiles a call as a variable when it is a function of a whole tensor.
+// aggregate compiles a function of a whole tensor as a variable.
 func (c *compiler) aggregate(at ast.Node, name string, args []ast.Node) (evaluator, bool) {
 	if !c.elementwise || len(args) != 1 {
 		return nil, false

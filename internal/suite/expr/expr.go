@@ -1,14 +1,13 @@
-// Package expr evaluates the small expressions of a suite: the work of a config
-// ("2*N*N*N"), the configs to leave out ("B*S > 100000"), metrics and, for the
-// tuner, constraints.
+// Package expr evaluates the small expressions of a suite: the work of a config ("2*N*N*N"),
+// the configs to leave out ("B*S > 100000"), metrics and, for the tuner, constraints.
 //
-// The grammar is expr-lang's; the meaning is ours and much smaller: numbers are
-// float64 (a product of sizes must not overflow), text and true/false exist only
-// to be compared, and there are nine functions. Everything else the grammar can
-// say (lists, closures, members, pipes) is refused when the expression is compiled.
+// The grammar is expr-lang's, with a much smaller meaning of our own: numbers are float64 (a
+// product of sizes must not overflow), text and true/false can only be compared, and there
+// are nine functions. Compiling rejects everything else in the grammar (lists, closures,
+// members, pipes).
 //
-// The package knows nothing of files, suites or configs: it is given names and
-// values, and tells the position inside the expression where something is wrong.
+// The package knows nothing of files, suites or configs. It receives names and values, and
+// reports errors with their position in the expression.
 package expr
 
 import (
@@ -18,21 +17,21 @@ import (
 	"github.com/expr-lang/expr/ast"
 )
 
-// Expr is a compiled expression. It may be used by several goroutines at once.
+// Expr is a compiled expression. It is safe for concurrent use.
 type Expr struct {
 	source    string
 	variables []Variable
 	eval      evaluator
-	root      ast.Node // what Bind and Conjuncts compile again
+	root      ast.Node // source for Bind and Conjuncts
 }
 
-// Variable is a name an expression uses, and where it stands first.
+// Variable is a name that an expression uses, and the position of its first use.
 type Variable struct {
 	Name string
 	Pos  int // in characters from the start of the expression
 }
 
-// Error tells what is wrong in an expression, and where.
+// Error is an error in an expression, with its position.
 type Error struct {
 	Pos  int // in characters from the start of the expression
 	Msg  string
@@ -46,14 +45,14 @@ func (e *Error) Error() string {
 	return e.Msg + " (" + e.Hint + ")"
 }
 
-// String returns the expression as it was written.
+// String returns the source text of the expression.
 func (e *Expr) String() string { return e.source }
 
-// Variables lists the names the expression uses, in the order they appear.
+// Variables returns the names that the expression uses, in order of appearance.
 func (e *Expr) Variables() []Variable { return e.variables }
 
-// Eval computes the expression. Variables are numbers of any Go type, strings or
-// bools; the answer is a float64, a string or a bool. An error is an *Error.
+// Eval computes the expression. Variables are numbers of any Go type, strings or bools. The
+// result is a float64, a string or a bool. An error is an *Error.
 func (e *Expr) Eval(variables map[string]any) (any, error) {
 	v, err := e.eval(variables)
 	if err != nil {
@@ -62,7 +61,7 @@ func (e *Expr) Eval(variables map[string]any) (any, error) {
 	return v.any(), nil
 }
 
-// Number computes an expression whose answer has to be a finite number.
+// Number computes an expression whose result must be a finite number.
 func (e *Expr) Number(variables map[string]any) (float64, error) {
 	v, err := e.eval(variables)
 	switch {
@@ -76,7 +75,7 @@ func (e *Expr) Number(variables map[string]any) (float64, error) {
 	return v.num, nil
 }
 
-// Bool computes an expression whose answer has to be true or false.
+// Bool computes an expression whose result must be true or false.
 func (e *Expr) Bool(variables map[string]any) (bool, error) {
 	v, err := e.eval(variables)
 	switch {

@@ -10,11 +10,10 @@ import (
 	"github.com/goatnote-inc/pawl/internal/suite/spell"
 )
 
-// function is one that an expression may call with numbers: of one number, or of
-// two and, folded from the left, of more. sizeof, the only one that takes text,
-// is compiled by itself.
+// function is a function of numbers: of one, or of two; with more arguments it is folded from
+// the left. sizeof, the only function of text, is compiled separately.
 type function struct {
-	least, most int // arguments
+	least, most int // number of arguments
 	one         func(a float64) float64
 	two         func(a, b float64) float64
 }
@@ -34,17 +33,17 @@ var functions = map[string]function{
 
 func itself(a float64) float64 { return a }
 
-// operators are the grammar's own words: the lexer takes none of them for a name.
+// operators lists the keywords of the grammar, which the lexer never reads as a name.
 var operators = []string{
 	"and", "contains", "else", "endsWith", "false", "if", "in", "let", "matches", "nil", "not", "or", "startsWith", "true",
 }
 
-// Functions lists what an expression may call, sorted.
+// Functions returns the functions that an expression may call, sorted.
 func Functions() []string {
 	return slices.Sorted(maps.Keys(withSizeof()))
 }
 
-// Reserved lists, sorted, the words that cannot be the name of a variable.
+// Reserved returns the words that cannot name a variable, sorted.
 func Reserved() []string {
 	return slices.Sorted(slices.Values(append(Functions(), operators...)))
 }
@@ -55,7 +54,7 @@ func withSizeof() map[string]function {
 	return all
 }
 
-// sizes are the bytes of one element, by the names frameworks use.
+// sizes holds the bytes of one element, by the type names that frameworks use.
 var sizes = map[string]float64{
 	"fp64": 8, "f64": 8, "float64": 8, "double": 8,
 	"fp32": 4, "f32": 4, "float32": 4, "float": 4, "tf32": 4,

@@ -2,10 +2,10 @@ package expr
 
 import "fmt"
 
-// Layout gives every variable a slot in a slice of float64, and every value a code
-// that fits into one: numbers are themselves, true is 1, texts are numbered in the
-// order they come. An expression bound to it runs millions of times a second, where
-// a map of names would take a microsecond.
+// Layout gives every variable a slot in a slice of float64, and every value a code that fits
+// into it: numbers are themselves, true is 1, texts are numbered in order of appearance. An
+// expression bound to it runs millions of times per second, where a map of names would take a
+// microsecond.
 type Layout struct {
 	slots map[string]slot
 	texts map[string]float64
@@ -14,7 +14,7 @@ type Layout struct {
 type slot struct {
 	index int
 	kind  kind
-	texts []string // the values of a text variable: sizeof needs to know them all
+	texts []string // all values of a text variable, for sizeof
 }
 
 // NewLayout returns a layout without variables.
@@ -22,8 +22,8 @@ func NewLayout() *Layout {
 	return &Layout{slots: map[string]slot{}, texts: map[string]float64{}}
 }
 
-// Add gives a variable the next slot and returns the codes of its values. They have
-// to be of one kind: in B == 16 a B that is sometimes text is a mistake.
+// Add gives a variable the next slot and returns the codes of its values. The values must be of
+// one kind: if B is sometimes text, B == 16 is a mistake.
 func (l *Layout) Add(name string, values []any) ([]float64, error) {
 	if _, twice := l.slots[name]; twice {
 		return nil, fmt.Errorf("variable %q is there twice", name)

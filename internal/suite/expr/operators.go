@@ -7,7 +7,7 @@ import (
 	"github.com/expr-lang/expr/ast"
 )
 
-// want lets a value of the right kind through and says which operator asked for it.
+// want passes a value of kind k through. For any other kind, it returns an error that names the operator.
 func want(k kind, at ast.Node, operator string) func(value, error) (value, error) {
 	return func(v value, err error) (value, error) {
 		if err == nil && v.kind != k {
@@ -95,7 +95,7 @@ func (c *compiler) binary(n *ast.BinaryNode) evaluator {
 	return c.fail(n, "", "there is no operator %q in expressions", n.Operator)
 }
 
-// logical evaluates its right side only when the left side does not decide.
+// logical evaluates its right side only if the left side does not decide.
 func logical(n *ast.BinaryNode, left, right evaluator, decides bool) evaluator {
 	wantLeft, wantRight := want(boolean, n.Left, n.Operator), want(boolean, n.Right, n.Operator)
 	return func(vars map[string]any) (value, error) {
@@ -107,8 +107,7 @@ func logical(n *ast.BinaryNode, left, right evaluator, decides bool) evaluator {
 	}
 }
 
-// equality refuses to compare different kinds: B == "16" is never true, and is
-// always a mistake.
+// equality rejects operands of different kinds: B == "16" is never true, and always a mistake.
 func equality(n *ast.BinaryNode, left, right evaluator, equal bool) evaluator {
 	pos := n.Location().From
 	return func(vars map[string]any) (value, error) {

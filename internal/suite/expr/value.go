@@ -17,8 +17,8 @@ func (k kind) String() string {
 	return [...]string{number: "a number", text: "text", boolean: "true or false"}[k]
 }
 
-// value is what an expression computes with. It is a struct and not an any, so
-// that evaluating allocates nothing.
+// value is an operand or result of an expression. It is a struct and not an any, so that
+// evaluating does not allocate.
 type value struct {
 	kind kind
 	num  float64
@@ -33,8 +33,7 @@ func ofNumber(x float64) value { return value{kind: number, num: x} }
 func ofText(s string) value    { return value{kind: text, text: s} }
 func ofBool(b bool) value      { return value{kind: boolean, yes: b} }
 
-// valueOf takes what callers hold: parameters from YAML and from JSON, and the
-// numbers of Go programs.
+// valueOf converts what callers have: parameters from YAML and JSON, and numbers of Go programs.
 func valueOf(x any) (value, bool) {
 	switch x := x.(type) {
 	case float64:

@@ -1,13 +1,13 @@
-// Package spell finds the known word that somebody probably meant. It knows
-// letters, and nothing about what the words stand for.
+// Package spell finds the known word that a user probably meant. It compares letters, and knows
+// nothing about what the words stand for.
 package spell
 
 import "strings"
 
-// Nearest returns the known word closest to the one written, or "" when none is
-// close enough to be worth suggesting. Of equally close words the first wins.
+// Nearest returns the known word closest to word, or "" if none is close enough to suggest. Of
+// equally close words the first wins.
 func Nearest(word string, known []string) string {
-	const longest = 100 // no name of ours is longer, and the distance costs length squared
+	const longest = 100 // no valid name is longer, and the cost grows with the square of the length
 	if word == "" || len(word) > longest {
 		return ""
 	}
@@ -26,15 +26,15 @@ func Nearest(word string, known []string) string {
 	return best
 }
 
-// limit is how many letters may differ: none of a single one, one of a short word,
-// a third of a long one. More than that is another word, and suggesting it misleads.
+// limit returns how many letters may differ: none in a single letter, one in a short word, a
+// third of a long one. Beyond that, a suggestion would mislead.
 func limit(word string) int { return min(len(word)-1, max(1, len(word)/3)) }
 
-// distance counts the letters to insert, delete, replace or swap with their
-// neighbour to turn a into b.
+// distance returns how many letters must be inserted, deleted, replaced or swapped with a
+// neighbor to turn a into b.
 func distance(a, b string) int {
 	x, y := []rune(a), []rune(b)
-	before := make([]int, len(y)+1) // the row before the last one
+	before := make([]int, len(y)+1) // the row two above the current one
 	last := make([]int, len(y)+1)
 	for j := range last {
 		last[j] = j

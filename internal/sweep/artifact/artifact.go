@@ -13,13 +13,13 @@ import (
 
 // File is one file of an artifact.
 type File struct {
-	Path string // inside the artifact, with slashes
+	Path string // relative to the artifact, with slashes
 	Body []byte
 }
 
-// Files makes everything but the record and the manifest: the same bytes from the
-// same record by the same pawl. Record is the name of the record's file, pawl the version
-// that analyses.
+// Files renders everything but the record and the manifest. The same record and the same
+// pawl version give the same bytes. Record is the name of the record's file, pawl the
+// version that does the analysis.
 func Files(run *measure.Run, r *sweep.Result, record, pawl string) ([]File, error) {
 	env, err := writeEnvironment(run)
 	if err != nil {
@@ -45,10 +45,10 @@ func Files(run *measure.Run, r *sweep.Result, record, pawl string) ([]File, erro
 	return list, nil
 }
 
-// Manifest is the name of the list of digests, in the form that sha256sum -c reads.
+// Manifest is the name of the list of digests, in the format of sha256sum -c.
 const Manifest = "MANIFEST"
 
-// digests are the SHA-256 of files by path.
+// digests maps paths to SHA-256 digests.
 type digests map[string]string
 
 func (d digests) add(path string, body []byte) {

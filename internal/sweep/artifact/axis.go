@@ -7,18 +7,18 @@ import (
 	"github.com/goatnote-inc/pawl/internal/report"
 )
 
-// axis maps values to places. It is logarithmic where values differ by more than a
-// few times, because then their ratios are what matters.
+// axis maps values to positions. It is logarithmic if values differ by more than fewTimes,
+// because then ratios matter.
 type axis struct {
 	low, high  float64 // values at the ends
-	from, to   float64 // places
+	from, to   float64 // positions of the ends
 	logarithms bool
 }
 
-// fewTimes is how far values may be apart on a linear axis.
+// fewTimes is the max ratio of values on a linear axis.
 const fewTimes = 4
 
-// newAxis holds all values, with a little room at the ends. Values are positive.
+// newAxis returns an axis that covers all values, with a small margin. Values are positive.
 func newAxis(values []float64, zero bool, from, to float64) axis {
 	a := axis{low: math.Inf(1), from: from, to: to}
 	for _, v := range values {
@@ -40,7 +40,7 @@ func newAxis(values []float64, zero bool, from, to float64) axis {
 	return a
 }
 
-// at is the place of a value; what is outside stays at the end.
+// at returns the position of a value. Values outside the axis are clamped to its end.
 func (a axis) at(v float64) float64 {
 	share := (v - a.low) / (a.high - a.low)
 	if a.logarithms {
@@ -49,7 +49,7 @@ func (a axis) at(v float64) float64 {
 	return a.from + (a.to-a.from)*min(max(share, 0), 1)
 }
 
-// ticks are round values.
+// ticks returns round values.
 func (a axis) ticks() []float64 {
 	if !a.logarithms {
 		return report.Ticks(a.low, a.high, 7)
@@ -69,5 +69,5 @@ func (a axis) ticks() []float64 {
 	return list
 }
 
-// short writes a tick without digits that say nothing.
+// short formats a tick without insignificant digits.
 func short(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }

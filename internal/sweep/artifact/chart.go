@@ -2,16 +2,16 @@ package artifact
 
 import "unicode/utf8"
 
-// chart is rows of marks on one axis: a band a config, a mark an implementation.
+// chart has one band per config and one mark per implementation, on one axis.
 type chart struct {
 	title, axisText string
-	about           string // what was measured on what
+	about           string // what was measured, on which device
 	note            string // how to read it
 	names           []string
 	looks           []look
 	bands           []band
 	one             bool // draw a line at 1
-	zero            bool // let the axis begin at zero, where values are close
+	zero            bool // start the axis at zero if values are close
 	tick            func(float64) string
 }
 
@@ -20,10 +20,10 @@ type band struct {
 	points []point
 }
 
-// point is a mark; low and high are 0 where there is no interval. One that lacks its
-// value says why.
+// point is a mark; low and high are 0 without an interval. If the value is missing, lacks
+// says why.
 type point struct {
-	of               int // place in names
+	of               int // index into names
 	value, low, high float64
 	sure             bool
 	lacks            string
@@ -32,10 +32,10 @@ type point struct {
 const (
 	chartWidth = 900
 	markHeight = 15
-	labelMost  = 44 // letters of a config's name
+	labelMost  = 44 // characters of a config's name
 )
 
-// draw lays the chart out, as high as its bands need.
+// draw lays out the chart, as high as its bands need.
 func (c chart) draw() []byte {
 	labels := 60.0
 	for _, b := range c.bands {
@@ -80,7 +80,7 @@ func (c chart) values() []float64 {
 				continue
 			}
 			list = append(list, p.value)
-			if p.low > p.value/2 && p.high < p.value*2 { // an interval that knows nothing must not squeeze the others
+			if p.low > p.value/2 && p.high < p.value*2 { // a very wide interval must not compress the others
 				list = append(list, p.low, p.high)
 			}
 		}

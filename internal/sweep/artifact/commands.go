@@ -9,8 +9,8 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// writeCommands says how to do it again: the sweep on the same commit, what pawl ran
-// for it, and the analysis from the record alone.
+// writeCommands lists how to reproduce the sweep: the sweep on the same commit, the
+// commands pawl ran, and the analysis from the record alone.
 func writeCommands(run *measure.Run, record, pawl string) []byte {
 	var b strings.Builder
 	note := func(format string, args ...any) {
@@ -41,7 +41,7 @@ func writeCommands(run *measure.Run, record, pawl string) []byte {
 	return []byte(b.String())
 }
 
-// sweepCommand is the command line of a sweep with the plan of this record.
+// sweepCommand returns the command line of a sweep with this record's plan.
 func sweepCommand(run *measure.Run) string {
 	line := []string{"pawl sweep"}
 	if run.Suite.Path != "" && path.Base(run.Suite.Path) != "pawl.yaml" {
@@ -86,7 +86,7 @@ func orUnknown(s string) string {
 	return s
 }
 
-// quoted makes a word for a shell that means nothing but itself.
+// quoted quotes s as one literal shell word.
 func quoted(s string) string {
 	s = report.Plain(s)
 	if s != "" && !strings.ContainsFunc(s, func(r rune) bool {

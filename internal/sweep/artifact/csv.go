@@ -8,7 +8,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/report"
 )
 
-// writeCSV writes a table for programs: plain numbers, a column a value.
+// writeCSV writes a table for programs: plain numbers, one column per value.
 func writeCSV(t table) []byte {
 	var b bytes.Buffer
 	w := csv.NewWriter(&b)
@@ -16,7 +16,7 @@ func writeCSV(t table) []byte {
 	for _, c := range t.columns {
 		head = append(head, c.fields...)
 	}
-	_ = w.Write(head) // a bytes.Buffer takes everything
+	_ = w.Write(head) // a bytes.Buffer does not fail
 	for _, row := range t.rows {
 		var fields []string
 		for _, c := range row {
@@ -30,8 +30,8 @@ func writeCSV(t table) []byte {
 	return b.Bytes()
 }
 
-// csvField keeps a spreadsheet from running what somebody called a benchmark. All
-// numbers of these tables are positive, so that only names are touched.
+// csvField keeps a spreadsheet from executing a benchmark name as a formula. All numbers in
+// these tables are positive, so only names are changed.
 func csvField(s string) string {
 	s = report.Plain(s)
 	if strings.HasPrefix(s, "=") || strings.HasPrefix(s, "+") || strings.HasPrefix(s, "-") || strings.HasPrefix(s, "@") {

@@ -11,8 +11,8 @@ import (
 	"github.com/goatnote-inc/pawl/stats"
 )
 
-// environment is everything of a record but its samples: what was measured, on what,
-// built with what.
+// environment is a record without its samples: what was measured, on which device, with
+// which build.
 type environment struct {
 	Schema          string                   `json:"schema"`
 	Run             string                   `json:"run"`
@@ -30,7 +30,7 @@ type environment struct {
 	measure.Ending
 }
 
-// calibration is pawl's own kernel in one number.
+// calibration is the result of pawl's own calibration kernel.
 type calibration struct {
 	When   string        `json:"when"`
 	Kernel string        `json:"kernel"`
@@ -52,7 +52,7 @@ func writeEnvironment(run *measure.Run) ([]byte, error) {
 	return indented("environment.json", e)
 }
 
-// indented writes a document for people and programs.
+// indented encodes v as readable JSON.
 func indented(name string, v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

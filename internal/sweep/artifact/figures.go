@@ -8,20 +8,20 @@ import (
 	"github.com/goatnote-inc/pawl/internal/sweep"
 )
 
-// figure is a drawing and the table it belongs beside.
+// figure is a drawing and the table it is shown with.
 type figure struct {
 	path, title, beside string
 	body                []byte
 }
 
-// A page has as many configs as can be looked at; a sweep of thousands is read in
-// its tables.
+// A page has a readable number of configs. A sweep of thousands is better read in its
+// tables.
 const (
 	configsOnPage = 40
 	mostPages     = 10
 )
 
-// figures draws the speed of everyone, and the speed-up of the subject.
+// figures draws the speed of all implementations and the speed-up of the subject.
 func figures(r *sweep.Result) []figure {
 	var list []figure
 	for page := range min((len(r.Configs)+configsOnPage-1)/configsOnPage, mostPages) {
@@ -43,7 +43,7 @@ func figures(r *sweep.Result) []figure {
 	return list
 }
 
-// places are those of the implementations, which keep their look in all figures.
+// places returns the index and look of each implementation, the same in all figures.
 func places(r *sweep.Result) (looks []look, of map[string]int) {
 	of = map[string]int{}
 	for i, name := range r.Implementations {
@@ -52,13 +52,13 @@ func places(r *sweep.Result) (looks []look, of map[string]int) {
 	return looks, of
 }
 
-// about says what a figure is of, for those who see it without its page.
+// about describes a figure that is shown without its page.
 func about(r *sweep.Result) string {
 	return fmt.Sprintf("%s on %s, %s", orSuite(r.Suite), r.Device, plural(r.Rounds, "round"))
 }
 
-// speedChart shows work per second where the suite declares the work, which makes
-// configs comparable, and otherwise time.
+// speedChart shows work per second if the suite declares the work, which makes configs
+// comparable, otherwise time.
 func speedChart(r *sweep.Result, configs []sweep.Config) chart {
 	m := metricOf(configs)
 	looks, of := places(r)
@@ -76,8 +76,8 @@ func speedChart(r *sweep.Result, configs []sweep.Config) chart {
 	return c
 }
 
-// with adds those that have no value, and puts all in the order of the legend, which
-// leaves out the first so many.
+// with adds the points without a value and sorts all points in legend order. The legend
+// omits the first without implementations.
 func (b band) with(lacking []sweep.Lack, of map[string]int, without int) band {
 	for _, l := range lacking {
 		if n := of[l.Name] - without; n >= 0 {
@@ -88,7 +88,7 @@ func (b band) with(lacking []sweep.Lack, of map[string]int, without int) band {
 	return b
 }
 
-// speedupChart shows how many times as fast the subject is as each of the others.
+// speedupChart shows how many times faster the subject is than each other implementation.
 func speedupChart(r *sweep.Result, configs []sweep.Config, withMean bool) chart {
 	looks, of := places(r)
 	c := chart{
@@ -118,8 +118,8 @@ func speedupChart(r *sweep.Result, configs []sweep.Config, withMean bool) chart 
 	return c
 }
 
-// told tells whether a mean differs from 1: by the test over all pairs where it is of
-// the common set, and otherwise by its own interval.
+// told reports whether a mean differs from 1: by the test over all pairs if it covers the
+// common set, otherwise by its own interval.
 func told(r *sweep.Result, s sweep.Speedup) bool {
 	for _, p := range r.Overall.Pairs {
 		if p.Of == r.Subject && p.Against == s.Against && s.Configs == len(r.Overall.Configs) {

@@ -7,7 +7,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/report"
 )
 
-// writeLaTeX writes a table for a paper: a tabular to \input where it is needed.
+// writeLaTeX writes a table for a paper, as a tabular to \input.
 func writeLaTeX(t table) []byte {
 	var b strings.Builder
 	b.WriteString("% needs \\usepackage{booktabs}\n\\begin{tabular}{")
@@ -42,9 +42,9 @@ func writeLaTeX(t table) []byte {
 	return []byte(b.String())
 }
 
-// latexWords are the characters that mean something to TeX, and how to print them.
-// Braces around a sign keep it from being read together with its neighbours: a row
-// that begins with [ would be the length of the line break before it, two hyphens a dash.
+// latexWords maps characters that are special in TeX to how to print them. Braces around a
+// sign keep it separate from its neighbors: a row that starts with [ would be read as the
+// length of the preceding line break, two hyphens as a dash.
 var latexWords = map[rune]string{
 	'\\': `\textbackslash{}`, '{': `\{`, '}': `\}`, '$': `\$`, '&': `\&`, '#': `\#`, '_': `\_`, '%': `\%`,
 	'^': `\textasciicircum{}`, '~': `\textasciitilde{}`, '<': `\textless{}`, '>': `\textgreater{}`, '|': `\textbar{}`,
@@ -52,8 +52,8 @@ var latexWords = map[rune]string{
 	'-': `{-}`, '[': `{[}`, ']': `{]}`, '*': `{*}`, '!': `{!}`, '?': `{?}`, ',': `{,}`,
 }
 
-// latexText prints text as it is. What is not ASCII is named by its number: which
-// letters there are depends on fonts that are not known here.
+// latexText prints text literally. It writes non-ASCII characters as their code points,
+// because the fonts in use are unknown.
 func latexText(s string) string {
 	var b strings.Builder
 	for _, r := range report.Plain(s) {

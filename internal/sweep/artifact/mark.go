@@ -2,11 +2,10 @@ package artifact
 
 import "unicode/utf8"
 
-// colours can be told apart by all eyes (Okabe and Ito, 2008).
+// colours are distinguishable with color blindness (Okabe and Ito, 2008).
 var colours = [...]string{"#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"}
 
-// shapes are around the origin, about as large as each other, for prints without
-// colour.
+// shapes are centered on the origin and similar in size, for prints without color.
 var shapes = [...]string{
 	"M-3 0A3 3 0 1 0 3 0A3 3 0 1 0 -3 0Z",
 	"M-2.7 -2.7H2.7V2.7H-2.7Z",
@@ -15,12 +14,12 @@ var shapes = [...]string{
 	"M0 3.7L3.5 -2.6H-3.5Z",
 }
 
-// look is how an implementation is drawn: the same in all figures of a sweep.
+// look is the color and shape of an implementation, the same in all figures of a sweep.
 type look struct{ colour, shape string }
 
 func lookOf(i int) look { return look{colours[i%len(colours)], shapes[i%len(shapes)]} }
 
-// mark draws a value with its interval; one that is not sure is hollow.
+// mark draws a value with its interval. It is hollow if not sure.
 func (s *svg) mark(l look, x, y, low, high float64, sure bool) {
 	if high > low {
 		s.addf(`<path d="M%s %sH%sM%s %sv8M%s %sv8" stroke="%s" stroke-width="1.5" fill="none"/>`+"\n",
@@ -33,10 +32,10 @@ func (s *svg) mark(l look, x, y, low, high float64, sure bool) {
 	s.addf(`<path d="%s" transform="translate(%s %s)" fill="%s" stroke="%s" stroke-width="1.5"/>`+"\n", l.shape, px(x), px(y), fill, l.colour)
 }
 
-// legendRow is how high a row of the legend is.
+// legendRow is the height of a legend row.
 const legendRow = 18
 
-// legend names the looks in rows, each as wide as the chart at most.
+// legend arranges the looks in rows, each at most as wide as the chart.
 func legend(names []string, width float64) (places []place, height float64) {
 	at, row := 0.0, 0.0
 	for _, name := range names {
@@ -50,7 +49,7 @@ func legend(names []string, width float64) (places []place, height float64) {
 	return places, row + legendRow
 }
 
-// legendMost is how many letters of a name the legend shows.
+// legendMost is the max number of characters of a name in the legend.
 const legendMost = 30
 
 type place struct{ x, y float64 }

@@ -5,14 +5,15 @@ import (
 	"github.com/goatnote-inc/pawl/internal/sweep"
 )
 
-// metric is what a speed is shown as.
+// metric is the quantity in which a speed is shown.
 type metric struct {
 	title, unit string
-	work        func(sweep.Config) float64 // of one run, per nanosecond of the unit; nil for time itself
+	work        func(sweep.Config) float64 // work of one run, such that work per ns is in the unit; nil for time itself
 	tick        func(float64) string
 }
 
-// metricOf is the first that all configs have: operations, then bytes, then time.
+// metricOf returns the first metric that all configs have: operations, then bytes, then
+// time.
 func metricOf(configs []sweep.Config) metric {
 	for _, m := range []metric{
 		{unit: "FLOP/s, more is better", work: func(c sweep.Config) float64 { return c.Flops }},
@@ -25,7 +26,7 @@ func metricOf(configs []sweep.Config) metric {
 	return metric{"Time by config", "less is better", nil, func(v float64) string { return report.Quantity(v, "ns") }}
 }
 
-// largest is the highest value of the metric, if all configs have one.
+// largest returns the highest value of the metric, if all configs have one.
 func (m metric) largest(configs []sweep.Config) (largest float64, all bool) {
 	for _, c := range configs {
 		if !(m.work(c) > 0) {
@@ -38,8 +39,7 @@ func (m metric) largest(configs []sweep.Config) (largest float64, all bool) {
 	return largest, true
 }
 
-// scaled takes the unit in which the numbers are short. Something per nanosecond is
-// giga-something per second.
+// scaled picks the unit with the shortest numbers. One per nanosecond is 1 G per second.
 func (m metric) scaled(largest float64) metric {
 	factor, prefix := 1.0, "G"
 	switch {
@@ -52,7 +52,7 @@ func (m metric) scaled(largest float64) metric {
 	return metric{"Speed by config", prefix + m.unit, func(c sweep.Config) float64 { return factor * work(c) }, short}
 }
 
-// point is a standing on the metric's axis. Of work per time, the longest time is the
+// point places a standing on the metric's axis. For work per time, the longest time is the
 // lowest value.
 func (m metric) point(of int, s sweep.Standing, c sweep.Config) point {
 	p := point{of: of, value: s.Time, sure: true}

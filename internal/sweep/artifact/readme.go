@@ -9,12 +9,12 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// mostRows is how many rows of a table the first page shows, and how many things
-// left out it names; the files have all.
+// mostRows is the max number of table rows, and of omissions named, on the first page. The
+// files have all.
 const mostRows = 200
 
-// writeReadme is the page that a reader sees first: everything in tables and
-// pictures, and where the rest is.
+// writeReadme writes the first page: everything in tables and figures, and where the rest
+// is.
 func writeReadme(run *measure.Run, r *sweep.Result, figures []figure) []byte {
 	md := report.MarkdownText
 	var b strings.Builder
@@ -49,7 +49,7 @@ func writeReadme(run *measure.Run, r *sweep.Result, figures []figure) []byte {
 	return []byte(b.String())
 }
 
-// files says what else there is.
+// files describes the other files.
 const files = `
 ## Files
 | file | what |

@@ -13,10 +13,10 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// harmlessID is an ID that can be part of a file's name.
+// harmlessID matches an ID that is safe in a file name.
 var harmlessID = lazyregexp.New(`^[A-Za-z0-9_-]{1,64}$`)
 
-// Name is that of a run's artifact. The ID in a record may be anything.
+// Name returns the name of a run's artifact. The ID in a record may be anything.
 func Name(run *measure.Run) string {
 	if harmlessID.MatchString(run.ID) {
 		return "sweep-" + run.ID
@@ -24,17 +24,17 @@ func Name(run *measure.Run) string {
 	return "sweep"
 }
 
-// ArchiveOf is the file in which the folder of an artifact is packed.
+// ArchiveOf returns the archive path for an artifact's folder.
 func ArchiveOf(dir string) string { return filepath.Clean(dir) + ".tar.gz" }
 
-// TakeRecord puts the record that was read from a file into the folder, byte by
-// byte, and returns its name there. A journal becomes a document first.
+// TakeRecord copies the record read from a file into the folder unchanged, and returns its
+// name there. It first converts a journal to a document.
 func TakeRecord(dir, from string, run *measure.Run) (string, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", fmt.Errorf("make a place for the artifact: %w", err)
 	}
 	if _, err := os.Stat(from); errors.Is(err, fs.ErrNotExist) && run.Digest != "" {
-		from += ".zst" // what measure.Load read in its place
+		from += ".zst" // the file that measure.Load read instead
 	}
 	name := "current.json"
 	if run.Digest == "" { // a journal has none

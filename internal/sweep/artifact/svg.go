@@ -10,8 +10,8 @@ import (
 	"github.com/goatnote-inc/pawl/internal/report"
 )
 
-// svg is a drawing that stands for itself: a file to open, print or put in a paper,
-// with its own background and type.
+// svg is a standalone drawing to open, print or use in a paper, with its own background and
+// fonts.
 type svg struct {
 	b strings.Builder
 }
@@ -41,7 +41,7 @@ func (s *svg) line(x1, y1, x2, y2 float64, class string) {
 	s.addf(`<line x1="%s" y1="%s" x2="%s" y2="%s" class="%s"/>`+"\n", px(x1), px(y1), px(x2), px(y2), class)
 }
 
-// text writes words; what does not fit is cut in the middle, with all of it on
+// text writes words. Text that does not fit is cut in the middle and shown in full on
 // hover.
 func (s *svg) text(x, y float64, anchor, class, words string, most int) {
 	words = report.Plain(words)
@@ -53,7 +53,7 @@ func (s *svg) text(x, y float64, anchor, class, words string, most int) {
 	s.addf(`<text x="%s" y="%s" text-anchor="%s" class="%s">%s%s</text>`+"\n", px(x), px(y), anchor, class, hover, xmlText(short))
 }
 
-// shortened keeps the ends of a name: configs often begin alike.
+// shortened keeps both ends of a name, because configs often start alike.
 func shortened(s string, most int) string {
 	letters := []rune(s)
 	if len(letters) <= most {
@@ -63,8 +63,8 @@ func shortened(s string, most int) string {
 	return string(letters[:head]) + "…" + string(letters[len(letters)-(most-head-1):])
 }
 
-// xmlText makes text that is text in XML. Plain has taken out the controls; two
-// numbers that are no characters are left that XML cannot hold.
+// xmlText escapes text for XML. Plain has removed control characters; this removes the two
+// noncharacters that XML cannot contain.
 func xmlText(s string) string {
 	return html.EscapeString(strings.Map(func(r rune) rune {
 		if r == 0xfffe || r == 0xffff {
@@ -74,8 +74,8 @@ func xmlText(s string) string {
 	}, report.Plain(s)))
 }
 
-// px writes a place to a tenth of a pixel: no digit that another machine would
-// compute differently.
+// px formats a coordinate to a tenth of a pixel, so that all machines write the same
+// digits.
 func px(v float64) string {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		v = 0

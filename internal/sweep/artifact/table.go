@@ -7,24 +7,23 @@ import (
 	"github.com/goatnote-inc/pawl/internal/sweep"
 )
 
-// table is rows for people and, value by value, for programs.
+// table holds rows for people and, as separate values, for programs.
 type table struct {
-	name    string // of its files
+	name    string // base name of its files
 	title   string
 	note    string // how to read it
 	columns []column
 	rows    [][]cell
 }
 
-// column is one for people and as many fields for programs as it takes to say the
-// same.
+// column is one column for people, and the fields that hold the same data for programs.
 type column struct {
 	head   string
 	right  bool
 	fields []string
 }
 
-// cell is what stands in a column: words for people, a value a field.
+// cell is the content of a column: text for people, one value per field.
 type cell struct {
 	text   string
 	values []string
@@ -34,16 +33,16 @@ func words(s string) cell { return cell{s, []string{s}} }
 
 func count(n int) cell { return words(strconv.Itoa(n)) }
 
-// blank fills a column of so many fields about which there is nothing to say.
+// blank fills a column of the given number of fields with nothing.
 func blank(fields int) cell { return cell{"", make([]string, fields)} }
 
-// number writes a value for programs: more digits than any measurement has, and
-// fewer than differ between machines.
+// number formats a value for programs: more digits than any measurement has, but not those
+// that differ between machines.
 func number(v float64) string { return strconv.FormatFloat(v, 'g', 9, 64) }
 
 func nanoseconds(v float64) cell { return cell{report.Quantity(v, "ns"), []string{number(v)}} }
 
-// nanosecondRange is the interval of a time.
+// nanosecondRange formats the interval of a time.
 func nanosecondRange(r *sweep.Range) cell {
 	if r == nil {
 		return blank(2)
@@ -60,7 +59,7 @@ func factorRange(r *sweep.Range) cell {
 	return cell{times(r.Low) + " to " + times(r.High), []string{number(r.Low), number(r.High)}}
 }
 
-// times writes a speed-up with enough digits to see a thousandth.
+// times formats a speed-up with enough digits to see 0.1 %.
 func times(v float64) string {
 	if v >= 100 {
 		return strconv.FormatFloat(v, 'f', 1, 64) + "x"
@@ -76,7 +75,7 @@ func share(v float64) cell {
 	return cell{strconv.FormatFloat(100*v, 'f', digits, 64) + " %", []string{number(v)}}
 }
 
-// chance writes a P so that a small one is not mistaken for none.
+// chance formats a P value so that a small one does not look like zero.
 func chance(p float64) cell {
 	text := strconv.FormatFloat(p, 'f', 3, 64)
 	if p < 0.001 {

@@ -8,12 +8,12 @@ import (
 	"github.com/goatnote-inc/pawl/internal/sweep"
 )
 
-// tables are all of a sweep, the most telling first.
+// tables returns all tables of a sweep, most informative first.
 func tables(r *sweep.Result) []table {
 	return []table{overallTable(r), speedupTable(r), rankingTable(r), speedupsTable(r), powerTable(r)}
 }
 
-// timeColumns are those of a standing.
+// timeColumns returns the columns of a standing.
 func timeColumns(head string) []column {
 	return []column{
 		{head: "rank", right: true, fields: []string{"rank", "rank_to"}},
@@ -40,7 +40,7 @@ func remark(tied []string) cell {
 	return cell{"tied with " + strings.Join(tied, ", "), []string{strings.Join(tied, ";"), ""}}
 }
 
-// Rank writes a place: 1, or 1-2 where two cannot be told apart.
+// Rank formats a rank: 1, or 1-2 if two are tied.
 func Rank(s sweep.Standing) string {
 	if s.Rank == s.RankTo {
 		return strconv.Itoa(s.Rank)
@@ -126,7 +126,7 @@ func speedupsTable(r *sweep.Result) table {
 	return t
 }
 
-// says puts a comparison in one word.
+// says describes a comparison in one word.
 func says(p sweep.Pair) string {
 	switch {
 	case !p.Told:
@@ -160,7 +160,7 @@ func powerTable(r *sweep.Result) table {
 	return t
 }
 
-// rounds are those that would be needed; none where no number would do.
+// rounds formats the number of rounds needed, where 0 means out of reach.
 func rounds(n int) cell {
 	if n == 0 {
 		return cell{"out of reach", []string{""}}

@@ -9,11 +9,11 @@ import (
 	"github.com/goatnote-inc/pawl/internal/sweep"
 )
 
-// mostLines is how many rows of a table a terminal shows; the files have all.
+// mostLines is the max number of table rows in a terminal. The files have all.
 const mostLines = 60
 
-// Terminal shows what matters most: the ranks, and the answer over all configs last,
-// where a reader looks first.
+// Terminal writes the ranks, then the result over all configs last, where readers look
+// first.
 func Terminal(w io.Writer, r *sweep.Result, style report.Style) error {
 	for _, t := range []table{rankingTable(r), speedupTable(r), overallTable(r)} {
 		if len(t.rows) == 0 {
@@ -37,7 +37,7 @@ func Terminal(w io.Writer, r *sweep.Result, style report.Style) error {
 	return writeHoles(w, r)
 }
 
-// writeHoles tells what the numbers are not about.
+// writeHoles lists what the numbers do not cover.
 func writeHoles(w io.Writer, r *sweep.Result) error {
 	if n := len(r.Overall.LeftOut); n > 0 {
 		first := r.Overall.LeftOut[0]
@@ -58,8 +58,7 @@ func writeHoles(w io.Writer, r *sweep.Result) error {
 	return nil
 }
 
-// reach says how small a difference could have been seen: a tie means little
-// without it.
+// reach says how small a difference was detectable. Without it, a tie means little.
 func reach(r *sweep.Result) string {
 	least, most := math.Inf(1), 0.0
 	for _, c := range r.Configs {
@@ -73,7 +72,7 @@ func reach(r *sweep.Result) string {
 	return fmt.Sprintf("differences that so many rounds find 19 times in 20: %s to %s, by config (tables/power.csv)", share(least).text, share(most).text)
 }
 
-// write shows the first rows; a name that stands above is not said again.
+// write writes the first rows. It does not repeat a name from the row above.
 func (t table) write(w io.Writer, style report.Style, most int) error {
 	right, head := make([]bool, len(t.columns)), make([]string, len(t.columns))
 	for i, c := range t.columns {

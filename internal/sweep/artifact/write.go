@@ -13,17 +13,17 @@ import (
 	"time"
 )
 
-// Written tells where an artifact is.
+// Written holds the location of an artifact.
 type Written struct {
 	Dir           string `json:"dir"`
 	Archive       string `json:"archive"`
 	ArchiveSHA256 string `json:"archive_sha256"`
 }
 
-// Write puts files beside the record that stands in dir already, with their digests,
-// and everything into dir.tar.gz. The manifest comes last: a folder that has one is
-// whole. Name is that of the folder in the archive, created the time its files bear:
-// so the archive is the same wherever and whenever it is made.
+// Write adds files and their digests to dir, which already contains the record, and packs
+// everything into dir.tar.gz. It writes the manifest last: a folder with a manifest is
+// complete. Name is the folder's name in the archive and created the time of its files, so
+// that the archive is reproducible.
 func Write(dir, record, name string, created time.Time, list []File) (Written, error) {
 	sums := digests{}
 	for _, f := range list {
@@ -69,8 +69,7 @@ func fileSum(path string) (string, error) {
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
-// archive writes the whole as one file, which is there whole or not at all, and
-// returns its digest.
+// archive writes everything to one file atomically and returns its digest.
 func archive(path, dir, record, name string, created time.Time, list []File) (_ string, err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {
@@ -92,10 +91,10 @@ func archive(path, dir, record, name string, created time.Time, list []File) (_ 
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
-// lastTime is the largest that a tar header can say.
+// lastTime is the largest time that a tar header can hold.
 const lastTime = 1<<33 - 1
 
-// pack writes a compressed tar without anything of this machine or this minute.
+// pack writes a compressed tar that does not depend on the machine or the current time.
 func pack(w io.Writer, dir, record, name string, created time.Time, list []File) error {
 	z := gzip.NewWriter(w)
 	t := tar.NewWriter(z)

@@ -1,5 +1,4 @@
-// Package tiletest makes histories as devices give them, for tests and labs of what
-// keeps points.
+// Package tiletest generates realistic histories for tests of code that stores points.
 package tiletest
 
 import (
@@ -12,8 +11,8 @@ import (
 	"github.com/goatnote-inc/pawl/ratchet"
 )
 
-// History is a believable series: 1 % of noise, a commit every few hours from the
-// beginning of 2026 on, a better level now and then, every column in use.
+// History returns a realistic series: 1 % of noise, a commit every few hours from the start of 2026,
+// occasionally a better level, every column in use.
 func History(n int, seed uint64) []tile.Point {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	at := time.Date(2026, 1, 5, 9, 0, 0, 0, time.UTC)

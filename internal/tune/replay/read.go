@@ -16,7 +16,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/tune/space"
 )
 
-// What a file may hold; the recorded ones have up to 17,956 rows.
+// Limits of a file. The recorded ones have up to 17,956 rows.
 const (
 	maxRows     = 1_000_000
 	maxColumns  = 128
@@ -24,18 +24,18 @@ const (
 	maxUnpacked = 1 << 30 // bytes
 )
 
-// Row is what is recorded of one point.
+// Row is the record of one point.
 type Row struct {
 	Status string    // ok, or why there is no time: compile_error, runtime_error, invalid
 	Time   float64   // median of the times, milliseconds
 	Cost   float64   // seconds to evaluate the point once
-	Times  []float64 // the raw times; none where they were not recorded
+	Times  []float64 // the raw times; empty if not recorded
 }
 
-// Failed tells that the point has no time.
+// Failed reports whether the point has no time.
 func (r Row) Failed() bool { return r.Status != "ok" }
 
-// Recording is a space of which every point was measured. It never changes.
+// Recording is a space in which every point was measured. It is immutable.
 type Recording struct {
 	Name    string
 	Space   *space.Space
@@ -43,7 +43,7 @@ type Recording struct {
 	Optimum float64 // the shortest time, milliseconds
 }
 
-// Cost is what it took to evaluate every point once, in seconds.
+// Cost returns the time to evaluate every point once, in seconds.
 func (r *Recording) Cost() float64 {
 	sum := 0.0
 	for _, row := range r.Rows {
@@ -52,7 +52,7 @@ func (r *Recording) Cost() float64 {
 	return sum
 }
 
-// Open reads a recorded space: a CSV file, packed with gzip or not.
+// Open reads a recorded space: a CSV file, with or without gzip.
 func Open(path string) (*Recording, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -77,8 +77,8 @@ func Open(path string) (*Recording, error) {
 	return rec, nil
 }
 
-// Read reads the CSV of a recorded space: one column a parameter, then status, time_ms,
-// eval_cost_s and times_ms. The values of the parameters are those that occur.
+// Read reads the CSV of a recorded space: one column per parameter, then status, time_ms,
+// eval_cost_s and times_ms. The values of a parameter are those that occur.
 func Read(r io.Reader) (*Recording, error) {
 	in := csv.NewReader(io.LimitReader(r, maxUnpacked))
 	in.ReuseRecord = true
@@ -158,7 +158,7 @@ func positive(name, cell string) (float64, error) {
 	return x, nil
 }
 
-// build finds the values of every parameter and numbers the points as the rows.
+// build finds the values of every parameter and numbers the points by row.
 func build(columns []string, cells [][]string) (*space.Space, error) {
 	parameters := make([]space.Parameter, len(columns))
 	points := make([][]uint16, len(cells))
@@ -190,7 +190,7 @@ func build(columns []string, cells [][]string) (*space.Space, error) {
 	return space.Of(parameters, points)
 }
 
-// rank sorts the cells and gives their values: numbers where all of them are.
+// rank sorts the cells and returns their values: numbers if all of them are.
 func rank(cells []string) []any {
 	numbers := map[string]float64{}
 	for _, c := range cells {

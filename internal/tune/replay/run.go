@@ -7,13 +7,13 @@ import (
 	"github.com/goatnote-inc/pawl/internal/tune/search"
 )
 
-// Plan says how a recording is searched.
+// Plan configures the search of a recording.
 type Plan struct {
 	Evaluations int
-	// Seconds ends the search when so much was spent by the recorded costs; 0 is no end.
+	// Seconds ends the search after this much time by the recorded costs; 0 means no limit.
 	Seconds float64
-	// Noisy draws one of the raw times where otherwise the median is told, and lets the
-	// best of the search race for the final choice.
+	// Noisy reports a randomly drawn raw time instead of the median, and makes the final choice
+	// by a runoff of the best points.
 	Noisy bool
 }
 
@@ -21,15 +21,15 @@ type Plan struct {
 type Step struct {
 	Outcome  search.Outcome
 	Spent    float64 // seconds so far
-	Best     int     // the point it would choose now; -1 while nothing worked
-	Fraction float64 // optimum over the recorded median time of Best; 0 while nothing worked
+	Best     int     // the point it would choose now; -1 before the first success
+	Fraction float64 // optimum over the recorded median time of Best; 0 before the first success
 }
 
-// Trace is a whole search, one step an evaluation.
+// Trace is a whole search, one step per evaluation.
 type Trace []Step
 
-// At is the fraction of the optimum after so many evaluations. A search that ended by
-// itself keeps its last.
+// At returns the fraction of the optimum after the given number of evaluations. A search
+// that ended earlier keeps its last value.
 func (t Trace) At(evaluations int) float64 {
 	if len(t) == 0 || evaluations <= 0 {
 		return 0
@@ -37,7 +37,7 @@ func (t Trace) At(evaluations int) float64 {
 	return t[min(evaluations, len(t))-1].Fraction
 }
 
-// After is the fraction of the optimum after so many seconds.
+// After returns the fraction of the optimum after the given number of seconds.
 func (t Trace) After(seconds float64) float64 {
 	last := 0.0
 	for _, s := range t {
@@ -49,7 +49,7 @@ func (t Trace) After(seconds float64) float64 {
 	return last
 }
 
-// Outcomes is what the strategy was told: a source for a warm start elsewhere.
+// Outcomes returns what the strategy was told, for use as a warm start elsewhere.
 func (t Trace) Outcomes() []search.Outcome {
 	list := make([]search.Outcome, len(t))
 	for i, s := range t {
@@ -58,14 +58,14 @@ func (t Trace) Outcomes() []search.Outcome {
 	return list
 }
 
-// Run lets a strategy search a recording. All chance in it comes from the seed and the
+// Run lets a strategy search a recording. All randomness comes from the seed and the
 // strategy.
 func Run(rec *Recording, s search.Strategy, plan Plan, seed uint64) Trace {
 	rng := noise(seed)
 	var trace Trace
 	now, least := Step{Best: -1}, math.Inf(1)
 	for len(trace) < plan.Evaluations && (plan.Seconds == 0 || now.Spent < plan.Seconds) {
-		asked := s.Ask(1) // never a point twice: that is the contract of a strategy
+		asked := s.Ask(1) // never the same point twice, by the contract of Strategy
 		if len(asked) == 0 {
 			break
 		}
@@ -81,8 +81,8 @@ func Run(rec *Recording, s search.Strategy, plan Plan, seed uint64) Trace {
 	return trace
 }
 
-// Choose lets the best of a search race, with raw times drawn one by one, and gives the
-// point that is chosen in the end, -1 when nothing worked, and how many times were drawn.
+// Choose runs a runoff among the best points of a search with randomly drawn raw times. It
+// returns the chosen point, -1 if nothing worked, and how many times were drawn.
 func Choose(rec *Recording, t Trace, seed uint64) (point, draws int) {
 	rng := noise(seed + 1<<32)
 	runoff := search.NewRunoff(t.Outcomes())

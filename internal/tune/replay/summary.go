@@ -2,14 +2,14 @@ package replay
 
 import "slices"
 
-// Level is what repeats reached after so many evaluations.
+// Level holds what the repeats reached after a number of evaluations.
 type Level struct {
 	Evaluations int     `json:"evaluations"`
 	Mean        float64 `json:"mean"`
-	P10         float64 `json:"p10"` // a tenth of the repeats was worse
+	P10         float64 `json:"p10"` // 10 % of the repeats were worse
 }
 
-// Summarize tells what repeats reached, as fractions of the optimum.
+// Summarize returns what the repeats reached, as fractions of the optimum.
 func Summarize(traces []Trace, evaluations ...int) []Level {
 	var list []Level
 	for _, n := range evaluations {

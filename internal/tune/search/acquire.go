@@ -2,7 +2,7 @@ package search
 
 import "math"
 
-// promising gives the candidate with the largest expected improvement.
+// promising returns the candidate with the largest expected improvement.
 func (m *Model) promising() int {
 	y, mean, variance := m.values()
 	for i := range y {
@@ -12,7 +12,7 @@ func (m *Model) promising() int {
 	works := m.works()
 	cost := m.costs()
 	target := m.best
-	if math.IsInf(target, 1) { // nothing of this device yet: better than its level
+	if math.IsInf(target, 1) { // no value on this device yet: aim below its level
 		target = mean
 	}
 	var only map[int]bool
@@ -27,7 +27,7 @@ func (m *Model) promising() int {
 		row := m.pool.rows[c]
 		s := sd * math.Sqrt(max(1-m.pool.explained[c], 1e-9))
 		score := logImprovement((target-mean-dot(row, z))/s) + math.Log(s)
-		if score <= most { // the rest makes it only smaller
+		if score <= most { // the other terms only lower it
 			continue
 		}
 		if score += works(row) - cost(row); score > most {
@@ -40,10 +40,10 @@ func (m *Model) promising() int {
 	return best
 }
 
-// untried gives the unseen neighbours of the best point along the parameter in which
-// the fewest of its neighbours are known. What the process thinks of a parameter from
-// far away (no shared memory is slow) can be wrong where it matters, and it would not
-// look again: so every parameter of the best is turned once.
+// untried returns the unseen neighbors of the best point along the parameter with the
+// fewest known neighbors. What the process concludes about a parameter from afar (no shared
+// memory is slow) can be wrong near the best point. It would not check again. So every
+// parameter of the best point is varied once.
 func (m *Model) untried() map[int]bool {
 	top := m.top(1)
 	if len(top) == 0 {
@@ -80,8 +80,8 @@ func (m *Model) untried() map[int]bool {
 	return only
 }
 
-// values gives the logarithms of all values, and the level and the variance of the
-// process. A point that has no value counts with what those before it predict.
+// values returns the logarithms of all values, and the level and the variance of the
+// process. A point without a value counts with the prediction from those before it.
 func (m *Model) values() (y []float64, mean, variance float64) {
 	n := len(m.known)
 	y = make([]float64, n)
@@ -113,8 +113,8 @@ func (m *Model) values() (y []float64, mean, variance float64) {
 	return y, mean, max(variance/float64(n), 1e-12)
 }
 
-// works gives the logarithm of the chance that a candidate works, by a process of its
-// own over what worked and what failed.
+// works returns the logarithm of the probability that a candidate works, from a separate
+// process over successes and failures.
 func (m *Model) works() func(row []float64) float64 {
 	labels := make([]float64, len(m.known))
 	fails := 0
@@ -139,7 +139,7 @@ func (m *Model) works() func(row []float64) float64 {
 	}
 }
 
-// costs gives the logarithm of what evaluating a candidate is expected to cost, against
+// costs returns the logarithm of the expected cost of evaluating a candidate, relative to
 // the cheapest so far.
 func (m *Model) costs() func(row []float64) float64 {
 	mean, least, n := 0.0, math.Inf(1), 0
@@ -164,12 +164,12 @@ func (m *Model) costs() func(row []float64) float64 {
 	return func(row []float64) float64 { return max(mean+dot(row, z)-least, 0) }
 }
 
-// logImprovement is the logarithm of the expected improvement of a standard normal
-// variable that stands u above what is known.
+// logImprovement returns the logarithm of the expected improvement of a standard normal
+// variable whose mean is u better than the target.
 func logImprovement(u float64) float64 {
 	if u > -25 {
 		return math.Log(u*0.5*math.Erfc(-u/math.Sqrt2) + math.Exp(-u*u/2)/math.Sqrt(2*math.Pi))
 	}
-	// Its tail, where the two terms above would cancel.
+	// The tail, where the two terms above would cancel.
 	return -u*u/2 - math.Log(math.Sqrt(2*math.Pi)) - 2*math.Log(-u) + math.Log1p(-3/(u*u))
 }

@@ -7,29 +7,29 @@ import (
 	"github.com/goatnote-inc/pawl/internal/tune/space"
 )
 
-// Annealing walks from point to neighbour. It goes uphill with a chance that falls with
-// the difference in log time and with the temperature, which falls over the planned
-// evaluations. Several walks can be out at once: each proposal starts from where the
-// walk stands when it is asked.
+// Annealing walks from a point to its neighbors. It accepts a slower point with a
+// probability that falls with the difference in log time and with the temperature. The
+// temperature falls over the planned evaluations. Several proposals can be pending at once:
+// each starts from the current position of the walk.
 type Annealing struct {
 	space   *space.Space
 	rng     *rand.Rand
 	unseen  *unseen
 	planned int
 	told    int
-	values  map[int]float64 // log of the value; +Inf where it failed
+	values  map[int]float64 // log of the value; +Inf if it failed
 	at      int             // -1 before the first success
 	stuck   int
 }
 
-// Temperatures in log time: at first a point that is 1.6 times slower is often taken,
-// at last only one within a per cent.
+// Temperatures in log time: at the start a point that is 1.6 times slower is often
+// accepted, at the end only one within 1 %.
 const (
 	hot  = 0.5
 	cold = 0.01
 )
 
-// NewAnnealing makes one.
+// NewAnnealing returns an Annealing strategy.
 func NewAnnealing(s *space.Space, o Options) *Annealing {
 	return &Annealing{
 		space: s, rng: seeded(o.Seed, 3), unseen: newUnseen(s.Len()),
@@ -37,7 +37,7 @@ func NewAnnealing(s *space.Space, o Options) *Annealing {
 	}
 }
 
-// Ask gives unseen neighbours of where the walk stands.
+// Ask returns unseen neighbors of the current position.
 func (a *Annealing) Ask(n int) []int {
 	var list []int
 	for len(list) < n {
@@ -51,7 +51,7 @@ func (a *Annealing) Ask(n int) []int {
 	return list
 }
 
-// step walks over points that are known already until it meets one that is not.
+// step walks over known points until it finds an unknown one.
 func (a *Annealing) step() (int, bool) {
 	if a.at < 0 || a.stuck > 3*len(a.space.Parameters()) {
 		a.stuck = 0
@@ -72,8 +72,7 @@ func (a *Annealing) step() (int, bool) {
 	return a.unseen.draw(a.rng)
 }
 
-// neighbour draws one of the points that differ in one parameter, near ranks as often
-// as far ones.
+// neighbour draws a point that differs in one parameter, near ranks as often as far ones.
 func (a *Annealing) neighbour() (int, bool) {
 	near := a.space.Neighbours(a.at)
 	if a.rng.IntN(2) == 0 {
@@ -95,7 +94,7 @@ func (a *Annealing) accept(value float64) bool {
 	return by <= 0 || a.rng.Float64() < math.Exp(-by/(hot*math.Pow(cold/hot, done)))
 }
 
-// Tell moves the walk, or does not.
+// Tell records the outcome and may move the walk.
 func (a *Annealing) Tell(o Outcome) {
 	a.unseen.take(o.Point)
 	a.told++

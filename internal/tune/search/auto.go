@@ -2,13 +2,13 @@ package search
 
 import "github.com/goatnote-inc/pawl/internal/tune/space"
 
-// modelLimit is how many evaluations a model learns from: its work for a proposal grows
-// with their square.
+// modelLimit is the max number of evaluations a model learns from, because the work per
+// proposal grows with their square.
 const modelLimit = 300
 
-// Auto is what a user gets who does not choose. The model finds most of what there is
-// in few evaluations. When there are many, what is left is small and the model slow:
-// from then on points are bred from the best, which costs nothing.
+// Auto is the default strategy. The model finds most of the gain in few evaluations. After
+// many, little gain is left and the model is slow, so from then on points come from
+// Genetic, which is cheap.
 type Auto struct {
 	points  int
 	model   Strategy
@@ -16,12 +16,12 @@ type Auto struct {
 	told    int
 }
 
-// NewAuto makes one.
+// NewAuto returns an Auto strategy.
 func NewAuto(s *space.Space, o Options) *Auto {
 	return &Auto{points: s.Len(), model: newModel(s, o), genetic: NewGenetic(s, o)}
 }
 
-// Ask gives points of the model, and later of the breeding.
+// Ask returns points from the model, and later from the genetic strategy.
 func (a *Auto) Ask(n int) []int {
 	if a.points-a.genetic.unseen.n >= modelLimit {
 		return a.genetic.Ask(n)
@@ -33,7 +33,7 @@ func (a *Auto) Ask(n int) []int {
 	return list
 }
 
-// Tell hands the outcome to both.
+// Tell passes the outcome to both.
 func (a *Auto) Tell(o Outcome) {
 	a.told++
 	a.genetic.Tell(o)

@@ -1,8 +1,8 @@
-// Package search knows how to look for the best point of a space: strategies that are
-// asked what to evaluate next and told what came out.
+// Package search implements strategies that search a space for its best point. A strategy
+// is asked what to evaluate next and told the outcomes.
 //
-// A strategy never proposes a point twice, never waits for an answer (64 evaluators may
-// be out at once), and is determined by its seed and the order of what it is told.
+// A strategy never proposes a point twice and never waits for an outcome: 64 evaluations
+// may be pending at once. It is determined by its seed and the order of the outcomes.
 //
 // The package must not know how a point is evaluated: no builds, no devices, no clocks.
 package search

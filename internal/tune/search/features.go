@@ -7,18 +7,18 @@ import (
 	"github.com/goatnote-inc/pawl/internal/tune/space"
 )
 
-// axis is a parameter that has a choice.
+// axis is a parameter with more than one value.
 type axis struct {
 	parameter int
-	width     int         // values
-	device    bool        // no parameter: this device or the source of a warm start
-	squares   [][]float64 // squared distances of the values, one table a feature, a row a value
+	width     int         // number of values
+	device    bool        // not a parameter: this device or the source of a warm start
+	squares   [][]float64 // squared distances of the values, one table per feature, one row per value
 }
 
-// axesOf finds in which ways the values of each parameter are near or far. Three are
-// enough for kernels: the rank; how often two divides the value, because a GPU cares
-// whether 96 or 128 threads fill its lanes and whether tiles divide the problem; and
-// being different at all, which needs no table.
+// axesOf defines how near the values of each parameter are. Three features are enough for
+// kernels. The first is the rank. The second is how often two divides the value: it matters
+// whether 96 or 128 threads fill the lanes, and whether tiles divide the problem. The third
+// is being different at all, which needs no table.
 func axesOf(s *space.Space) []axis {
 	var list []axis
 	for i, p := range s.Parameters() {
@@ -41,8 +41,8 @@ func axesOf(s *space.Space) []axis {
 	return list
 }
 
-// twosOf is how often two divides each value. It is nil where that says nothing that
-// the rank does not: for powers of two in a row, and for what is not a count.
+// twosOf returns how often two divides each value. It is nil if that adds nothing to the
+// rank: for consecutive powers of two, and for values that are not counts.
 func twosOf(p space.Parameter) []float64 {
 	twos := make([]float64, len(p.Values))
 	news := false
@@ -60,7 +60,7 @@ func twosOf(p space.Parameter) []float64 {
 	return twos
 }
 
-// squares are the squared distances between places, the largest of them 1.
+// squares returns the squared distances between positions, scaled to a max of 1.
 func squares(at []float64) []float64 {
 	n, most := len(at), 0.0
 	for _, x := range at {

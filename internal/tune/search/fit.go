@@ -5,18 +5,18 @@ import (
 	"slices"
 )
 
-// fitter looks for the weights under which values are most likely.
+// fitter finds the weights with the highest likelihood.
 type fitter struct {
 	axes   []axis
 	usual  weights
 	spread []float64
 	points [][]uint16
 	y      []float64
-	level  []float64 // 1 where the level of the values is not known, 0 where it is 0
+	level  []float64 // 1 if the level of the value is unknown, 0 if it is 0
 
-	k       kernel    // of the weights that are tried
-	factor  []float64 // scratch: the factor of the covariance, a row a point
-	z, o    []float64 // scratch: values and levels against the factor
+	k       kernel    // of the current trial weights
+	factor  []float64 // scratch: the factor of the covariance, one row per point
+	z, o    []float64 // scratch: whitened values and levels
 	scratch [][]float64
 }
 
@@ -28,8 +28,7 @@ func newFitter(axes []axis, usual weights, spread []float64, points [][]uint16, 
 	}
 }
 
-// fit goes from a start along one weight at a time, with steps that shrink when no
-// weight moved.
+// fit does a coordinate search from a start, with steps that shrink when no weight moved.
 func (f *fitter) fit(start weights, rounds int) weights {
 	best, w := slices.Clone(start), slices.Clone(start)
 	f.k = newKernel(f.axes, w)
@@ -56,7 +55,7 @@ func (f *fitter) fit(start weights, rounds int) weights {
 	return best
 }
 
-// rebuild makes the tables anew that depend on a weight.
+// rebuild recomputes the tables that depend on a weight.
 func (f *fitter) rebuild(w weights, changed int) {
 	together, at := len(w)-2, 0
 	for i, a := range f.axes {
@@ -68,8 +67,8 @@ func (f *fitter) rebuild(w weights, changed int) {
 	}
 }
 
-// likelihood is the logarithm of the marginal likelihood, with the level and the
-// variance of the process profiled out, less how unusual the weights are.
+// likelihood returns the log marginal likelihood, with the level and the variance of the
+// process profiled out, minus a penalty for unusual weights.
 func (f *fitter) likelihood(w weights) float64 {
 	n := len(f.y)
 	noise := w.noise()

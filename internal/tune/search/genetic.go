@@ -9,14 +9,14 @@ import (
 	"github.com/goatnote-inc/pawl/internal/tune/space"
 )
 
-// Genetic breeds points: two good parents, each parameter from one of them, now and
-// then another value. It keeps no generations: whoever was told last may be a parent,
-// so any number of evaluators stays busy. Children that are not valid are not made.
+// Genetic combines two good parents, taking each parameter from one of them, with
+// occasional mutations. It has no generations: any evaluated point may be a parent, so any
+// number of evaluators stays busy. It never makes invalid children.
 type Genetic struct {
 	space  *space.Space
 	rng    *rand.Rand
 	unseen *unseen
-	best   []parent // the fastest, sorted
+	best   []parent // fastest first
 	asked  int
 }
 
@@ -27,15 +27,15 @@ type parent struct {
 
 const (
 	population = 20
-	mutation   = 0.1 // of a parameter
+	mutation   = 0.1 // probability per parameter
 )
 
-// NewGenetic makes one.
+// NewGenetic returns a Genetic strategy.
 func NewGenetic(s *space.Space, o Options) *Genetic {
 	return &Genetic{space: s, rng: seeded(o.Seed, 4), unseen: newUnseen(s.Len())}
 }
 
-// Ask gives children of the best, and before there are any, random points.
+// Ask returns children of the best points, and random points before there are any.
 func (g *Genetic) Ask(n int) []int {
 	var list []int
 	for len(list) < n {
@@ -75,12 +75,12 @@ func (g *Genetic) child() (int, bool) {
 	return 0, false
 }
 
-// pick takes the better of two drawn from the best.
+// pick returns the better of two points drawn from the best.
 func (g *Genetic) pick() int {
 	return g.best[min(g.rng.IntN(len(g.best)), g.rng.IntN(len(g.best)))].point
 }
 
-// Tell lets a point into the population, or not.
+// Tell adds a point to the population if it is good enough.
 func (g *Genetic) Tell(o Outcome) {
 	g.unseen.take(o.Point)
 	if o.Failed {

@@ -2,8 +2,8 @@ package search
 
 import "math"
 
-// gp is a Gaussian process that grows by one point at a time: the Cholesky factor of
-// its covariance is kept, and one more point is one more row of it.
+// gp is a Gaussian process that grows one point at a time. It keeps the Cholesky factor of
+// its covariance; each point adds a row.
 type gp struct {
 	k      kernel
 	noise  float64 // variance of the observations over that of the process
@@ -13,7 +13,7 @@ type gp struct {
 	scratch [][]float64
 }
 
-// add appends a point and gives its row of the factor.
+// add appends a point and returns its row of the factor.
 func (g *gp) add(point []uint16) []float64 {
 	n := len(g.points)
 	row, explained := g.row(point, n+1)
@@ -23,8 +23,8 @@ func (g *gp) add(point []uint16) []float64 {
 	return row
 }
 
-// row gives the covariances of a point with all others against the factor, and what
-// they explain of its variance.
+// row returns the whitened covariances of a point with all others, and how much of its
+// variance they explain.
 func (g *gp) row(point []uint16, capacity int) (row []float64, explained float64) {
 	g.scratch = g.k.of(point, g.scratch)
 	row = make([]float64, len(g.points), max(capacity, len(g.points)))
@@ -47,7 +47,7 @@ func (g *gp) whiten(y []float64) []float64 {
 	return z
 }
 
-// unwhiten solves L' a = z: the weights with which covariances predict.
+// unwhiten solves L' a = z: the weights that turn covariances into predictions.
 func (g *gp) unwhiten(z []float64) []float64 {
 	a := append([]float64(nil), z...)
 	for j := len(a) - 1; j >= 0; j-- {

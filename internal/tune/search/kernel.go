@@ -2,13 +2,12 @@ package search
 
 import "math"
 
-// weights are the logarithms of what a kernel is made of, in this order: for every axis
-// one for each of its features and one for being different at all; how much axes act
-// together; and the noise.
+// weights holds the logarithms of the kernel's parameters in this order: for every axis one
+// per feature and one for being different at all; how much axes interact; and the noise.
 type weights []float64
 
-// What kernels usually have, and how far they are from it: the fit starts here and is
-// held back to here while there are few points. Found on recorded spaces.
+// Prior means and spreads of the weights, found on recorded spaces. The fit starts at the
+// means and stays near them while there are few points.
 const (
 	usualNear, spreadNear         = 0.7, 2.0
 	usualApart, spreadApart       = -2.0, 1.5
@@ -17,7 +16,7 @@ const (
 	usualNoise, spreadNoise       = -6.0, 2.0
 )
 
-// usual gives the weights before anything is known, and how sure that is.
+// usual returns the prior weights and their spread.
 func usual(axes []axis) (w weights, spread []float64) {
 	for _, a := range axes {
 		for range a.squares {
@@ -34,13 +33,12 @@ func usual(axes []axis) (w weights, spread []float64) {
 
 func (w weights) noise() float64 { return math.Exp(w[len(w)-1]) }
 
-// kernel says how much the values at two points have in common. It is a product over
-// the axes of one plus something that falls with the distance: multiplied out that is
-// every axis alone, every pair of axes, and so on. With few points what each parameter
-// does alone is most of what can be known.
+// kernel is the covariance of the values at two points. It is a product over the axes of
+// one plus a term that falls with the distance. Expanded, that covers every axis alone,
+// every pair of axes, and so on. With few points, mostly the single effects can be learned.
 type kernel struct {
 	width  []int
-	tables [][]float64 // one an axis, a row a value
+	tables [][]float64 // one per axis, one row per value
 }
 
 func newKernel(axes []axis, w weights) kernel {
@@ -54,7 +52,7 @@ func newKernel(axes []axis, w weights) kernel {
 	return k
 }
 
-// fill writes the table of an axis for its weights.
+// fill computes the table of an axis for its weights.
 func (a axis) fill(table []float64, own weights, together float64) {
 	clear(table)
 	for f, s := range a.squares {
@@ -80,7 +78,7 @@ func (a axis) fill(table []float64, own weights, together float64) {
 	}
 }
 
-// of prepares the kernel for one point against many.
+// of prepares the kernel for comparing one point with many.
 func (k *kernel) of(a []uint16, scratch [][]float64) [][]float64 {
 	scratch = scratch[:0]
 	for i, v := range a {

@@ -8,16 +8,16 @@ import (
 )
 
 const (
-	design      = 6  // points that are spread out before the process is asked
-	fitPoints   = 50 // that the weights are fitted to, at most
+	design      = 6  // spread-out points before the process is used
+	fitPoints   = 50 // max points that the weights are fitted to
 	fitRounds   = 8
-	everyFourth = 4 // of the points more, and the weights are fitted again
-	everyThird  = 3 // proposal is a neighbour of the best
+	everyFourth = 4 // refit the weights after 1/4 more points
+	everyThird  = 3 // every third proposal is a neighbor of the best
 )
 
-// Model searches with a Gaussian process over the logarithm of the time. It evaluates
-// where the improvement expected is largest, weighed with the chance that the point
-// works at all and, when seconds count, with what the evaluation will cost.
+// Model searches with a Gaussian process over the logarithm of the time. It evaluates the
+// point with the largest expected improvement, weighted by the probability that it works
+// and, if seconds count, by the expected cost.
 type Model struct {
 	space  *space.Space
 	axes   []axis
@@ -25,11 +25,11 @@ type Model struct {
 	unseen *unseen
 	byCost bool
 
-	known  []known // in the order of the process: the source first, then as asked
-	source int     // how many of them are of the source
-	hints  []int   // the best points of the source, to begin with
+	known  []known // in process order: the source first, then as asked
+	source int     // how many of them are from the source
+	hints  []int   // best points of the source, evaluated first
 	place  map[int]int
-	best   float64 // logarithm of the least value
+	best   float64 // logarithm of the lowest value
 
 	usual   weights
 	spread  []float64
@@ -39,13 +39,13 @@ type Model struct {
 	pool    pool
 }
 
-// known is a point that was evaluated, or is being evaluated.
+// known is a point that was evaluated or is pending.
 type known struct {
 	point int
-	code  []uint16 // the values on the axes
+	code  []uint16 // the value indices on the axes
 	state state
-	y     float64 // logarithm of the value where it worked
-	cost  float64 // logarithm of the seconds; NaN where not known
+	y     float64 // logarithm of the value if it worked
+	cost  float64 // logarithm of the seconds; NaN if unknown
 }
 
 type state uint8
@@ -56,7 +56,7 @@ const (
 	failed
 )
 
-// NewModel makes one.
+// NewModel returns a Model strategy.
 func NewModel(s *space.Space, o Options) *Model {
 	m := &Model{
 		space: s, axes: axesOf(s), rng: seeded(o.Seed, 2), unseen: newUnseen(s.Len()), byCost: o.ByCost,
@@ -70,8 +70,8 @@ func NewModel(s *space.Space, o Options) *Model {
 	return m
 }
 
-// Ask gives the most promising points. Each one that is out counts as evaluated with
-// what is expected of it, so that the next goes elsewhere.
+// Ask returns the most promising points. A pending point counts as evaluated with its
+// predicted value, so that the next proposal is elsewhere.
 func (m *Model) Ask(n int) []int {
 	var list []int
 	for len(list) < n && m.unseen.n > 0 {
@@ -97,7 +97,7 @@ func (m *Model) next() int {
 	return m.promising()
 }
 
-// Tell learns an outcome.
+// Tell records an outcome.
 func (m *Model) Tell(o Outcome) {
 	m.unseen.take(o.Point)
 	if _, ok := m.place[o.Point]; !ok {
@@ -123,8 +123,8 @@ func (m *Model) enter(p int) {
 	m.known = append(m.known, known{point: p, code: m.code(p), y: math.NaN(), cost: math.NaN()})
 }
 
-// code gives the values of a point on the axes; the last axis of a warm start is the
-// device.
+// code returns the value indices of a point on the axes. With a warm start the last axis is
+// the device.
 func (m *Model) code(p int) []uint16 {
 	code := make([]uint16, len(m.axes))
 	point := m.space.Point(p)
@@ -136,7 +136,7 @@ func (m *Model) code(p int) []uint16 {
 	return code
 }
 
-// spreadOut takes of some random points the one farthest from all that were taken.
+// spreadOut returns, out of some random points, the one farthest from all points taken.
 func (m *Model) spreadOut() int {
 	best, far := 0, math.Inf(-1)
 	k := newKernel(m.axes, m.usual)
@@ -155,8 +155,8 @@ func (m *Model) spreadOut() int {
 	return best
 }
 
-// learn brings the process up to what is known: one row more for every point, and now
-// and then new weights, for which everything is done again.
+// learn updates the process: one row per new point, and occasionally new weights, for which
+// everything is recomputed.
 func (m *Model) learn() {
 	n := len(m.known)
 	if n < m.nextFit {
@@ -176,8 +176,8 @@ func (m *Model) learn() {
 	m.fill()
 }
 
-// training chooses what the weights are fitted to: what worked, or, when that is too
-// much, some of it. With a source at least half is of this device.
+// training chooses the points for fitting the weights: those that worked, or a subset if
+// there are too many. With a source, at least half are of this device.
 func (m *Model) training() (points [][]uint16, y, level []float64) {
 	value := func(i int) float64 { return m.known[i].y }
 	own, other := m.workedIn(m.source, len(m.known)), m.workedIn(0, m.source)
@@ -201,7 +201,7 @@ func (m *Model) workedIn(from, to int) []int {
 	return list
 }
 
-// level is 1 for points of this device: the source comes with its own level taken off.
+// level is 1 for points of this device. The source's own level is already subtracted.
 func (m *Model) level(i int) float64 {
 	if i < m.source {
 		return 0

@@ -7,12 +7,12 @@ import (
 
 const (
 	poolPoints = 1000
-	scanPoints = 4000 // of which the best means come into the pool
+	scanPoints = 4000 // the points with the best means enter the pool
 )
 
-// pool are the candidates the process is asked about, with their rows against its
-// factor. Of a small space it is every point that was not seen yet. Of a large one it
-// is what looked best in a scan, the neighbours of the best, and some at random.
+// pool holds the candidates that the process evaluates, with their rows of the factor. For
+// a small space it is every unseen point. For a large one it is the best of a scan, the
+// neighbors of the best point, and some random points.
 type pool struct {
 	whole     bool
 	points    []int
@@ -35,7 +35,7 @@ func (p *pool) put(g *gp, point int, code []uint16) {
 	p.explained = append(p.explained, explained)
 }
 
-// grow takes the new row of the factor to every candidate.
+// grow extends every candidate by the new row of the factor.
 func (p *pool) grow(g *gp, row []float64) {
 	n := len(row) - 1
 	g.scratch = g.k.of(g.points[n], g.scratch)
@@ -46,7 +46,7 @@ func (p *pool) grow(g *gp, row []float64) {
 	}
 }
 
-// fill makes a new pool.
+// fill builds a new pool.
 func (m *Model) fill() {
 	m.pool = pool{in: map[int]bool{}, whole: m.unseen.n <= poolPoints}
 	if m.pool.whole {
@@ -68,7 +68,7 @@ func (m *Model) fill() {
 	}
 }
 
-// near puts the unseen neighbours of a point into the pool.
+// near adds the unseen neighbors of a point to the pool.
 func (m *Model) near(point int) {
 	if m.pool.whole || m.pool.in == nil || len(m.gp.rows) == 0 {
 		return
@@ -80,8 +80,8 @@ func (m *Model) near(point int) {
 	}
 }
 
-// scan predicts many points and gives those with the best means: a mean costs a
-// hundredth of a variance.
+// scan predicts many points and returns those with the best means. A mean costs 1 % of a
+// variance.
 func (m *Model) scan() []int {
 	list := make([]int, 0, min(m.unseen.n, scanPoints))
 	if m.unseen.n <= cap(list) {
@@ -126,7 +126,7 @@ type predicted struct {
 	mean  float64
 }
 
-// top lists the best points of this device.
+// top returns the best points of this device.
 func (m *Model) top(n int) []int {
 	var list []int
 	for i, k := range m.known[m.source:] {

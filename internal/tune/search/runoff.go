@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// Runoff chooses among the best of a search by measuring them again: the least of many
-// noisy values is rarely of the best point. Every entrant is measured once a lap; those
-// that are clearly behind drop out.
+// Runoff chooses among the best points of a search by measuring them again. The lowest of
+// many noisy values is rarely that of the best point. Every entrant is measured once per
+// lap; entrants that are clearly slower drop out.
 type Runoff struct {
 	entrants []entrant
 	lap      []int // points still to be measured in this lap
@@ -24,12 +24,12 @@ type entrant struct {
 
 const (
 	runoffEntrants = 24
-	runoffWithin   = 0.15 // of the best value, in log time: noise that hides a winner
-	runoffLeast    = 8    // laps before anybody drops out
-	runoffMost     = 40   // laps
+	runoffWithin   = 0.15 // of the best value, in log time: noise that can hide a winner
+	runoffLeast    = 8    // min laps before an entrant drops out
+	runoffMost     = 40   // max laps
 )
 
-// NewRunoff takes what a search was told.
+// NewRunoff returns a runoff among the best outcomes of a search.
 func NewRunoff(told []Outcome) *Runoff {
 	values := map[int][]float64{}
 	var points []int
@@ -47,14 +47,14 @@ func NewRunoff(told []Outcome) *Runoff {
 	r := &Runoff{}
 	for _, p := range points[:min(len(points), runoffEntrants)] {
 		if least(p)-least(points[0]) <= runoffWithin {
-			// What the search saw is not used: it is why the point is here.
+			// The search's value is not used, because it is biased: it selected the point.
 			r.entrants = append(r.entrants, entrant{point: p})
 		}
 	}
 	return r
 }
 
-// Next gives the next point to measure; false when it is over.
+// Next returns the next point to measure; false when the runoff is over.
 func (r *Runoff) Next() (int, bool) {
 	if len(r.lap) == 0 && !r.newLap() {
 		return 0, false
@@ -81,7 +81,7 @@ func (r *Runoff) newLap() bool {
 	return true
 }
 
-// Tell hands over a value of a point that Next gave.
+// Tell records a value of a point that Next returned.
 func (r *Runoff) Tell(point int, value float64) {
 	for i := range r.entrants {
 		if e := &r.entrants[i]; e.point == point && value > 0 {
@@ -90,7 +90,7 @@ func (r *Runoff) Tell(point int, value float64) {
 	}
 }
 
-// drop takes those out whose median is behind the leader's by more than chance does.
+// drop removes entrants whose median is behind the leader's by more than chance explains.
 func (r *Runoff) drop() {
 	if r.laps < runoffLeast {
 		return
@@ -110,8 +110,9 @@ func (r *Runoff) drop() {
 	}
 }
 
-// scatter is the standard deviation of values around the mean of their entrant, of all that
-// still run together: a clock with two levels shows few values of one entrant one of them only.
+// scatter returns the pooled standard deviation of values around the mean of their entrant.
+// Pooling matters because with a clock of two levels, a few values of one entrant may show
+// only one level.
 func (r *Runoff) scatter() float64 {
 	sum, free := 0.0, 0
 	for _, e := range r.entrants {
@@ -143,10 +144,10 @@ func (r *Runoff) leader() int {
 	return best
 }
 
-// Draws is how many values were asked for.
+// Draws returns how many values were requested.
 func (r *Runoff) Draws() int { return r.draws }
 
-// Winner is the point with the least median; false when nobody took part.
+// Winner returns the point with the lowest median; false without entrants.
 func (r *Runoff) Winner() (int, bool) {
 	if at := r.leader(); at >= 0 {
 		return r.entrants[at].point, true

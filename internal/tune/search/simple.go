@@ -6,18 +6,18 @@ import (
 	"github.com/goatnote-inc/pawl/internal/tune/space"
 )
 
-// Exhaustive goes over every point in order.
+// Exhaustive proposes every point in order.
 type Exhaustive struct {
 	unseen *unseen
 	next   int
 }
 
-// NewExhaustive makes one.
+// NewExhaustive returns an Exhaustive strategy.
 func NewExhaustive(s *space.Space) *Exhaustive {
 	return &Exhaustive{unseen: newUnseen(s.Len())}
 }
 
-// Ask gives the next points.
+// Ask returns the next points.
 func (e *Exhaustive) Ask(n int) []int {
 	var list []int
 	for ; len(list) < n && e.next < len(e.unseen.where); e.next++ {
@@ -28,21 +28,21 @@ func (e *Exhaustive) Ask(n int) []int {
 	return list
 }
 
-// Tell remembers what was evaluated elsewhere.
+// Tell marks a point evaluated elsewhere as seen.
 func (e *Exhaustive) Tell(o Outcome) { e.unseen.take(o.Point) }
 
-// Random draws uniformly without repetition.
+// Random draws points uniformly without repetition.
 type Random struct {
 	unseen *unseen
 	rng    *rand.Rand
 }
 
-// NewRandom makes one.
+// NewRandom returns a Random strategy.
 func NewRandom(s *space.Space, o Options) *Random {
 	return &Random{unseen: newUnseen(s.Len()), rng: seeded(o.Seed, 1)}
 }
 
-// Ask gives uniform points that were not asked before.
+// Ask returns uniformly drawn points that were not asked before.
 func (r *Random) Ask(n int) []int {
 	var list []int
 	for len(list) < n {
@@ -56,5 +56,5 @@ func (r *Random) Ask(n int) []int {
 	return list
 }
 
-// Tell remembers what was evaluated elsewhere.
+// Tell marks a point evaluated elsewhere as seen.
 func (r *Random) Tell(o Outcome) { r.unseen.take(o.Point) }

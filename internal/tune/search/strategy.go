@@ -9,33 +9,34 @@ import (
 	"github.com/goatnote-inc/pawl/internal/tune/space"
 )
 
-// Outcome is what an evaluation gave.
+// Outcome is the result of an evaluation.
 type Outcome struct {
 	Point  int
-	Value  float64 // the time of the kernel, or whatever is to be small; above 0
-	Failed bool    // it did not compile, crashed or was wrong: there is no value
-	Cost   float64 // seconds the evaluation took; 0 when not known
-	// Noise is the relative standard error of Value; 0 when not known.
+	Value  float64 // the time of the kernel, or another quantity to minimize; above 0
+	Failed bool    // it did not compile, crashed or was wrong, so it has no value
+	Cost   float64 // seconds the evaluation took; 0 if unknown
+	// Noise is the relative standard error of Value; 0 if unknown.
 	Noise float64
 }
 
-// Strategy proposes points and learns from outcomes. Outcomes may come in any order,
-// late, or, for what another evaluator lost, never.
+// Strategy proposes points and learns from outcomes. Outcomes may arrive in any order,
+// late, or, if an evaluator is lost, never.
 type Strategy interface {
-	// Ask gives up to n points that were not asked or told before; none when all were.
+	// Ask returns up to n points that were not asked or told before; none if all were.
 	Ask(n int) []int
-	// Tell hands over an outcome, also of a point that was never asked (a resumed search).
+	// Tell records an outcome, even of a point that was never asked (a resumed search).
 	Tell(o Outcome)
 }
 
-// Options are what every strategy is made from.
+// Options configures a strategy.
 type Options struct {
 	Seed uint64
-	// Evaluations is how many are planned, for strategies with a schedule; 0 is 200.
+	// Evaluations is how many are planned, for strategies with a schedule; 0 means 200.
 	Evaluations int
-	// ByCost makes a strategy that can weigh what an evaluation gains with what it costs.
+	// ByCost makes strategies that support it weigh the expected gain of an evaluation against
+	// its cost.
 	ByCost bool
-	// Source are outcomes on another device with the same parameters: a warm start.
+	// Source holds outcomes on another device with the same parameters, for a warm start.
 	Source *Source
 }
 
@@ -58,7 +59,7 @@ var strategies = map[string]func(*space.Space, Options) Strategy{
 // Names lists the strategies, sorted.
 func Names() []string { return slices.Sorted(maps.Keys(strategies)) }
 
-// New makes a strategy by its name.
+// New returns the strategy with the given name.
 func New(name string, s *space.Space, o Options) (Strategy, error) {
 	made, ok := strategies[name]
 	if !ok {
@@ -67,15 +68,15 @@ func New(name string, s *space.Space, o Options) (Strategy, error) {
 	return made(s, o), nil
 }
 
-// seeded is the randomness of a strategy: its own, whatever else runs.
+// seeded returns the random source of a strategy, independent of everything else.
 func seeded(seed, stream uint64) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, stream))
 }
 
-// unseen keeps the points that were neither asked nor told, and draws from them.
+// unseen holds the points that were neither asked nor told, and draws from them.
 type unseen struct {
-	list  []int32 // the points, unseen ones first
-	where []int32 // place of a point in list
+	list  []int32 // all points, unseen ones first
+	where []int32 // index of a point in list
 	n     int
 }
 
@@ -89,7 +90,7 @@ func newUnseen(points int) *unseen {
 
 func (u *unseen) has(point int) bool { return int(u.where[point]) < u.n }
 
-// take marks a point as seen; it tells whether it was not yet.
+// take marks a point as seen and reports whether it was unseen.
 func (u *unseen) take(point int) bool {
 	at := int(u.where[point])
 	if at >= u.n {
@@ -102,7 +103,7 @@ func (u *unseen) take(point int) bool {
 	return true
 }
 
-// draw gives a uniform unseen point without taking it.
+// draw returns a uniformly drawn unseen point without taking it.
 func (u *unseen) draw(rng *rand.Rand) (int, bool) {
 	if u.n == 0 {
 		return 0, false

@@ -6,19 +6,19 @@ import (
 	"slices"
 )
 
-// Source is what another device, or an older search, found out about points of this
-// space: a warm start.
+// Source holds the outcomes of another device or an older search for points of this space,
+// for a warm start.
 type Source struct {
 	Outcomes []Outcome
 }
 
 const (
-	sourcePoints = 150 // of a source that are learned from, at most
-	hintPoints   = 4   // of its best that are evaluated first
+	sourcePoints = 150 // max points of a source to learn from
+	hintPoints   = 4   // number of its best points evaluated first
 )
 
-// warm puts the outcomes of a source into the process. The device is one more axis: how
-// far points on two devices have to do with each other is fitted like any other weight.
+// warm adds the outcomes of a source to the process. The device is one more axis: the
+// correlation between two devices is fitted like any other weight.
 func (m *Model) warm(s *Source) {
 	var list []known
 	sum, n := 0.0, 0
@@ -47,7 +47,8 @@ func (m *Model) warm(s *Source) {
 	m.known, m.source = list, len(list)
 }
 
-// bestOf are the best points of a source, of which any two differ in more than one parameter.
+// bestOf returns the best points of a source such that any two differ in more than one
+// parameter.
 func (m *Model) bestOf(s *Source) []int {
 	sorted := slices.DeleteFunc(slices.Clone(s.Outcomes), func(o Outcome) bool { return o.Failed || !(o.Value > 0) })
 	slices.SortStableFunc(sorted, func(a, b Outcome) int { return cmp.Compare(a.Value, b.Value) })
@@ -71,8 +72,8 @@ func differ(a, b []uint16) int {
 	return n
 }
 
-// some chooses from a list that is too long the best third of what is wanted, and of
-// the others every so many-th.
+// some limits the length of a list. One third of the result are the best entries, the
+// others are evenly spaced in the sorted rest.
 func some[T any](list []T, most int, value func(T) float64) []T {
 	if len(list) <= most {
 		return list

@@ -7,26 +7,26 @@ import (
 )
 
 const (
-	followed = 20 // evaluations by what the source taught
-	alone    = 45 // evaluations by a model that knows nothing, at most
+	followed = 20 // evaluations guided by the source
+	alone    = 45 // max evaluations by the model without the source
 )
 
-// Warm begins with what another device taught. A source leads to a good region at once, and
-// near the points it led to it stays right: nothing there would ever say that the best region of
-// this device is another one, and a model with a good point in its hands hardly looks
-// elsewhere. So after some evaluations a second search begins that knows neither the source nor
-// what came of it. When it has found something better, or has had its time, it is told all.
+// Warm starts from the outcomes of another device. A source leads to a good region at once,
+// and its predictions stay right near there. Nothing would then reveal that this device's
+// best region is a different one, and a model with a good point hardly explores. So after
+// some evaluations a second search starts, without the source and its outcomes. When that
+// search finds something better or reaches its limit, it gets all outcomes.
 type Warm struct {
 	guided, blind         *Model
 	follow                int
-	asked                 map[int]bool // points that are out or known: whether blind asked for them
-	blindly               int          // how many of them
-	others                []Outcome    // that blind was not told
+	asked                 map[int]bool // pending or known points: whether blind asked for them
+	blindly               int          // how many of them blind asked for
+	others                []Outcome    // outcomes that blind was not told
 	guidedBest, blindBest float64
 	joined                bool
 }
 
-// newModel makes a model, or two where there is a source.
+// newModel returns a Model, or a Warm strategy if there is a source.
 func newModel(s *space.Space, o Options) Strategy {
 	if o.Source == nil {
 		return NewModel(s, o)
@@ -34,7 +34,7 @@ func newModel(s *space.Space, o Options) Strategy {
 	return NewWarm(s, o)
 }
 
-// NewWarm makes one from options with a source.
+// NewWarm returns a Warm strategy. The options must have a source.
 func NewWarm(s *space.Space, o Options) *Warm {
 	cold := o
 	cold.Source = nil
@@ -43,12 +43,12 @@ func NewWarm(s *space.Space, o Options) *Warm {
 		asked: map[int]bool{}, guidedBest: math.Inf(1), blindBest: math.Inf(1),
 	}
 	if o.evaluations() < followed+alone || w.guided.source == 0 {
-		w.follow = s.Len() // too short for a second search, or nothing was taught
+		w.follow = s.Len() // too few evaluations for a second search, or an empty source
 	}
 	return w
 }
 
-// Ask gives points of the model whose turn it is.
+// Ask returns points from the model whose turn it is.
 func (w *Warm) Ask(n int) []int {
 	var list []int
 	for len(list) < n {
@@ -66,7 +66,7 @@ func (w *Warm) Ask(n int) []int {
 	return list
 }
 
-// note keeps who asked for a point; the other model will not.
+// note records which model asked for a point, so that the other does not.
 func (w *Warm) note(point int, blindly bool) {
 	w.asked[point] = blindly
 	w.guided.unseen.take(point)
@@ -76,7 +76,7 @@ func (w *Warm) note(point int, blindly bool) {
 	}
 }
 
-// Tell hands the outcome to the model that asked for it, and to both in the end.
+// Tell passes the outcome to the model that asked for it; after the join, to blind only.
 func (w *Warm) Tell(o Outcome) {
 	blindly, known := w.asked[o.Point]
 	if !known {
@@ -109,5 +109,5 @@ func (w *Warm) join() {
 		w.blind.Tell(o)
 	}
 	w.others = nil
-	w.blind.nextFit = 0 // the weights were fitted to few of what is known now
+	w.blind.nextFit = 0 // the weights were fitted to few of the points known now
 }

@@ -6,22 +6,22 @@ import (
 	"math/bits"
 )
 
-// Bounds of the counting: work, about ten seconds of it, and memory.
+// Limits of the counting: work, about ten seconds of it, and memory.
 const (
 	maxSteps  = 500_000_000
 	maxStored = 4_000_000
 )
 
-// ErrTooLarge says that a space cannot be counted: the constraints leave too many
-// different prefixes, or there are more points than 2^63.
+// ErrTooLarge reports that a space cannot be counted: the constraints leave too many
+// different prefixes, or there are more than 2^63 points.
 var ErrTooLarge = errors.New("the space is too large to count")
 
-// Count tells how many points satisfy every constraint.
+// Count returns how many points satisfy every constraint.
 func (p *Problem) Count() (uint64, error) {
 	return p.count(p.cursor(), 0)
 }
 
-// count tells how many points begin with the prefix that c holds.
+// count returns how many points start with the prefix in c.
 func (p *Problem) count(c *cursor, depth int) (uint64, error) {
 	if depth == len(p.walk) {
 		return 1, nil
@@ -58,7 +58,7 @@ func (p *Problem) count(c *cursor, depth int) (uint64, error) {
 	return total, nil
 }
 
-// point writes the n-th point, counted in the order of the walk, into the cursor.
+// point writes the n-th point, in walk order, into the cursor.
 func (p *Problem) point(c *cursor, n uint64) error {
 	for depth := range p.walk {
 		found := false

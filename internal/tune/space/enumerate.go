@@ -6,17 +6,17 @@ import (
 	"math/rand/v2"
 )
 
-// MaxPoints is the largest space that is held as a whole.
+// MaxPoints is the largest space that is held completely.
 const MaxPoints = 4_000_000
 
-// sampled is how many points stand for a space that cannot be held.
+// sampled is the sample size for a space that is too large to hold.
 const sampled = 200_000
 
-// maxTries bounds the rejections before one point of an uncountable space.
+// maxTries limits the rejections per point of an uncountable space.
 const maxTries = 2_000_000
 
-// Each calls f with the value indices of every point, in the order of the walk, until
-// f says stop. The slice is overwritten by the next call.
+// Each calls f with the value indices of every point, in walk order, until f returns false.
+// The next call overwrites the slice.
 func (p *Problem) Each(f func(indices []uint16) bool) {
 	p.each(p.cursor(), 0, f)
 }
@@ -30,7 +30,7 @@ func (p *Problem) each(c *cursor, depth int, f func([]uint16) bool) bool {
 		if !p.set(c, depth, v) {
 			continue
 		}
-		// A dead end is known from the counting. Without it the walk would still be right.
+		// Counting has found the dead ends. Without that the walk would still be correct.
 		if next < len(p.walk) && p.walk[next].memo != nil {
 			if n, known := p.walk[next].memo[p.key(c, &p.walk[next])]; known && n == 0 {
 				continue
@@ -43,10 +43,9 @@ func (p *Problem) each(c *cursor, depth int, f func([]uint16) bool) bool {
 	return true
 }
 
-// Sample draws one point, exactly uniformly. Where the space can be counted it takes
-// the point of a random number. Where it cannot it draws every parameter and starts
-// again when a constraint says no, which is uniform too and may fail: then almost
-// nothing of the product is valid.
+// Sample draws one point exactly uniformly. In a countable space it returns the point with
+// a random number. Otherwise it draws every parameter and starts over when a constraint
+// fails. That is uniform too, but fails if almost nothing of the product is valid.
 func (p *Problem) Sample(rng *rand.Rand) ([]uint16, error) {
 	total, err := p.Count()
 	if errors.Is(err, ErrTooLarge) {
@@ -81,7 +80,7 @@ func (p *Problem) reject(rng *rand.Rand) ([]uint16, error) {
 	return nil, fmt.Errorf("tuning space: %d random points, and none satisfies the constraints: give the parameters fewer values", maxTries)
 }
 
-// Space holds every point, or, when there are more than most, some drawn uniformly.
+// Space returns every point or, if there are more than the limit, a uniform sample.
 func (p *Problem) Space(most int, rng *rand.Rand) (*Space, error) {
 	most = min(most, MaxPoints)
 	total, err := p.Count()
@@ -107,7 +106,7 @@ func (p *Problem) whole(total int) (*Space, error) {
 	return s, nil
 }
 
-// part holds the default, where it is valid, and points drawn without repetition.
+// part returns the default, if valid, and points drawn without repetition.
 func (p *Problem) part(most int, rng *rand.Rand) (*Space, error) {
 	s := newSpace(p.parameters, most)
 	s.defaults, s.partial = p.defaults, true
@@ -124,7 +123,7 @@ func (p *Problem) part(most int, rng *rand.Rand) (*Space, error) {
 	return s, nil
 }
 
-// Valid tells whether a point satisfies every constraint.
+// Valid reports whether a point satisfies every constraint.
 func (p *Problem) Valid(indices []uint16) bool {
 	c := p.cursor()
 	for depth, s := range p.walk {

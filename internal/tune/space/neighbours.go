@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Neighbours goes over the points that differ from one in a single parameter.
+// Neighbours iterates over the points that differ from point i in a single parameter.
 func (s *Space) Neighbours(i int) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		point := slices.Clone(s.Point(i))
@@ -22,8 +22,8 @@ func (s *Space) Neighbours(i int) iter.Seq[int] {
 	}
 }
 
-// Adjacent goes over the points that differ from one in a single parameter, by one
-// valid rank up or down; where the values have no order, by any.
+// Adjacent iterates over the points that differ from point i in a single parameter, by one
+// valid rank up or down; if the values have no order, by any value.
 func (s *Space) Adjacent(i int) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		point := slices.Clone(s.Point(i))

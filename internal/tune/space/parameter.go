@@ -10,33 +10,33 @@ import (
 	"github.com/goatnote-inc/pawl/internal/suite/expr"
 )
 
-// What a definition may hold. The file it comes from is somebody else's.
+// Limits of a definition, which comes from an untrusted file.
 const (
 	maxParameters  = 64
-	maxValues      = 4096 // of one parameter
+	maxValues      = 4096 // per parameter
 	maxConstraints = 256
 )
 
-// Parameter is one thing that can be chosen.
+// Parameter is one tunable setting.
 type Parameter struct {
 	Name string
-	// Values are numbers, texts or true and false, of one kind, each once. Numbers are
-	// kept sorted, so that the index of a value is its rank.
+	// Values are distinct numbers, texts or booleans, of one kind. Numbers are kept sorted, so
+	// that the index of a value is its rank.
 	Values []any
-	// Default is the value without a tuner; nil is the first of Values.
+	// Default is the value used without tuning; nil means the first of Values.
 	Default any
-	// When is a condition over other parameters. Where it does not hold the parameter
-	// means nothing and stays at its default, so that no point is there twice.
+	// When is a condition over other parameters. If it does not hold, the parameter has no
+	// effect and stays at its default, so that no point occurs twice.
 	When string
 }
 
-// Ordered tells whether the values have an order: numbers do, texts do not.
+// Ordered reports whether the values have an order: numbers do, texts do not.
 func (p Parameter) Ordered() bool {
 	_, isText := p.Values[0].(string)
 	return !isText
 }
 
-// Number gives a value as a number, where it is one.
+// Number returns a value as a number, if it is one.
 func (p Parameter) Number(index int) (float64, bool) { return numeric(p.Values[index]) }
 
 func numeric(v any) (float64, bool) {
@@ -53,24 +53,24 @@ func numeric(v any) (float64, bool) {
 	return 0, false
 }
 
-// Definition is what a suite says of a space.
+// Definition is a space as a suite declares it.
 type Definition struct {
 	Parameters  []Parameter
-	Constraints []string // conditions, all of which hold at every point
+	Constraints []string // conditions that every point must meet
 }
 
-// Problem is a definition compiled: it can be counted, sampled and enumerated.
-// Not for several goroutines at once: it remembers what it counted.
+// Problem is a compiled definition that can be counted, sampled and enumerated. It is not
+// safe for concurrent use, because it caches counts.
 type Problem struct {
 	parameters []Parameter
 	defaults   []uint16
 	codes      [][]float64 // of the values, by parameter
-	walk       []step      // parameters in the order of the walk
+	walk       []step      // parameters in walk order
 	steps      uint64      // taken by the counting so far
-	stored     int         // counts remembered so far
+	stored     int         // number of cached counts
 }
 
-// Compile checks a definition and plans the walk through it.
+// Compile checks a definition and plans its walk.
 func Compile(d Definition) (*Problem, error) {
 	if n := len(d.Parameters); n == 0 || n > maxParameters {
 		return nil, fmt.Errorf("tuning space: %d parameters, want 1 to %d", n, maxParameters)
@@ -107,7 +107,7 @@ func Compile(d Definition) (*Problem, error) {
 	return p, nil
 }
 
-// Parameters lists the parameters, with their values in the order of their ranks.
+// Parameters returns the parameters, with their values in rank order.
 func (p *Problem) Parameters() []Parameter { return p.parameters }
 
 func (p *Problem) add(layout *expr.Layout, given Parameter) error {
@@ -165,7 +165,7 @@ func same(a, b any) bool {
 	return a == b
 }
 
-// condition is a part of a constraint that can be asked on its own.
+// condition is a part of a constraint that can be checked on its own.
 type condition struct {
 	slots []int
 	holds func(values []float64) bool
@@ -187,7 +187,7 @@ func bind(layout *expr.Layout, source string) ([]condition, error) {
 	return list, nil
 }
 
-// conditional makes a constraint of a when: it holds, or the parameter is at its default.
+// conditional turns a When into a constraint: it holds, or the parameter is at its default.
 func (p *Problem) conditional(layout *expr.Layout, i int) (condition, error) {
 	e, err := expr.Compile(p.parameters[i].When)
 	if err != nil {

@@ -5,17 +5,16 @@ import (
 	"slices"
 )
 
-// Space is a set of points, numbered from 0. It is never changed after it is built,
-// and may be used by several goroutines at once.
+// Space is a set of points, numbered from 0. It is immutable and safe for concurrent use.
 type Space struct {
 	parameters []Parameter
 	defaults   []uint16
-	indices    []uint16 // of the values: one row a point
-	table      []uint32 // open addressing: number of the point + 1
+	indices    []uint16 // of the values, one row per point
+	table      []uint32 // open addressing: index of the point + 1
 	partial    bool
 }
 
-// Of builds a space of points that are known already, each once: a recorded one.
+// Of builds a space from known, distinct points, such as a recording.
 func Of(parameters []Parameter, points [][]uint16) (*Space, error) {
 	if len(points) > MaxPoints {
 		return nil, fmt.Errorf("tuning space: %d points, the limit is %d", len(points), MaxPoints)
@@ -49,16 +48,17 @@ func newSpace(parameters []Parameter, points int) *Space {
 	}
 }
 
-// Parameters lists the parameters, with their values in the order of their ranks.
+// Parameters returns the parameters, with their values in rank order.
 func (s *Space) Parameters() []Parameter { return s.parameters }
 
-// Len is the number of points.
+// Len returns the number of points.
 func (s *Space) Len() int { return len(s.indices) / len(s.parameters) }
 
-// Complete tells whether every valid point is here; otherwise they are a uniform sample.
+// Complete reports whether the space has every valid point. Otherwise it is a uniform
+// sample.
 func (s *Space) Complete() bool { return !s.partial }
 
-// Point gives the value indices of a point. The slice belongs to the space.
+// Point returns the value indices of a point. The caller must not change the slice.
 func (s *Space) Point(i int) []uint16 {
 	n := len(s.parameters)
 	return s.indices[i*n : i*n+n : i*n+n]
@@ -70,7 +70,7 @@ func (s *Space) Index(indices []uint16) (int, bool) {
 	return int(found) - 1, found != 0
 }
 
-// Default is the point where every parameter has its default, when it is here.
+// Default returns the point at which every parameter has its default, if it exists.
 func (s *Space) Default() (int, bool) {
 	if s.defaults == nil {
 		return 0, false
@@ -78,7 +78,7 @@ func (s *Space) Default() (int, bool) {
 	return s.Index(s.defaults)
 }
 
-// Config gives a point by names and values.
+// Config returns the values of a point by parameter name.
 func (s *Space) Config(i int) map[string]any {
 	config := make(map[string]any, len(s.parameters))
 	for k, v := range s.Point(i) {
@@ -97,7 +97,7 @@ func (s *Space) add(indices []uint16) bool {
 	return true
 }
 
-// slot is where a point stands in the table, or would stand.
+// slot returns the table index of a point, or the free slot for it.
 func (s *Space) slot(indices []uint16) int {
 	mask := uint64(len(s.table) - 1)
 	hash := uint64(0x9e3779b97f4a7c15)

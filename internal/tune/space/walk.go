@@ -5,22 +5,22 @@ import (
 	"math/bits"
 )
 
-// step is one parameter in the order of the walk.
+// step is one parameter in walk order.
 type step struct {
 	parameter int
-	checks    []func(values []float64) bool // those that have all their parameters here
-	// live are the earlier parameters that some check from here on still reads. Two
-	// prefixes that agree on them have the same continuations, so these are counted once.
+	checks    []func(values []float64) bool // conditions whose parameters are all set at this step
+	// live lists the earlier parameters that a check from here on still reads. Two prefixes
+	// that agree on them have the same continuations, which are counted once.
 	live []int
-	memo map[uint64]uint64 // continuations by the values of live; nil where it cannot help
+	memo map[uint64]uint64 // continuations by the values of live; nil if it cannot help
 }
 
-// plan orders the parameters so that conditions can be asked early: again and again
-// the condition with the fewest parameters missing is completed, parameters with few
-// values first. Parameters without conditions come last.
+// plan orders the parameters so that conditions can be checked early. It repeatedly
+// completes the condition with the fewest missing parameters, those with few values first.
+// Parameters without conditions come last.
 func (p *Problem) plan(conditions []condition) {
 	n := len(p.parameters)
-	placed := make([]int, n) // position in the walk, 1-based; 0 is not yet
+	placed := make([]int, n) // position in the walk, 1-based; 0 means not placed
 	put := func(parameter int) {
 		if placed[parameter] == 0 {
 			p.walk = append(p.walk, step{parameter: parameter})
@@ -115,7 +115,7 @@ func (p *Problem) cursor() *cursor {
 	return &cursor{indices: make([]uint16, len(p.parameters)), values: make([]float64, len(p.parameters))}
 }
 
-// set chooses a value at a depth and tells whether every condition allows it.
+// set chooses a value at a depth and reports whether every condition allows it.
 func (p *Problem) set(c *cursor, depth, value int) bool {
 	s := &p.walk[depth]
 	c.indices[s.parameter] = uint16(value)
