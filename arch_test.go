@@ -12,107 +12,89 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goatnote-inc/pawl/internal/lazyregexp"
+	"github.com/goatnote-inc/pawl/internal/base/lazyregexp"
 )
 
 const module = "github.com/goatnote-inc/pawl"
 
-// imports is the architecture: which of our packages each package may import,
-// besides what those packages are allowed themselves. A level may import only lower
-// ones; where a feature needs another edge, change the table with a reason.
-//
-// Packages under "also" may be imported by any package above their own level.
-var levels = []struct {
-	packages []string
-	reason   string
+// wings is the architecture: a wing may import itself and the wings above it in this table, and of those only the ones
+// it names. The order is one direction without cycles. A new package joins the wing whose question it answers; a new
+// edge between wings is added here, with a reason in the commit.
+var wings = []struct {
+	name string
+	may  string // wings that it may import
+	what string
 }{
-	0: {[]string{"stats", "gpu", "sdk", "internal/version", "internal/lazyregexp", "internal/disk", "internal/await", "internal/testrun"}, "the words everything else is said in"},
-	1: {[]string{"measure", "internal/tensor"}, "what was measured, and what kernels are given; neither knows how it is read"},
-	2: {[]string{
-		"internal/suite/spell", "internal/suite/expr", "internal/suite", "internal/shell", "internal/integrity",
-		"internal/forge", "internal/forge/github", "internal/identity", "internal/parcel", "internal/workflow",
-		"internal/blob", "internal/pgtemp", "internal/samples", "internal/failpoint", "internal/codechange", "internal/learn/keep",
-	}, "what the user asks for, how a command line of theirs is run, what of a record can be believed; a forge, its machines and what they send, which know nothing of measuring"},
-	3: {[]string{
-		"internal/device/host", "internal/device/nvml", "internal/device/smi", "internal/device",
-		"internal/harness", "internal/harness/adapter", "internal/profile", "ratchet", "internal/tune/space", "internal/wake", "internal/touch",
-	}, "the things outside, devices, harnesses and what profilers saw, hosts that sleep; and the judge, the set of points a tuner chooses from and what touches a suite, which need none of them"},
-	4: {[]string{
-		"internal/build", "internal/build/cuda", "internal/build/codeid", "internal/scout", "internal/loop", "internal/claim", "internal/account",
-		"internal/oracle", "internal/launch", "internal/profile/tool", "internal/diagnose", "internal/tune/search", "internal/trend", "client", "internal/tile",
-	}, "sources and repositories; what is right; why it is slow; what a run and a tuner do next; what remains of a stranger's record"},
-	5:  {[]string{"internal/trial", "internal/report", "internal/ledger", "internal/preflight", "internal/tune/replay", "internal/demo", "internal/parquet", "internal/learn/journal", "internal/learn/model"}, "rounds on one device, and what is known before them; saying and keeping what they gave, or might have"},
-	6:  {[]string{"internal/sweep", "internal/sweep/artifact", "internal/tune", "internal/notice", "internal/watch", "internal/web", "internal/learn/gates", "internal/learn/lesson", "internal/learn/simulate"}, "many implementations compared, and what is published of it; what came of trying out points; what a pull request is told, and how a history looks"},
-	7:  {[]string{"internal/bench", "internal/store", "internal/store/db", "internal/learn"}, "a whole run on this machine; and what is kept of all of them"},
-	8:  {[]string{"internal/setup", "internal/doctor", "internal/lab", "internal/server", "internal/queue", "internal/mcp", "internal/learn/page"}, "what the machine lacks; judge it by running on it, and the judge by data of which the truth is known"},
-	9:  {[]string{"internal/cli", "internal/daemon"}, "wires and prints"},
-	10: {[]string{"cmd/pawl", "cmd/pawld", "scripts/citest"}, "twenty lines; and what decides CI, which knows nothing of pawl"},
+	{"base", "", "files, shell, words, version, failpoints: no domain"},
+	{"public", "base", "stats, gpu, measure, ratchet, client: arithmetic, hardware, the run record, the judge, the server's client"},
+	{"kernel", "base public", "one side of a comparison: suite, builds, harness, devices, correctness"},
+	{"explain", "base public kernel", "why a kernel is as fast as it is: profiles, diagnosis, machine code"},
+	{"report", "base public explain", "what people read of a run"},
+	{"tune", "base public kernel report", "faster parameters: spaces, search, proof"},
+	{"judge", "base public kernel explain tune", "two sides and one answer: rounds, the run loop, the ledger"},
+	{"learn", "base public kernel explain report", "journal, gates, lessons; the interface for agents"},
+	{"forge", "base public kernel report judge", "pull requests, CI workflows, comments, untrusted results, identity"},
+	{"doctor", "base public kernel explain judge forge", "what a machine has, lacks and can measure"},
+	{"fleet", "base", "work on several machines"},
+	{"server", "base public report forge", "HTTP, pages, store, queue, trends, alerts; no GPU code"},
+	{"cli", "base public kernel explain report tune judge learn forge doctor fleet", "commands: wires and prints"},
+	{"cmd", "cli server", "main functions"},
 }
 
-// forbidden are edges that the levels would allow and the architecture does not.
+// forbidden are edges that the wings would allow and the architecture does not.
 var forbidden = []struct{ from, to, reason string }{
-	{"internal/trial", "internal/suite", "a trial measures cases, whoever named them"},
-	{"internal/trial", "internal/device", "a trial is told of the device through a callback"},
-	{"internal/trial", "internal/build", "a side comes built"},
-	{"internal/report", "internal/harness", "a report knows records only"},
-	{"internal/report", "internal/device", "a report knows records only"},
-	{"internal/report", "internal/suite", "a report knows records only"},
-	{"internal/harness", "internal/device", "a harness is told its device by name"},
-	{"internal/harness/adapter", "internal/harness", "files need no process"},
-	{"internal/loop", "internal/build", "the loop decides, and does nothing itself"},
-	{"internal/loop", "internal/harness", "the loop decides, and does nothing itself"},
-	{"internal/loop", "internal/suite", "the loop is given a policy, not a file"},
-	{"internal/profile", "internal/harness", "a profile is read from files"},
-	{"internal/diagnose", "internal/build", "what is known of code is in the profile"},
-	{"internal/diagnose", "internal/harness", "a diagnosis begins with a profile"},
-	{"ratchet", "internal/harness", "the judge sees evidence only"},
-	{"internal/sweep", "internal/report", "a comparison does not know how it is shown"},
-	{"internal/sweep", "internal/trial", "a comparison begins with a record"},
+	{"internal/judge/trial", "internal/kernel/suite", "a trial measures the cases it is given"},
+	{"internal/judge/trial", "internal/kernel/device", "a trial reads the device through a callback"},
+	{"internal/judge/trial", "internal/kernel/build", "a side comes built"},
+	{"internal/kernel/harness", "internal/kernel/device", "a harness gets its device by name"},
+	{"internal/kernel/harness/adapter", "internal/kernel/harness", "reading files needs no process"},
+	{"internal/judge/loop", "internal/kernel/build", "the loop decides and has no effects"},
+	{"internal/judge/loop", "internal/kernel/harness", "the loop decides and has no effects"},
+	{"internal/judge/loop", "internal/kernel/suite", "the loop takes a policy, not a file"},
+	{"internal/explain/profile", "internal/kernel/harness", "a profile is read from files"},
+	{"internal/explain/diagnose", "internal/kernel/build", "the profile has all facts about the code"},
+	{"internal/explain/diagnose", "internal/kernel/harness", "a diagnosis starts from a profile"},
+	{"internal/report/sweep", "internal/report", "a comparison does not know how it is shown"},
 }
 
-// siblings are edges inside one level.
-var siblings = map[string][]string{
-	"internal/suite":        {"internal/suite/spell", "internal/suite/expr"},
-	"internal/suite/expr":   {"internal/suite/spell"},
-	"internal/device":       {"internal/device/host", "internal/device/nvml", "internal/device/smi"},
-	"internal/device/nvml":  {"internal/device/host"},
-	"internal/build/codeid": {"internal/build/cuda"}, // kernels are one kind of machine code
-
-	"internal/profile/tool": {"internal/launch"}, // what kind of kernel the launcher starts says which tool sees it
-
-	"internal/sweep/artifact": {"internal/sweep"},
-
-	"internal/forge/github": {"internal/forge"},
-
-	"internal/version": {"internal/lazyregexp"},
-
-	"internal/blob": {"internal/failpoint"}, // where a crash is tried out
-
-	"internal/store": {"internal/store/db"}, // what sqlc makes of its queries
-
-	"internal/learn/lesson": {"internal/learn/gates"}, // symptoms ask for what gates learn of a session
-
-	"internal/doctor": {"internal/setup"}, // it tells of what is missing in the same words
+// testHelpers are packages for tests. Other packages must not import them; they may import what they test.
+var testHelpers = []string{
+	"internal/base/await", "internal/base/testrun", "internal/kernel/device/devicetest", "internal/forge/githubtest", "internal/forge/identity/identitytest",
+	"internal/forge/untrusted/untrustedtest", "client/clienttest", "internal/base/mutate", "internal/server/store/storetest",
+	"internal/server/pointcodec/pointcodectest", "internal/learn/keep/keeptest",
 }
 
-// testHelpers are packages for tests of other packages; production code must
-// not import them, and they may import what they test.
-var testHelpers = []string{"internal/device/devicetest", "internal/forge/githubtest", "internal/identity/identitytest", "internal/claim/claimtest", "client/clienttest", "internal/hammer", "internal/await", "internal/store/storetest", "internal/tile/tiletest", "internal/learn/keep/keeptest", "sdk/conformance", "e2e", "e2e/redteam", "e2e/poison", "e2e/github", "e2e/mcp", "e2e/server", "e2e/sides"}
+// wingOf returns the wing of a package; "" for tests and tools outside the wings.
+func wingOf(pkg string) string {
+	switch first, rest, _ := strings.Cut(pkg, "/"); first {
+	case "internal":
+		wing, _, _ := strings.Cut(rest, "/")
+		return wing
+	case "cmd":
+		return "cmd"
+	case "stats", "gpu", "measure", "ratchet", "client", "sdk":
+		return "public"
+	}
+	return ""
+}
 
-func TestImports(t *testing.T) {
-	level := map[string]int{}
-	for n, l := range levels {
-		for _, p := range l.packages {
-			level[p] = n
+func TestWings_ImportsFollowTheTable(t *testing.T) {
+	may := map[string][]string{}
+	for _, w := range wings {
+		for _, other := range strings.Fields(w.may) {
+			if may[other] == nil {
+				t.Errorf("wing %s may import %s, which comes after it in the table: want one direction", w.name, other)
+			}
 		}
+		may[w.name] = append(strings.Fields(w.may), w.name)
 	}
 	for _, pkg := range ourPackages(t) {
-		if slices.Contains(testHelpers, pkg) || pkg == "" {
+		wing := wingOf(pkg)
+		if wing == "" || slices.Contains(testHelpers, pkg) {
 			continue
 		}
-		own, known := level[pkg]
-		if !known {
-			t.Errorf("%s stands on no level of arch_test.go: say where it belongs, and why", pkg)
+		if may[wing] == nil {
+			t.Errorf("%s: %s is not a wing in arch_test.go: move the package to the wing whose question it answers", pkg, wing)
 			continue
 		}
 		for _, imported := range importsOf(t, pkg) {
@@ -123,8 +105,8 @@ func TestImports(t *testing.T) {
 			if slices.Contains(testHelpers, other) {
 				t.Errorf("%s must not import %s: it is for tests", pkg, other)
 			}
-			if level[other] >= own && !slices.Contains(siblings[pkg], other) {
-				t.Errorf("%s (level %d) must not import %s (level %d: %s)", pkg, own, other, level[other], levels[level[other]].reason)
+			if !slices.Contains(may[wing], wingOf(other)) {
+				t.Errorf("%s must not import %s: wing %s may import %v", pkg, other, wing, may[wing])
 			}
 			for _, f := range forbidden {
 				if f.from == pkg && f.to == other {
@@ -135,11 +117,22 @@ func TestImports(t *testing.T) {
 	}
 }
 
+// A newcomer finds a package by its wing, so the number of wings stays small and nothing stands beside them.
+func TestWings_AllOfInternal(t *testing.T) {
+	entries, err := os.ReadDir("internal")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(entries) > 12 {
+		t.Errorf("internal has %d entries, want at most 12", len(entries))
+	}
+}
+
 // The public packages and the rules of measuring are reproducible from their
 // inputs: no logger, no context, no network, no clock of their own.
 func TestPureCore(t *testing.T) {
 	banned := []string{"log", "log/slog", "context", "net", "net/http", "os/exec", "math/rand"}
-	for _, pkg := range []string{"stats", "gpu", "measure", "internal/suite", "internal/suite/expr", "internal/report", "internal/sweep", "internal/profile", "internal/diagnose", "internal/tune/space", "internal/tune/search", "internal/tune/replay"} {
+	for _, pkg := range []string{"stats", "gpu", "measure", "internal/kernel/suite", "internal/kernel/suite/expr", "internal/report", "internal/report/sweep", "internal/explain/profile", "internal/explain/diagnose", "internal/tune/space", "internal/tune/search", "internal/tune/replay"} {
 		for _, imported := range importsOf(t, pkg) {
 			if slices.Contains(banned, imported) {
 				t.Errorf("%s must not import %s: it is part of the pure core", pkg, imported)
@@ -158,10 +151,10 @@ func TestPureCore(t *testing.T) {
 // nothing of a stranger's, and no binary links the testing package.
 func TestLinked(t *testing.T) {
 	never := map[string][]string{
-		"pawl": {"testing", "database/sql", "github.com/jackc/pgx", "github.com/riverqueue/river", "github.com/invopop/jsonschema", "gocloud.dev", module + "/internal/store", module + "/internal/queue"},
+		"pawl": {"testing", "database/sql", "github.com/jackc/pgx", "github.com/riverqueue/river", "github.com/invopop/jsonschema", "gocloud.dev", module + "/internal/server/store", module + "/internal/server/queue"},
 		"pawld": {
-			"testing", "github.com/invopop/jsonschema", "github.com/NVIDIA/go-nvml", module + "/internal/harness", module + "/internal/build", module + "/internal/device",
-			module + "/internal/oracle", module + "/internal/trial", module + "/internal/profile/tool", module + "/internal/bench",
+			"testing", "github.com/invopop/jsonschema", "github.com/NVIDIA/go-nvml", module + "/internal/kernel/harness", module + "/internal/kernel/build", module + "/internal/kernel/device",
+			module + "/internal/kernel/correctness", module + "/internal/judge/trial", module + "/internal/explain/profile/tool", module + "/internal/judge/runner",
 		},
 	}
 	for binary, no := range never {
@@ -201,7 +194,7 @@ func TestEveryPackageIsDocumentedOnce(t *testing.T) {
 }
 
 // Every command starts all packages: what a package compiles for itself, all commands wait
-// for. internal/lazyregexp compiles what is used.
+// for. internal/base/lazyregexp compiles what is used.
 func TestPatternsAreCompiledWhenTheyAreUsed(t *testing.T) {
 	if err := lazyregexp.Broken(); err != nil { // those of both commands: script_test.go has them
 		t.Error(err)

@@ -18,10 +18,10 @@ import (
 
 	"github.com/goatnote-inc/pawl/client"
 	"github.com/goatnote-inc/pawl/client/clienttest"
-	"github.com/goatnote-inc/pawl/internal/build"
+	"github.com/goatnote-inc/pawl/internal/base/testrun"
 	"github.com/goatnote-inc/pawl/internal/cli"
-	"github.com/goatnote-inc/pawl/internal/daemon"
-	"github.com/goatnote-inc/pawl/internal/testrun"
+	"github.com/goatnote-inc/pawl/internal/kernel/build"
+	"github.com/goatnote-inc/pawl/internal/server/daemon"
 )
 
 // TestMain lets scripts run pawl: the test binary becomes the command when it is

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/goatnote-inc/pawl/internal/failpoint"
+	"github.com/goatnote-inc/pawl/internal/base/failpoint"
 )
 
 // Client talks to one project of a server.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/goatnote-inc/pawl/internal/shell"
+	"github.com/goatnote-inc/pawl/internal/base/shell"
 )
 
 // clone is a directory in a git working tree.

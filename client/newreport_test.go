@@ -18,8 +18,8 @@ import (
 
 	"github.com/goatnote-inc/pawl/client"
 	"github.com/goatnote-inc/pawl/gpu"
-	"github.com/goatnote-inc/pawl/internal/samples"
 	"github.com/goatnote-inc/pawl/measure"
+	"github.com/goatnote-inc/pawl/measure/samplecodec"
 	"github.com/goatnote-inc/pawl/ratchet"
 )
 
@@ -174,7 +174,7 @@ func TestNewReport(t *testing.T) {
 		t.Fatalf("files %+v", list)
 	}
 	stripped := measureDocument(t, kinds[client.BlobRecord])
-	back, err := samples.Join(stripped, kinds[client.BlobSamples].Data)
+	back, err := samplecodec.Join(stripped, kinds[client.BlobSamples].Data)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,8 +15,8 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/goatnote-inc/pawl/internal/samples"
 	"github.com/goatnote-inc/pawl/measure"
+	"github.com/goatnote-inc/pawl/measure/samplecodec"
 	"github.com/goatnote-inc/pawl/ratchet"
 )
 
@@ -105,7 +105,7 @@ func (v *verdictFile) byName() map[string]judgement {
 // gather returns the files of a report: the record and its samples, the verdict, the findings of profiles,
 // and the profilers' own files.
 func gather(dir string, run *measure.Run, verdict *verdictFile) ([]File, error) {
-	stripped, data, err := samples.Split(run)
+	stripped, data, err := samplecodec.Split(run)
 	if err != nil {
 		return nil, err
 	}

@@ -13,8 +13,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/goatnote-inc/pawl/internal/disk"
-	"github.com/goatnote-inc/pawl/internal/failpoint"
+	"github.com/goatnote-inc/pawl/internal/base/disk"
+	"github.com/goatnote-inc/pawl/internal/base/failpoint"
 )
 
 // Spool is a directory of reports that wait to be sent. A report survives a crash of the machine once Add

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goatnote-inc/pawl/internal/testrun"
+	"github.com/goatnote-inc/pawl/internal/base/testrun"
 )
 
 // seeded are the bugs of testdata/bugs, by the number that BUG has. Each is one

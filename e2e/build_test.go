@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goatnote-inc/pawl/internal/testrun"
+	"github.com/goatnote-inc/pawl/internal/base/testrun"
 )
 
 // built is what pawl build --json says.

@@ -16,9 +16,9 @@ import (
 	"time"
 
 	"github.com/goatnote-inc/pawl/gpu"
-	"github.com/goatnote-inc/pawl/internal/await"
-	"github.com/goatnote-inc/pawl/internal/device/devicetest"
-	"github.com/goatnote-inc/pawl/internal/testrun"
+	"github.com/goatnote-inc/pawl/internal/base/await"
+	"github.com/goatnote-inc/pawl/internal/base/testrun"
+	"github.com/goatnote-inc/pawl/internal/kernel/device/devicetest"
 	"github.com/goatnote-inc/pawl/measure"
 )
 

@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/goatnote-inc/pawl/internal/lab"
+	"github.com/goatnote-inc/pawl/internal/judge/lab"
 )
 
 // liveSuite has a kernel of about 1.5 ms and 17 rows of blocks, of which the slowed

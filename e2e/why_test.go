@@ -11,19 +11,19 @@ import (
 	"time"
 
 	"github.com/goatnote-inc/pawl/gpu"
-	"github.com/goatnote-inc/pawl/internal/build/codeid"
-	"github.com/goatnote-inc/pawl/internal/diagnose"
-	"github.com/goatnote-inc/pawl/internal/harness"
-	"github.com/goatnote-inc/pawl/internal/profile"
-	"github.com/goatnote-inc/pawl/internal/profile/tool"
-	"github.com/goatnote-inc/pawl/internal/testrun"
+	"github.com/goatnote-inc/pawl/internal/base/testrun"
+	"github.com/goatnote-inc/pawl/internal/explain/codeid"
+	"github.com/goatnote-inc/pawl/internal/explain/diagnose"
+	"github.com/goatnote-inc/pawl/internal/explain/profile"
+	"github.com/goatnote-inc/pawl/internal/explain/profile/tool"
+	"github.com/goatnote-inc/pawl/internal/kernel/harness"
 	"github.com/goatnote-inc/pawl/measure"
 )
 
 // changes are what somebody might do to a kernel, with what pawl must say of it.
 var changes = []struct {
 	name  string // of the source in testdata/why
-	cause string // of internal/diagnose/causes
+	cause string // of internal/explain/diagnose/causes
 	words []string
 	moves map[string][2]float64 // how many times as much of a quantity there must be, at least and at most
 }{
@@ -74,7 +74,7 @@ func change(t *testing.T, dir, name string) {
 }
 
 // The counts of a deliberate change move as its cause says, and the cause is named first.
-// The records of one such run are testdata of internal/diagnose; to count again takes a minute.
+// The records of one such run are testdata of internal/explain/diagnose; to count again takes a minute.
 func TestTheCauseOfAChangeIsNamed(t *testing.T) {
 	if os.Getenv("PAWL_LAB") == "" {
 		t.Skip("only with PAWL_LAB: TestRunNamesTheCauseOfARegression goes the whole way")

@@ -2,7 +2,7 @@
 // the fastest possible time of a kernel; and clocks, temperature, power and the reasons a driver gives
 // for slowing a device down.
 //
-// It defines terms and limits and has no access to drivers: package internal/device reads real devices.
+// It defines terms and limits and has no access to drivers: package internal/kernel/device reads real devices.
 // It has no clock, no logger and no I/O, so that a state can be stored in a run record, sent to a server
 // and compared years later.
 //

@@ -12,7 +12,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/goatnote-inc/pawl/internal/disk"
+	"github.com/goatnote-inc/pawl/internal/base/disk"
 )
 
 // ErrDigest is wrapped by the error for a document that was changed after pawl wrote it.

@@ -7,7 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/goatnote-inc/pawl/internal/disk"
+	"github.com/goatnote-inc/pawl/internal/base/disk"
 )
 
 // Journal is the record of a run during its measurement. Every method that adds to it returns only when

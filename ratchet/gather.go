@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/goatnote-inc/pawl/internal/integrity"
 	"github.com/goatnote-inc/pawl/measure"
+	"github.com/goatnote-inc/pawl/ratchet/integrity"
 )
 
 // Gather returns the evidence for every case of two sides. The sides may be in one record, measured together,

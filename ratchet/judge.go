@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/goatnote-inc/pawl/internal/integrity"
+	"github.com/goatnote-inc/pawl/ratchet/integrity"
 	"github.com/goatnote-inc/pawl/stats"
 )
 

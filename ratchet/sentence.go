@@ -5,8 +5,8 @@ import (
 	"math"
 	"strings"
 
-	"github.com/goatnote-inc/pawl/internal/integrity"
 	"github.com/goatnote-inc/pawl/measure"
+	"github.com/goatnote-inc/pawl/ratchet/integrity"
 	"github.com/goatnote-inc/pawl/stats"
 )
 

@@ -5,7 +5,7 @@ import (
 	"context"
 	"os"
 
-	"github.com/goatnote-inc/pawl/internal/daemon"
+	"github.com/goatnote-inc/pawl/internal/server/daemon"
 )
 
 func main() {

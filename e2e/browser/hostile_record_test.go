@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goatnote-inc/pawl/internal/demo"
+	"github.com/goatnote-inc/pawl/internal/server/demo"
 )
 
 // The report of a run is made again from a record that a stranger sent: with a payload in

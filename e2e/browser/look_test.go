@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goatnote-inc/pawl/internal/demo"
+	"github.com/goatnote-inc/pawl/internal/server/demo"
 )
 
 // PAWL_LOOK=PORT go test ./e2e/browser -run Look serves the made-up year until it is

@@ -5,8 +5,8 @@ import (
 	"os"
 	"testing"
 
-	"github.com/goatnote-inc/pawl/internal/demo"
-	"github.com/goatnote-inc/pawl/internal/store"
+	"github.com/goatnote-inc/pawl/internal/server/demo"
+	"github.com/goatnote-inc/pawl/internal/server/store"
 )
 
 // Every page works without script, with it, in the dark and on a phone; axe finds nothing

@@ -24,12 +24,12 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/goatnote-inc/pawl/client"
-	"github.com/goatnote-inc/pawl/internal/blob"
-	"github.com/goatnote-inc/pawl/internal/demo"
 	"github.com/goatnote-inc/pawl/internal/server"
-	"github.com/goatnote-inc/pawl/internal/store"
-	"github.com/goatnote-inc/pawl/internal/store/storetest"
-	"github.com/goatnote-inc/pawl/internal/watch"
+	"github.com/goatnote-inc/pawl/internal/server/alert"
+	"github.com/goatnote-inc/pawl/internal/server/blob"
+	"github.com/goatnote-inc/pawl/internal/server/demo"
+	"github.com/goatnote-inc/pawl/internal/server/store"
+	"github.com/goatnote-inc/pawl/internal/server/store/storetest"
 	"github.com/goatnote-inc/pawl/measure"
 )
 
@@ -162,7 +162,7 @@ func (s *site) ingestAll(t *testing.T, reports iter.Seq[*client.Report]) {
 
 func (s *site) look(t *testing.T) {
 	t.Helper()
-	if _, err := watch.Look(t.Context(), s.store, s.project.ID); err != nil {
+	if _, err := alert.Look(t.Context(), s.store, s.project.ID); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goatnote-inc/pawl/internal/testrun"
+	"github.com/goatnote-inc/pawl/internal/base/testrun"
 )
 
 // A search by hand leaves suggestions, and opens a draft with the values that won.

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goatnote-inc/pawl/internal/ledger"
+	"github.com/goatnote-inc/pawl/internal/judge/ledger"
 )
 
 func (w *world) pushEvent(before, after string) event {

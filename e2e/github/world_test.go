@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/goatnote-inc/pawl/internal/base/testrun"
 	"github.com/goatnote-inc/pawl/internal/forge"
 	"github.com/goatnote-inc/pawl/internal/forge/githubtest"
-	"github.com/goatnote-inc/pawl/internal/testrun"
 )
 
 // bin is the folder of the pawl under test, and cache its builds, made once.

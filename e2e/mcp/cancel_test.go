@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goatnote-inc/pawl/internal/await"
+	"github.com/goatnote-inc/pawl/internal/base/await"
 )
 
 // A request that is cancelled in the middle of a build, a measurement or a search is

@@ -15,7 +15,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"github.com/goatnote-inc/pawl/internal/await"
+	"github.com/goatnote-inc/pawl/internal/base/await"
 )
 
 // shapes are the schemas of messages.

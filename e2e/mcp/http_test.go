@@ -14,7 +14,7 @@ import (
 )
 
 // Over HTTP the real program lets in who has the token, by its own name, from no other
-// page; internal/mcp has the table of everybody else.
+// page; internal/learn/mcp has the table of everybody else.
 func TestHTTP(t *testing.T) {
 	dir, _ := checkout(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)

@@ -10,10 +10,10 @@ import (
 	"testing"
 )
 
-// injections are strings that want to be obeyed; the first test of them is in internal/mcp.
+// injections are strings that want to be obeyed; the first test of them is in internal/learn/mcp.
 func injections(t *testing.T) []string {
 	t.Helper()
-	text, err := os.ReadFile("../../internal/mcp/testdata/injections.jsonl")
+	text, err := os.ReadFile("../../internal/learn/mcp/testdata/injections.jsonl")
 	must(t, err)
 	var list []string
 	for line := range bytes.Lines(text) {

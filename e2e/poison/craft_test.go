@@ -14,7 +14,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/goatnote-inc/pawl/internal/claim/claimtest"
+	"github.com/goatnote-inc/pawl/internal/forge/untrusted/untrustedtest"
 	"github.com/goatnote-inc/pawl/measure"
 )
 
@@ -135,7 +135,7 @@ func noise(n int) string {
 
 // largest is a record near all limits: what is let through has to fit as well.
 func largest() []byte {
-	run := claimtest.Record(slow)
+	run := untrustedtest.Record(slow)
 	run.Warnings = make([]measure.Warning, 60_000)
 	for i := range run.Warnings {
 		run.Warnings[i] = measure.Warning{Code: "x", Message: strings.Repeat("word ", 30)}
@@ -169,13 +169,13 @@ func say(r *measure.Run, text string) {
 		r.Implementations[i].Toolchain = []measure.Tool{{Name: text, Version: text}}
 		r.Implementations[i].Harness.Command, r.Implementations[i].Harness.Device, r.Implementations[i].Harness.Runtime = text, text, text
 	}
-	slowCase := claimtest.Record(map[string]float64{"softmax/N128": 0.4}).Cases[:2]
+	slowCase := untrustedtest.Record(map[string]float64{"softmax/N128": 0.4}).Cases[:2]
 	for i := range slowCase { // a case that the base does not have, and that is slower
 		slowCase[i].Benchmark, slowCase[i].Config = "new"+text, text
 		slowCase[i].Unit, slowCase[i].Timer = "ns", measure.Timer(text)
 		slowCase[i].Rounds[0].Note = text
 	}
-	broken := claimtest.Record(nil).Cases[2:4]
+	broken := untrustedtest.Record(nil).Cases[2:4]
 	for i := range broken {
 		broken[i].Benchmark, broken[i].Config = "broken"+text, text
 		broken[i].Rounds = []measure.CaseRound{{Round: 0, Error: text}}

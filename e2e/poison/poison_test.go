@@ -16,10 +16,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goatnote-inc/pawl/internal/claim/claimtest"
 	"github.com/goatnote-inc/pawl/internal/cli"
 	"github.com/goatnote-inc/pawl/internal/forge"
 	"github.com/goatnote-inc/pawl/internal/forge/githubtest"
+	"github.com/goatnote-inc/pawl/internal/forge/untrusted/untrustedtest"
 	"github.com/goatnote-inc/pawl/measure"
 )
 
@@ -93,7 +93,7 @@ func (x poison) build(t *testing.T) []byte {
 	}
 	entries := slices.Clone(x.entries)
 	if x.bend != nil || x.slower != nil {
-		record := claimtest.Record(x.slower)
+		record := untrustedtest.Record(x.slower)
 		if x.bend != nil {
 			x.bend(record)
 		}
@@ -118,21 +118,21 @@ func (x poison) send(t *testing.T, archive []byte, fork bool) seen {
 	if fork {
 		repo = forkRepo
 	}
-	s.AddPull(forge.Pull{Open: true, HeadRepo: repo, Fork: fork, HeadBranch: "change", HeadSHA: claimtest.Head, BaseSHA: claimtest.Base})
-	s.AddPull(forge.Pull{Open: true, HeadBranch: "other", HeadSHA: otherSHA, BaseSHA: claimtest.Base})
+	s.AddPull(forge.Pull{Open: true, HeadRepo: repo, Fork: fork, HeadBranch: "change", HeadSHA: untrustedtest.Head, BaseSHA: untrustedtest.Base})
+	s.AddPull(forge.Pull{Open: true, HeadBranch: "other", HeadSHA: otherSHA, BaseSHA: untrustedtest.Base})
 	suite := x.suite
 	if suite == "" {
-		suite = claimtest.Suite
+		suite = untrustedtest.Suite
 	}
-	s.AddFile(claimtest.Head, "pawl.yaml", suite)
-	id := s.AddRun(forge.Run{Workflow: ".github/workflows/pawl-gate.yml", Event: "pull_request", Head: forge.Head{Repo: repo, Branch: "change", SHA: claimtest.Head}, Status: "completed", Conclusion: "success"})
+	s.AddFile(untrustedtest.Head, "pawl.yaml", suite)
+	id := s.AddRun(forge.Run{Workflow: ".github/workflows/pawl-gate.yml", Event: "pull_request", Head: forge.Head{Repo: repo, Branch: "change", SHA: untrustedtest.Head}, Status: "completed", Conclusion: "success"})
 	s.AddArtifact(id, "pawl-results", archive)
 
 	dir := t.TempDir()
 	for _, name := range []string{"base", "tmp", "out"} {
 		must(t, os.Mkdir(filepath.Join(dir, name), 0o755))
 	}
-	must(t, os.WriteFile(filepath.Join(dir, "base", "pawl.yaml"), []byte(claimtest.Suite), 0o644))
+	must(t, os.WriteFile(filepath.Join(dir, "base", "pawl.yaml"), []byte(untrustedtest.Suite), 0o644))
 	env := map[string]string{
 		"GITHUB_REPOSITORY": s.Repo.String(), "GITHUB_API_URL": s.URL, "GITHUB_TOKEN": s.Token, "GITHUB_SERVER_URL": "https://github.example",
 		"GITHUB_RUN_ID": "5", "GITHUB_EVENT_NAME": "workflow_run", "GITHUB_STEP_SUMMARY": filepath.Join(dir, "out", "summary.md"),
@@ -154,7 +154,7 @@ func (x poison) send(t *testing.T, archive []byte, fork bool) seen {
 	summary, err := os.ReadFile(filepath.Join(dir, "out", "summary.md"))
 	must(t, err)
 	x.reached(t, s)
-	checks := s.Checks(claimtest.Head)
+	checks := s.Checks(untrustedtest.Head)
 	if len(checks) != 1 || checks[0].Name != "pawl" {
 		t.Fatalf("the head has checks %+v", checks)
 	}
@@ -174,7 +174,7 @@ func (x poison) send(t *testing.T, archive []byte, fork bool) seen {
 // reached looks at every request: nothing but this head and this pull request is written.
 func (x poison) reached(t *testing.T, s *githubtest.Server) {
 	t.Helper()
-	if n := len(s.Checks(otherSHA)) + len(s.Comments(2)) + len(s.Checks(claimtest.Base)); n != 0 {
+	if n := len(s.Checks(otherSHA)) + len(s.Comments(2)) + len(s.Checks(untrustedtest.Base)); n != 0 {
 		t.Errorf("another pull request was told %d things", n)
 	}
 	if n := len(s.Comments(1)); n != 1 {

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goatnote-inc/pawl/internal/claim/claimtest"
 	"github.com/goatnote-inc/pawl/internal/forge"
+	"github.com/goatnote-inc/pawl/internal/forge/untrusted/untrustedtest"
 	"github.com/goatnote-inc/pawl/measure"
 )
 
@@ -128,18 +128,18 @@ func lies() []poison {
 		{name: "accepts-itself", what: "accept its own definitions", bend: func(r *measure.Run) {
 			r.Definition, r.Accepted = &measure.Definition{Changed: []string{"harness.c"}}, "trust me"
 		}, says: "harness.c"},
-		{name: "loose-suite", what: "bring a suite that allows 50 %, and not tell", suite: claimtest.Suite + loose, bend: func(r *measure.Run) { r.Suite.Digest = "" }, says: "policy"},
-		{name: "loose-suite-slower", what: "the same, and be slower", suite: claimtest.Suite + loose, slower: slow, want: forge.Failure, says: "1 regression"},
+		{name: "loose-suite", what: "bring a suite that allows 50 %, and not tell", suite: untrustedtest.Suite + loose, bend: func(r *measure.Run) { r.Suite.Digest = "" }, says: "policy"},
+		{name: "loose-suite-slower", what: "the same, and be slower", suite: untrustedtest.Suite + loose, slower: slow, want: forge.Failure, says: "1 regression"},
 		{name: "other-head", what: "samples of another pull request's head", bend: func(r *measure.Run) { r.Implementations[0].Commit = otherSHA }, says: "something else"},
 		{name: "other-base", what: "compare with a base that is slower", bend: func(r *measure.Run) { r.Implementations[1].Commit = otherSHA }, says: "something else"},
 		{name: "swapped", what: "swap the two sides", slower: slow, bend: func(r *measure.Run) {
-			r.Implementations[0].Commit, r.Implementations[1].Commit = claimtest.Base, claimtest.Head
+			r.Implementations[0].Commit, r.Implementations[1].Commit = untrustedtest.Base, untrustedtest.Head
 		}, says: "something else"},
 		{name: "dirty", what: "measure a tree with other changes", bend: func(r *measure.Run) { r.Implementations[0].Dirty = true }, says: "something else"},
 		{name: "imported", what: "say that another tool measured, so that no clock is compared", bend: func(r *measure.Run) { r.Source = measure.Imported }, says: "not measured by pawl"},
 		{name: "self-timed", what: "measure with less trust than the base asks for", bend: func(r *measure.Run) { r.Trust = measure.SelfTimed }, says: "something else"},
 		{name: "negative", what: "times below zero", bend: func(r *measure.Run) { r.Cases[0].Rounds[0].Samples[0] = -5 }, says: "a sample of"},
-		{name: "twice-a-case", what: "a fast copy of a slow case", slower: slow, bend: func(r *measure.Run) { r.Cases = append(r.Cases, claimtest.Record(nil).Cases[0]) }, says: "there twice"},
+		{name: "twice-a-case", what: "a fast copy of a slow case", slower: slow, bend: func(r *measure.Run) { r.Cases = append(r.Cases, untrustedtest.Record(nil).Cases[0]) }, says: "there twice"},
 		{name: "too-good", what: "be 100 times as fast", slower: map[string]float64{"softmax/N128": -0.99}, says: "No answer"},
 	}
 }

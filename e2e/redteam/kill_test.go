@@ -15,8 +15,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goatnote-inc/pawl/internal/await"
-	"github.com/goatnote-inc/pawl/internal/testrun"
+	"github.com/goatnote-inc/pawl/internal/base/await"
+	"github.com/goatnote-inc/pawl/internal/base/testrun"
 )
 
 // kills is how many runs are killed at night; CI kills a few.

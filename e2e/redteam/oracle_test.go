@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goatnote-inc/pawl/internal/build"
+	"github.com/goatnote-inc/pawl/internal/kernel/build"
 )
 
 // spying is an oracle that fails if it sees more than it may.

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goatnote-inc/pawl/internal/failpoint"
-	"github.com/goatnote-inc/pawl/internal/testrun"
+	"github.com/goatnote-inc/pawl/internal/base/failpoint"
+	"github.com/goatnote-inc/pawl/internal/base/testrun"
 )
 
 // plan is one death to try.

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/goatnote-inc/pawl/internal/await"
-	"github.com/goatnote-inc/pawl/internal/store"
+	"github.com/goatnote-inc/pawl/internal/base/await"
+	"github.com/goatnote-inc/pawl/internal/server/store"
 )
 
 // errand is what is done besides sending reports, so that a place is reached.

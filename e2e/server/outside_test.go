@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goatnote-inc/pawl/internal/identity/identitytest"
+	"github.com/goatnote-inc/pawl/internal/forge/identity/identitytest"
 )
 
 // people is an OpenID provider that believes everybody.

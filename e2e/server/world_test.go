@@ -17,10 +17,10 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/goatnote-inc/pawl/internal/await"
-	"github.com/goatnote-inc/pawl/internal/identity/identitytest"
-	"github.com/goatnote-inc/pawl/internal/pgtemp"
-	"github.com/goatnote-inc/pawl/internal/store"
+	"github.com/goatnote-inc/pawl/internal/base/await"
+	"github.com/goatnote-inc/pawl/internal/forge/identity/identitytest"
+	"github.com/goatnote-inc/pawl/internal/server/pgtemp"
+	"github.com/goatnote-inc/pawl/internal/server/store"
 )
 
 // publicURL is what the server calls itself. It is reached at its port.

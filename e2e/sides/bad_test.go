@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goatnote-inc/pawl/internal/testrun"
+	"github.com/goatnote-inc/pawl/internal/base/testrun"
 )
 
 // hang is how long pawl waits for a case that hangs. It is long, because on a busy machine a good

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/goatnote-inc/pawl/internal/base/testrun"
 	"github.com/goatnote-inc/pawl/internal/report"
-	"github.com/goatnote-inc/pawl/internal/testrun"
 	"github.com/goatnote-inc/pawl/measure"
 )
 

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goatnote-inc/pawl/internal/testrun"
+	"github.com/goatnote-inc/pawl/internal/base/testrun"
 )
 
 // killFiles are a suite whose harness the change edits, so that the base's worktree gets an overlay.

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goatnote-inc/pawl/internal/testrun"
+	"github.com/goatnote-inc/pawl/internal/base/testrun"
 )
 
 // pairFiles are the files of a generated repository. %d is a number that a commit can change.

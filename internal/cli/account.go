@@ -8,25 +8,25 @@ import (
 	"sync"
 	"time"
 
-	"github.com/goatnote-inc/pawl/internal/account"
-	"github.com/goatnote-inc/pawl/internal/bench"
-	"github.com/goatnote-inc/pawl/internal/loop"
-	"github.com/goatnote-inc/pawl/internal/suite"
+	"github.com/goatnote-inc/pawl/internal/judge/cost"
+	"github.com/goatnote-inc/pawl/internal/judge/loop"
+	"github.com/goatnote-inc/pawl/internal/judge/runner"
+	"github.com/goatnote-inc/pawl/internal/kernel/suite"
 	"github.com/goatnote-inc/pawl/measure"
 )
 
 // accountant watches a run and records how much time it spends in each stage.
 type accountant struct {
 	mu    sync.Mutex
-	clock *account.Clock
+	clock *cost.Clock
 	now   func() time.Time
 }
 
 func newAccountant(now func() time.Time) *accountant {
-	return &accountant{clock: account.Start(now()), now: now}
+	return &accountant{clock: cost.Start(now()), now: now}
 }
 
-func (a *accountant) event(e bench.Event) {
+func (a *accountant) event(e runner.Event) {
 	if stage := stageOf(e); stage != "" {
 		a.mu.Lock()
 		defer a.mu.Unlock()
@@ -36,30 +36,30 @@ func (a *accountant) event(e bench.Event) {
 
 // stageOf returns the stage that starts or continues with event e. It is empty for events
 // that say nothing about the stage.
-func stageOf(e bench.Event) string {
+func stageOf(e runner.Event) string {
 	switch e := e.(type) {
-	case bench.Waiting:
-		return account.Wait
-	case bench.Building, bench.Built:
-		return account.Build
-	case bench.Staged:
+	case runner.Waiting:
+		return cost.Wait
+	case runner.Building, runner.Built:
+		return cost.Build
+	case runner.Staged:
 		if e.Step == loop.Examining { // the step has ended: the next stage starts
-			return account.Check
+			return cost.Check
 		}
-		return account.Measure
-	case bench.FuzzPlanned, bench.Fuzzing:
-		return account.Check
-	case bench.Ready, bench.Calibrated, bench.Measuring, bench.Confirming:
-		return account.Measure
-	case bench.Profiling, bench.Profiled, bench.Explained:
-		return account.Profile
+		return cost.Measure
+	case runner.FuzzPlanned, runner.Fuzzing:
+		return cost.Check
+	case runner.Ready, runner.Calibrated, runner.Measuring, runner.Confirming:
+		return cost.Measure
+	case runner.Profiling, runner.Profiled, runner.Explained:
+		return cost.Profile
 	default:
 		return ""
 	}
 }
 
 // account writes the time and cost of the run to account.json, beside the record.
-func (f *runFlags) account(ctx context.Context, a *accountant, s *suite.Suite, out bench.Outcome, err error) error {
+func (f *runFlags) account(ctx context.Context, a *accountant, s *suite.Suite, out runner.Outcome, err error) error {
 	if err != nil && exitCode(ctx, err) == exitUsage {
 		return nil // nothing ran
 	}
@@ -80,5 +80,5 @@ func (f *runFlags) account(ctx context.Context, a *accountant, s *suite.Suite, o
 			}
 		}
 	}
-	return writeFile(filepath.Join(f.dir, account.FileName), func(w io.Writer) error { return writeJSON(w, doc) })
+	return writeFile(filepath.Join(f.dir, cost.FileName), func(w io.Writer) error { return writeJSON(w, doc) })
 }

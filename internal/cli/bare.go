@@ -8,9 +8,9 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/goatnote-inc/pawl/internal/build"
-	"github.com/goatnote-inc/pawl/internal/scout"
-	"github.com/goatnote-inc/pawl/internal/suite"
+	"github.com/goatnote-inc/pawl/internal/kernel/build"
+	"github.com/goatnote-inc/pawl/internal/kernel/discover"
+	"github.com/goatnote-inc/pawl/internal/kernel/suite"
 )
 
 // runBare runs pawl without a command: it measures the suite, or the only harness in this
@@ -23,7 +23,7 @@ func runBare(ctx context.Context, g *globals) error {
 	}
 	var s *suite.Suite
 	var path string
-	if exists(scout.SuiteFile) {
+	if exists(discover.SuiteFile) {
 		s, path, err = loadSuite("")
 	} else {
 		s, err = g.found(survey)
@@ -36,27 +36,27 @@ func runBare(ctx context.Context, g *globals) error {
 }
 
 // found builds a suite in memory from the only harness or benchmark in the folder.
-func (g *globals) found(survey scout.Survey) (*suite.Suite, error) {
+func (g *globals) found(survey discover.Survey) (*suite.Suite, error) {
 	chosen, err := survey.Choose("")
-	if err == nil && chosen.Level == scout.Kernel {
+	if err == nil && chosen.Level == discover.Kernel {
 		err = errors.New("there are kernels here, and nothing that measures them")
 	}
 	if err != nil {
 		fmt.Fprint(g.Err, survey.Explain())
 		return nil, unmeasured(err)
 	}
-	data, err := scout.Compose(folderName(), chosen, nil)
+	data, err := discover.Compose(folderName(), chosen, nil)
 	if err != nil {
 		return nil, err
 	}
 	fmt.Fprintf(g.Err, "no pawl.yaml: measuring %s, %s (pawl init keeps this as a suite)\n", chosen.Source, chosen.What)
-	return suite.Parse(scout.SuiteFile, data)
+	return suite.Parse(discover.SuiteFile, data)
 }
 
 // unmeasured adds the next step to an error that says why there is nothing to measure.
 func unmeasured(err error) error {
 	hint := "pawl init writes a suite and says what is missing"
-	if e, ok := errors.AsType[*scout.AmbiguousError](err); ok {
+	if e, ok := errors.AsType[*discover.AmbiguousError](err); ok {
 		hint = "pawl init " + e.Sources[0] + " takes the first"
 	}
 	return usageError{fmt.Errorf("%w\n  %s; pawl --help shows what else there is", err, hint)}
@@ -93,10 +93,10 @@ func (g *globals) findBase(ctx context.Context, needed []string) (string, error)
 
 // needed returns the files that an older commit must contain to be measured: the harness, and
 // the SDK file if it lies beside it.
-func needed(s *suite.Suite, survey scout.Survey) []string {
+func needed(s *suite.Suite, survey discover.Survey) []string {
 	chosen, err := survey.Choose("")
 	candidate, _ := s.Implementation(suite.Candidate)
-	if err != nil || chosen.Level != scout.Harness || candidate.Harness.Format != "pawl" {
+	if err != nil || chosen.Level != discover.Harness || candidate.Harness.Format != "pawl" {
 		return nil
 	}
 	files := []string{chosen.Source}

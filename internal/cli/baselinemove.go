@@ -10,11 +10,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/goatnote-inc/pawl/internal/bench"
-	"github.com/goatnote-inc/pawl/internal/build"
-	"github.com/goatnote-inc/pawl/internal/ledger"
-	"github.com/goatnote-inc/pawl/internal/loop"
-	"github.com/goatnote-inc/pawl/internal/suite"
+	"github.com/goatnote-inc/pawl/internal/judge/ledger"
+	"github.com/goatnote-inc/pawl/internal/judge/loop"
+	"github.com/goatnote-inc/pawl/internal/judge/runner"
+	"github.com/goatnote-inc/pawl/internal/kernel/build"
+	"github.com/goatnote-inc/pawl/internal/kernel/suite"
 	"github.com/goatnote-inc/pawl/measure"
 	"github.com/goatnote-inc/pawl/ratchet"
 )
@@ -61,7 +61,7 @@ func (m *baselineMove) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	k := bench.Keeping{Policy: bench.Policy(s), Time: time.Now()}
+	k := runner.Keeping{Policy: runner.Policy(s), Time: time.Now()}
 	if k.Run, k.Confirmed, err = loadResults(m.results); err != nil {
 		return err
 	}
@@ -151,7 +151,7 @@ func belongs(run *measure.Run, commit, digest string) error {
 }
 
 // keep writes the entries, or with --dry-run only returns them.
-func (m *baselineMove) keep(ctx context.Context, l *ledger.Ledger, k bench.Keeping) (kept []ratchet.Entry, state loop.State, err error) {
+func (m *baselineMove) keep(ctx context.Context, l *ledger.Ledger, k runner.Keeping) (kept []ratchet.Entry, state loop.State, err error) {
 	decide := func(s ledger.State) (list []ratchet.Entry, err error) {
 		list, state, err = k.Entries(s.Baselines)
 		return list, err

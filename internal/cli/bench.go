@@ -14,10 +14,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/goatnote-inc/pawl/internal/bench"
+	"github.com/goatnote-inc/pawl/internal/judge/runner"
+	"github.com/goatnote-inc/pawl/internal/kernel/discover"
+	"github.com/goatnote-inc/pawl/internal/kernel/suite"
 	"github.com/goatnote-inc/pawl/internal/report"
-	"github.com/goatnote-inc/pawl/internal/scout"
-	"github.com/goatnote-inc/pawl/internal/suite"
 	"github.com/goatnote-inc/pawl/measure"
 )
 
@@ -122,7 +122,7 @@ func (f *benchFlags) checkNumbers() error {
 func (f *benchFlags) measure(ctx context.Context, s *suite.Suite, path string) error {
 	o := f.options(s, path)
 	if f.dryRun {
-		plan, err := bench.Forecast(ctx, o)
+		plan, err := runner.Forecast(ctx, o)
 		if err != nil {
 			return err
 		}
@@ -143,14 +143,14 @@ func (f *benchFlags) measure(ctx context.Context, s *suite.Suite, path string) e
 
 // record measures and reads the record back. The record may be incomplete if err is set; it is nil
 // if nothing was saved.
-func (f *benchFlags) record(ctx context.Context, o bench.Options) (*measure.Run, bench.Result, error) {
+func (f *benchFlags) record(ctx context.Context, o runner.Options) (*measure.Run, runner.Result, error) {
 	progress := newProgress(f.globals, f.json)
 	live := f.tellLive(ctx, o)
-	o.Emit = func(e bench.Event) {
+	o.Emit = func(e runner.Event) {
 		live.event(e)
 		progress.event(e)
 	}
-	res, err := bench.Run(ctx, o)
+	res, err := runner.Run(ctx, o)
 	live.end(verdictDocument{}, err)
 	progress.close()
 	if err = ended(ctx, res, err); res.Path == "" {
@@ -161,7 +161,7 @@ func (f *benchFlags) record(ctx context.Context, o bench.Options) (*measure.Run,
 }
 
 // ended replaces the error of an interrupted run by one that says how much of the run was kept.
-func ended(ctx context.Context, res bench.Result, err error) error {
+func ended(ctx context.Context, res runner.Result, err error) error {
 	switch {
 	case err == nil || !errors.Is(context.Cause(ctx), errInterrupted):
 		return err
@@ -172,7 +172,7 @@ func ended(ctx context.Context, res bench.Result, err error) error {
 	}
 }
 
-func (f *benchFlags) options(s *suite.Suite, path string) bench.Options {
+func (f *benchFlags) options(s *suite.Suite, path string) runner.Options {
 	dir, file := ".", "" // a suite that exists only in memory has no file
 	if path != "" {
 		dir, file = filepath.Dir(path), filepath.Base(path)
@@ -185,11 +185,11 @@ func (f *benchFlags) options(s *suite.Suite, path string) bench.Options {
 	if !f.has("seed") {
 		seed = randomSeed()
 	}
-	return bench.Options{
+	return runner.Options{
 		Suite: s, Dir: dir, Path: file, Case: f.cases, Base: f.base, Rounds: f.rounds, Samples: f.samples,
 		Budget: f.budget, Seed: seed, Out: out, ForceMeasure: f.force, Wait: f.wait, Version: Version(), Owner: "pawl bench",
 		Trust: measure.Trust(f.trust), Accepted: f.accept, Now: time.Now,
-		BuildOptions: bench.BuildOptions{NoCache: f.noCache},
+		BuildOptions: runner.BuildOptions{NoCache: f.noCache},
 	}
 }
 
@@ -207,7 +207,7 @@ func (f *benchFlags) show(run *measure.Run, path string) error {
 
 // loadSuite reads the named suite file, or pawl.yaml in this folder.
 func loadSuite(name string) (*suite.Suite, string, error) {
-	path := cmp.Or(name, scout.SuiteFile)
+	path := cmp.Or(name, discover.SuiteFile)
 	s, err := suite.Load(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && name == "":

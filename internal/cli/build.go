@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/goatnote-inc/pawl/internal/bench"
-	"github.com/goatnote-inc/pawl/internal/build"
-	"github.com/goatnote-inc/pawl/internal/lazyregexp"
+	"github.com/goatnote-inc/pawl/internal/base/lazyregexp"
+	"github.com/goatnote-inc/pawl/internal/judge/runner"
+	"github.com/goatnote-inc/pawl/internal/kernel/build"
 	"github.com/goatnote-inc/pawl/internal/report"
 )
 
@@ -66,9 +66,9 @@ func (f *buildFlags) run(ctx context.Context) error {
 	}
 	dir := filepath.Dir(path)
 	progress := newProgress(f.globals, f.json)
-	builds, err := bench.BuildOnly(ctx, bench.Options{
+	builds, err := runner.BuildOnly(ctx, runner.Options{
 		Suite: s, Dir: dir, Path: filepath.Base(path), Case: f.cases, Base: f.base, Out: filepath.Join(dir, "results", "current.json"),
-		BuildOptions: bench.BuildOptions{NoCache: f.noCache, Arch: f.arch}, Emit: progress.event,
+		BuildOptions: runner.BuildOptions{NoCache: f.noCache, Arch: f.arch}, Emit: progress.event,
 	})
 	progress.close()
 	return errors.Join(err, f.show(builds, err))
@@ -99,9 +99,9 @@ func (f *buildFlags) encode(doc any) error {
 }
 
 // show prints the builds that exist now, even if one failed.
-func (f *buildFlags) show(builds []bench.Build, failed error) error {
+func (f *buildFlags) show(builds []runner.Build, failed error) error {
 	if f.json {
-		doc := map[string]any{"builds": append([]bench.Build{}, builds...)}
+		doc := map[string]any{"builds": append([]runner.Build{}, builds...)}
 		if failed != nil {
 			doc["error"] = failed.Error()
 		}

@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/goatnote-inc/pawl/internal/forge"
-	"github.com/goatnote-inc/pawl/internal/notice"
-	"github.com/goatnote-inc/pawl/internal/suite"
+	"github.com/goatnote-inc/pawl/internal/forge/comment"
+	"github.com/goatnote-inc/pawl/internal/kernel/suite"
 )
 
 // commentFlags are the flags of pawl comment.
@@ -131,15 +131,15 @@ func (p *publisher) publish(ctx context.Context) error {
 	url := t.runURL
 	switch {
 	case p.start, t.running:
-		return p.post(ctx, t, notice.Notice{Check: notice.Started(p.name, t.sha, url, p.now)})
+		return p.post(ctx, t, comment.Notice{Check: comment.Started(p.name, t.sha, url, p.now)})
 	case p.untouched:
-		check := notice.Untouched(p.name, t.sha)
+		check := comment.Untouched(p.name, t.sha)
 		check.URL = url
-		return p.post(ctx, t, notice.Notice{Check: check, Summary: check.Summary})
+		return p.post(ctx, t, comment.Notice{Check: check, Summary: check.Summary})
 	}
-	in := notice.Input{
+	in := comment.Input{
 		SHA: t.sha, Suite: p.name, Fork: t.fork, Now: p.now,
-		Links: notice.Links{Run: url, Help: docsFolder + commentPage},
+		Links: comment.Links{Run: url, Help: docsFolder + commentPage},
 	}
 	if err := p.fill(ctx, &t, &in); err != nil {
 		return err
@@ -148,7 +148,7 @@ func (p *publisher) publish(ctx context.Context) error {
 	if !p.offline {
 		in.Cost = lastSum(ctx, p.forge, p.now)
 	}
-	n := notice.New(in)
+	n := comment.New(in)
 	n.Check.URL = url
 	n.Section.Quiet = n.Section.Quiet || t.silent
 	return p.post(ctx, t, n)

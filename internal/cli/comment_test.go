@@ -12,11 +12,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goatnote-inc/pawl/internal/claim"
-	"github.com/goatnote-inc/pawl/internal/claim/claimtest"
 	"github.com/goatnote-inc/pawl/internal/cli"
 	"github.com/goatnote-inc/pawl/internal/forge"
 	"github.com/goatnote-inc/pawl/internal/forge/githubtest"
+	"github.com/goatnote-inc/pawl/internal/forge/untrusted"
+	"github.com/goatnote-inc/pawl/internal/forge/untrusted/untrustedtest"
 	"github.com/goatnote-inc/pawl/measure"
 )
 
@@ -38,16 +38,16 @@ func newPublishing(t *testing.T, pull forge.Pull) *publishing {
 	t.Parallel()
 	dir := t.TempDir()
 	p := &publishing{T: t, server: githubtest.New(t), suite: filepath.Join(dir, "pawl.yaml"), results: filepath.Join(dir, "results")}
-	p.write(p.suite, claimtest.Suite)
-	pull.Open, pull.HeadBranch, pull.HeadSHA, pull.BaseSHA = true, "change", claimtest.Head, claimtest.Base
+	p.write(p.suite, untrustedtest.Suite)
+	pull.Open, pull.HeadBranch, pull.HeadSHA, pull.BaseSHA = true, "change", untrustedtest.Head, untrustedtest.Base
 	p.server.AddPull(pull)
-	p.server.AddFile(claimtest.Head, "pawl.yaml", claimtest.Suite)
+	p.server.AddFile(untrustedtest.Head, "pawl.yaml", untrustedtest.Suite)
 	p.env = map[string]string{
 		"GITHUB_REPOSITORY": p.server.Repo.String(), "GITHUB_API_URL": p.server.URL, "GITHUB_TOKEN": p.server.Token,
 		"GITHUB_SERVER_URL": "https://github.example", "GITHUB_RUN_ID": "77", "GITHUB_STEP_SUMMARY": filepath.Join(dir, "summary.md"),
 		"GOMEMLIMIT": "off",
 	}
-	p.event("pull_request", fmt.Sprintf(`{"pull_request": {"number": 1, "head": {"sha": %q, "repo": {"id": 1}}, "base": {"sha": %q, "repo": {"id": 1}}}}`, claimtest.Head, claimtest.Base))
+	p.event("pull_request", fmt.Sprintf(`{"pull_request": {"number": 1, "head": {"sha": %q, "repo": {"id": 1}}, "base": {"sha": %q, "repo": {"id": 1}}}}`, untrustedtest.Head, untrustedtest.Base))
 	return p
 }
 
@@ -71,8 +71,8 @@ func (p *publishing) event(name, text string) {
 // measured leaves a record of a change that is slower by so much.
 func (p *publishing) measured(slower float64) {
 	p.Helper()
-	p.write(filepath.Join(p.results, claim.Code), "0\n")
-	if err := measure.Save(filepath.Join(p.results, claim.Record), claimtest.Record(map[string]float64{"softmax/N128": slower})); err != nil {
+	p.write(filepath.Join(p.results, untrusted.Code), "0\n")
+	if err := measure.Save(filepath.Join(p.results, untrusted.Record), untrustedtest.Record(map[string]float64{"softmax/N128": slower})); err != nil {
 		p.Fatal(err)
 	}
 }
@@ -109,7 +109,7 @@ func (p *publishing) main(args ...string) int {
 // check is the one check on the head.
 func (p *publishing) check(status forge.Status, conclusion forge.Conclusion, title string) forge.Check {
 	p.Helper()
-	checks := p.server.Checks(claimtest.Head)
+	checks := p.server.Checks(untrustedtest.Head)
 	if len(checks) != 1 || checks[0].Name != "pawl" {
 		p.Fatalf("the head has checks %+v", checks)
 	}
@@ -197,7 +197,7 @@ func TestCommentUntouched(t *testing.T) {
 
 func TestCommentMergeGroup(t *testing.T) {
 	p := newPublishing(t, forge.Pull{})
-	p.event("merge_group", fmt.Sprintf(`{"merge_group": {"head_sha": %q, "base_sha": %q}}`, claimtest.Head, claimtest.Base))
+	p.event("merge_group", fmt.Sprintf(`{"merge_group": {"head_sha": %q, "base_sha": %q}}`, untrustedtest.Head, untrustedtest.Base))
 	p.measured(0)
 	p.run(0, "--results", p.results)
 	p.check(forge.Completed, forge.Success, "unchanged")
@@ -222,12 +222,12 @@ func TestCommentStale(t *testing.T) {
 func TestCommentMergeBase(t *testing.T) {
 	p := newPublishing(t, forge.Pull{})
 	tip := strings.Repeat("4", 40)
-	p.event("pull_request", fmt.Sprintf(`{"pull_request": {"number": 1, "head": {"sha": %q, "repo": {"id": 1}}, "base": {"sha": %q, "repo": {"id": 1}}}}`, claimtest.Head, tip))
+	p.event("pull_request", fmt.Sprintf(`{"pull_request": {"number": 1, "head": {"sha": %q, "repo": {"id": 1}}, "base": {"sha": %q, "repo": {"id": 1}}}}`, untrustedtest.Head, tip))
 	p.measured(0)
 	p.run(0, "--results", p.results)
 	p.check(forge.Completed, forge.Neutral, "failed")
 	p.report("not where the change began")
-	p.server.SetMergeBase(tip, claimtest.Head, claimtest.Base)
+	p.server.SetMergeBase(tip, untrustedtest.Head, untrustedtest.Base)
 	p.run(0, "--results", p.results)
 	p.check(forge.Completed, forge.Success, "unchanged")
 }
@@ -315,7 +315,7 @@ func TestCommentJSON(t *testing.T) {
 	if got["conclusion"] != "failure" || got["pull"] != 1.0 || !strings.Contains(got["report"].(string), "softmax/N128") {
 		t.Errorf("it says %v", got)
 	}
-	if len(p.server.Checks(claimtest.Head))+len(p.server.Comments(1)) != 0 {
+	if len(p.server.Checks(untrustedtest.Head))+len(p.server.Comments(1)) != 0 {
 		t.Error("a dry run writes")
 	}
 }

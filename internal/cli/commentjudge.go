@@ -9,19 +9,19 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/goatnote-inc/pawl/internal/bench"
-	"github.com/goatnote-inc/pawl/internal/build"
-	"github.com/goatnote-inc/pawl/internal/claim"
 	"github.com/goatnote-inc/pawl/internal/forge"
+	"github.com/goatnote-inc/pawl/internal/forge/comment"
 	"github.com/goatnote-inc/pawl/internal/forge/github"
-	"github.com/goatnote-inc/pawl/internal/notice"
-	"github.com/goatnote-inc/pawl/internal/suite"
+	"github.com/goatnote-inc/pawl/internal/forge/untrusted"
+	"github.com/goatnote-inc/pawl/internal/judge/runner"
+	"github.com/goatnote-inc/pawl/internal/kernel/build"
+	"github.com/goatnote-inc/pawl/internal/kernel/suite"
 	"github.com/goatnote-inc/pawl/measure"
 )
 
 // judge decides again from the samples, by the policy of the base's suite.
-func (p *publisher) judge(ctx context.Context, t target, c claim.Claim, in *notice.Input) error {
-	terms := claim.Terms{Suite: p.base, Heads: t.heads, Base: p.isBase(ctx, t)}
+func (p *publisher) judge(ctx context.Context, t target, c untrusted.Claim, in *comment.Input) error {
+	terms := untrusted.Terms{Suite: p.base, Heads: t.heads, Base: p.isBase(ctx, t)}
 	if other := c.Elsewhere(terms); len(other) > 0 {
 		in.ToolFailed = "It measured something else: " + strings.Join(other, "; ") + "."
 		return nil
@@ -35,7 +35,7 @@ func (p *publisher) judge(ctx context.Context, t target, c claim.Claim, in *noti
 		in.ToolFailed = err.Error() + "."
 		return nil //nolint:nilerr // reported on the pull request
 	}
-	j := notice.Judge(run, whole, bench.Policy(p.base), in.Accepted != nil, p.now)
+	j := comment.Judge(run, whole, runner.Policy(p.base), in.Accepted != nil, p.now)
 	in.Run, in.Result, in.Drift, in.Quarantined, in.Released = run, j.Result, j.Drift, j.Quarantined, j.Released
 	return nil
 }
@@ -93,13 +93,13 @@ func (p *publisher) inRepository(ctx context.Context) (folder, file string) {
 }
 
 // acceptance returns the comment of an authorized user that accepts exactly this head; nil if none does.
-func (p *publisher) acceptance(ctx context.Context, pull forge.Pull) (*notice.Acceptance, error) {
+func (p *publisher) acceptance(ctx context.Context, pull forge.Pull) (*comment.Acceptance, error) {
 	comments, err := p.forge.Comments(ctx, pull.Number)
 	if err != nil {
 		return nil, err
 	}
 	asked := map[string]bool{}
-	return notice.FindAcceptance(comments, pull.HeadSHA, func(user string) bool {
+	return comment.FindAcceptance(comments, pull.HeadSHA, func(user string) bool {
 		if may, ok := asked[user]; ok {
 			return may
 		}
@@ -107,7 +107,7 @@ func (p *publisher) acceptance(ctx context.Context, pull forge.Pull) (*notice.Ac
 		if err != nil {
 			p.say(logText(fmt.Sprintf("pawl: what %s may do is not known, so their word does not count: %v", user, err)))
 		}
-		asked[user] = err == nil && notice.MayAccept(has, p.base.Gate.Accept)
+		asked[user] = err == nil && comment.MayAccept(has, p.base.Gate.Accept)
 		return asked[user]
 	}), nil
 }

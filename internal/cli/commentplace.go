@@ -12,8 +12,8 @@ import (
 
 	"github.com/goatnote-inc/pawl/internal/forge"
 	"github.com/goatnote-inc/pawl/internal/forge/github"
-	"github.com/goatnote-inc/pawl/internal/identity"
-	"github.com/goatnote-inc/pawl/internal/scout"
+	"github.com/goatnote-inc/pawl/internal/forge/identity"
+	"github.com/goatnote-inc/pawl/internal/kernel/discover"
 )
 
 // place is the part of the GitHub API that publishing uses.
@@ -46,7 +46,7 @@ func (f *commentFlags) publisher() (*publisher, error) {
 	if p.repo, err = forge.ParseRepo(cmp.Or(f.repo, f.Getenv("GITHUB_REPOSITORY"))); err != nil {
 		return p, usageError{fmt.Errorf("which repository? %w\n  name it with --repo OWNER/NAME, or run in GitHub Actions", err)}
 	}
-	if _, err := os.Stat(scout.SuiteFile); f.suite != "" || !errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(discover.SuiteFile); f.suite != "" || !errors.Is(err, fs.ErrNotExist) {
 		if p.base, p.path, err = loadSuite(f.suite); err != nil {
 			return p, err
 		}

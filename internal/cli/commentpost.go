@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/goatnote-inc/pawl/internal/forge"
-	"github.com/goatnote-inc/pawl/internal/notice"
+	"github.com/goatnote-inc/pawl/internal/forge/comment"
 	"github.com/goatnote-inc/pawl/internal/report"
 )
 
@@ -29,7 +29,7 @@ type published struct {
 
 // post writes the check, then the report, then the job summary. The check comes first because merging
 // waits for it.
-func (p *publisher) post(ctx context.Context, t target, n notice.Notice) error {
+func (p *publisher) post(ctx context.Context, t target, n comment.Notice) error {
 	done := published{SHA: t.sha, Check: n.Check.Name, Status: n.Check.Status, Conclusion: n.Check.Conclusion, Title: n.Check.Title}
 	reports := t.pull != nil && !t.stale && n.Section.Body != ""
 	if t.pull != nil {

@@ -10,13 +10,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goatnote-inc/pawl/internal/account"
-	"github.com/goatnote-inc/pawl/internal/claim"
+	"github.com/goatnote-inc/pawl/internal/base/archive"
 	"github.com/goatnote-inc/pawl/internal/forge"
-	"github.com/goatnote-inc/pawl/internal/notice"
-	"github.com/goatnote-inc/pawl/internal/parcel"
+	"github.com/goatnote-inc/pawl/internal/forge/comment"
+	"github.com/goatnote-inc/pawl/internal/forge/untrusted"
+	"github.com/goatnote-inc/pawl/internal/judge/cost"
+	"github.com/goatnote-inc/pawl/internal/kernel/suite"
 	"github.com/goatnote-inc/pawl/internal/report"
-	"github.com/goatnote-inc/pawl/internal/suite"
 	"github.com/goatnote-inc/pawl/measure"
 	"github.com/goatnote-inc/pawl/ratchet"
 )
@@ -26,7 +26,7 @@ const resultsArtifact = "pawl-results"
 
 // fill reads and judges the results. Results that cannot be used are reported in the notice; they are
 // not an error of publishing.
-func (p *publisher) fill(ctx context.Context, t *target, in *notice.Input) error {
+func (p *publisher) fill(ctx context.Context, t *target, in *comment.Input) error {
 	if p.base == nil {
 		in.Gate = suite.Gate{Mode: suite.Advise}
 		in.ToolFailed = "The base has no suite yet, so there is nothing to judge by. Changes are judged from the next one on."
@@ -40,14 +40,14 @@ func (p *publisher) fill(ctx context.Context, t *target, in *notice.Input) error
 	}
 	defer os.RemoveAll(dir)
 	err = p.fetch(ctx, t, dir, in)
-	var c claim.Claim
+	var c untrusted.Claim
 	if err == nil && in.ToolFailed == "" {
-		if c, err = claim.Read(dir); err == nil {
+		if c, err = untrusted.Read(dir); err == nil {
 			in.Account = accountIn(dir)
 		}
 	}
 	switch {
-	case errors.Is(err, parcel.ErrPoisoned):
+	case errors.Is(err, archive.ErrPoisoned):
 		in.ToolFailed = "The results are refused: " + report.Plain(err.Error()) + "."
 		return nil
 	case err != nil || in.ToolFailed != "":
@@ -67,14 +67,14 @@ func (p *publisher) fill(ctx context.Context, t *target, in *notice.Input) error
 }
 
 // fetch copies the wanted result files into dir, a private folder.
-func (p *publisher) fetch(ctx context.Context, t *target, dir string, in *notice.Input) error {
+func (p *publisher) fetch(ctx context.Context, t *target, dir string, in *comment.Input) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return fmt.Errorf("make a place for results: %w", err)
 	}
 	defer root.Close()
 	if t.run == 0 {
-		_, err := parcel.Open(p.results, root, claim.Limits())
+		_, err := archive.Open(p.results, root, untrusted.Limits())
 		return err
 	}
 	list, err := p.forge.Artifacts(ctx, t.run)
@@ -97,35 +97,35 @@ func (p *publisher) fetch(ctx context.Context, t *target, dir string, in *notice
 	}
 	defer os.Remove(file.Name())
 	defer file.Close()
-	if a.Size > claim.ArchiveMost {
-		return fmt.Errorf("%w: the artifact has %d bytes", parcel.ErrPoisoned, a.Size)
+	if a.Size > untrusted.ArchiveMost {
+		return fmt.Errorf("%w: the artifact has %d bytes", archive.ErrPoisoned, a.Size)
 	}
-	if err := p.forge.Download(ctx, a, file, claim.ArchiveMost); err != nil {
+	if err := p.forge.Download(ctx, a, file, untrusted.ArchiveMost); err != nil {
 		return err
 	}
 	info, err := file.Stat()
 	if err != nil {
 		return fmt.Errorf("read results: %w", err)
 	}
-	_, err = parcel.Unpack(file, info.Size(), root, claim.Limits())
+	_, err = archive.Unpack(file, info.Size(), root, untrusted.Limits())
 	return err
 }
 
 // accountIn returns the cost as reported by the machine that measured; nil if there is no valid account.
-func accountIn(dir string) *account.Account {
-	f, err := os.Open(filepath.Join(dir, claim.Account))
+func accountIn(dir string) *cost.Account {
+	f, err := os.Open(filepath.Join(dir, untrusted.Account))
 	if err != nil {
 		return nil
 	}
 	defer f.Close()
-	a, err := account.Read(f)
+	a, err := cost.Read(f)
 	if err != nil {
 		return nil
 	}
 	return &a
 }
 
-func stagesOfClaim(c claim.Claim) []report.Stage {
+func stagesOfClaim(c untrusted.Claim) []report.Stage {
 	var list []report.Stage
 	for _, s := range c.Stages {
 		list = append(list, report.Stage{Name: s.Name, Answer: s.Answer, Line: s.Line, Detail: s.Detail})
@@ -139,7 +139,7 @@ func stagesOfClaim(c claim.Claim) []report.Stage {
 // endedEarly describes a run that left nothing to judge. All of it is claimed by the machine that
 // measured. Such a claim may count against the change; in its favor, only that there was nothing to
 // measure.
-func endedEarly(c claim.Claim, in *notice.Input) {
+func endedEarly(c untrusted.Claim, in *comment.Input) {
 	in.Claimed = ""
 	switch {
 	case c.Code == exitYes && c.Verdict == ratchet.Identical:

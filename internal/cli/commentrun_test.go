@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goatnote-inc/pawl/internal/claim/claimtest"
 	"github.com/goatnote-inc/pawl/internal/forge"
+	"github.com/goatnote-inc/pawl/internal/forge/untrusted/untrustedtest"
 )
 
 const forkRepo = 9009
@@ -20,7 +20,7 @@ const forkRepo = 9009
 func (p *publishing) ended(repo int64) int64 {
 	p.Helper()
 	id := p.server.AddRun(forge.Run{
-		Workflow: gate, Event: "pull_request", Head: forge.Head{Repo: repo, Branch: "change", SHA: claimtest.Head}, Status: "completed", Conclusion: "success",
+		Workflow: gate, Event: "pull_request", Head: forge.Head{Repo: repo, Branch: "change", SHA: untrustedtest.Head}, Status: "completed", Conclusion: "success",
 	})
 	p.server.AddArtifact(id, "pawl-results", p.packed())
 	return id
@@ -54,7 +54,7 @@ func TestCommentFork(t *testing.T) {
 
 func TestCommentForkBegins(t *testing.T) {
 	p := newPublishing(t, forge.Pull{HeadRepo: forkRepo, Fork: true})
-	id := p.server.AddRun(forge.Run{Workflow: gate, Event: "pull_request", Head: forge.Head{Repo: forkRepo, Branch: "change", SHA: claimtest.Head}, Status: "queued"})
+	id := p.server.AddRun(forge.Run{Workflow: gate, Event: "pull_request", Head: forge.Head{Repo: forkRepo, Branch: "change", SHA: untrustedtest.Head}, Status: "queued"})
 	p.run(0, "--from-run", fmt.Sprint(id))
 	p.check(forge.InProgress, "", "measuring")
 }
@@ -62,7 +62,7 @@ func TestCommentForkBegins(t *testing.T) {
 func TestCommentForkWithoutResults(t *testing.T) {
 	p := newPublishing(t, forge.Pull{HeadRepo: forkRepo, Fork: true})
 	id := p.server.AddRun(forge.Run{
-		Workflow: gate, Event: "pull_request", Head: forge.Head{Repo: forkRepo, Branch: "change", SHA: claimtest.Head}, Status: "completed", Conclusion: "success",
+		Workflow: gate, Event: "pull_request", Head: forge.Head{Repo: forkRepo, Branch: "change", SHA: untrustedtest.Head}, Status: "completed", Conclusion: "success",
 	})
 	p.run(0, "--from-run", fmt.Sprint(id))
 	p.check(forge.Completed, forge.Neutral, "claimed by a fork")
@@ -76,11 +76,11 @@ func TestCommentNobody(t *testing.T) {
 	for name, bend := range map[string]func(*publishing){
 		"closed":         func(p *publishing) { p.server.EditPull(1, func(q *forge.Pull) { q.Open = false }) },
 		"another branch": func(p *publishing) { p.server.EditPull(1, func(q *forge.Pull) { q.HeadBranch = "other" }) },
-		"another head":   func(p *publishing) { p.server.EditPull(1, func(q *forge.Pull) { q.HeadSHA = claimtest.Base }) },
+		"another head":   func(p *publishing) { p.server.EditPull(1, func(q *forge.Pull) { q.HeadSHA = untrustedtest.Base }) },
 		"another fork":   func(p *publishing) { p.server.EditPull(1, func(q *forge.Pull) { q.HeadRepo = 8 }) },
 		"a fork is gone": func(p *publishing) { p.server.EditPull(1, func(q *forge.Pull) { q.HeadRepo = 0 }) },
 		"two of them": func(p *publishing) {
-			p.server.AddPull(forge.Pull{Open: true, HeadRepo: forkRepo, Fork: true, HeadBranch: "change", HeadSHA: claimtest.Head, BaseBranch: "next"})
+			p.server.AddPull(forge.Pull{Open: true, HeadRepo: forkRepo, Fork: true, HeadBranch: "change", HeadSHA: untrustedtest.Head, BaseBranch: "next"})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -92,7 +92,7 @@ func TestCommentNobody(t *testing.T) {
 			if !strings.Contains(p.out.String(), "nothing is published") {
 				t.Errorf("it says %q", p.out.String())
 			}
-			if len(p.server.Checks(claimtest.Head))+len(p.server.Comments(1))+len(p.server.Comments(2)) != 0 {
+			if len(p.server.Checks(untrustedtest.Head))+len(p.server.Comments(1))+len(p.server.Comments(2)) != 0 {
 				t.Error("something is published")
 			}
 		})
@@ -101,13 +101,13 @@ func TestCommentNobody(t *testing.T) {
 
 func TestCommentOtherRuns(t *testing.T) {
 	p := newPublishing(t, forge.Pull{})
-	head := forge.Head{Branch: "change", SHA: claimtest.Head}
+	head := forge.Head{Branch: "change", SHA: untrustedtest.Head}
 	id := p.server.AddRun(forge.Run{Workflow: ".github/workflows/evil.yml", Event: "pull_request", Head: head, Status: "completed"})
 	p.run(4, "--from-run", fmt.Sprint(id))
 	id = p.server.AddRun(forge.Run{Workflow: gate, Event: "push", Head: head, Status: "completed"})
 	p.run(0, "--from-run", fmt.Sprint(id))
 	p.run(3, "--from-run", "123")
-	if len(p.server.Checks(claimtest.Head)) != 0 {
+	if len(p.server.Checks(untrustedtest.Head)) != 0 {
 		t.Error("something is published")
 	}
 }
@@ -123,7 +123,7 @@ func TestCommentAccepts(t *testing.T) {
 	}
 	event("LGTM")
 	p.run(0)
-	if len(p.server.Checks(claimtest.Head)) != 0 {
+	if len(p.server.Checks(untrustedtest.Head)) != 0 {
 		t.Error("any comment publishes")
 	}
 	event(comment.Body)

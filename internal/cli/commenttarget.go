@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/goatnote-inc/pawl/internal/forge"
+	"github.com/goatnote-inc/pawl/internal/forge/comment"
 	"github.com/goatnote-inc/pawl/internal/forge/github"
-	"github.com/goatnote-inc/pawl/internal/notice"
 )
 
 // target is the commit or pull request to publish to. All of it comes from GitHub, not from the results.
@@ -143,8 +143,8 @@ func (p *publisher) ofComment(ctx context.Context) (target, error) {
 	if e.Issue == nil || e.Issue.Pull == nil || e.Comment == nil || e.Action != "created" {
 		return target{}, nothing("this comment is on no pull request, or not a new one")
 	}
-	if _, _, ok := notice.ParseAccept(e.Comment.Body); !ok {
-		return target{}, nothing("this comment accepts nothing: the line is %s", notice.AcceptLine("SHA"))
+	if _, _, ok := comment.ParseAccept(e.Comment.Body); !ok {
+		return target{}, nothing("this comment accepts nothing: the line is %s", comment.AcceptLine("SHA"))
 	}
 	pull, err := p.forge.Pull(ctx, e.Issue.Number)
 	if err != nil {

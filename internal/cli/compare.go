@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/goatnote-inc/pawl/internal/bench"
+	"github.com/goatnote-inc/pawl/internal/judge/runner"
 	"github.com/goatnote-inc/pawl/internal/report"
 	"github.com/goatnote-inc/pawl/measure"
 	"github.com/goatnote-inc/pawl/ratchet"
@@ -141,7 +141,7 @@ func (f *compareFlags) chosen() (ratchet.Policy, error) {
 		if err != nil {
 			return p, err
 		}
-		p = bench.Policy(s)
+		p = runner.Policy(s)
 	}
 	if f.policy != "" {
 		p.Rule = ratchet.Rule(f.policy)

@@ -13,7 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/goatnote-inc/pawl/internal/account"
+	"github.com/goatnote-inc/pawl/internal/judge/cost"
 	"github.com/goatnote-inc/pawl/internal/report"
 )
 
@@ -58,7 +58,7 @@ func (f *costFlags) run(ctx context.Context, dirs []string) error {
 		return usageError{errors.New("--github takes no folders")}
 	}
 	var (
-		list []account.Account
+		list []cost.Account
 		bad  []error
 		err  error
 	)
@@ -79,7 +79,7 @@ func (f *costFlags) run(ctx context.Context, dirs []string) error {
 	if len(list) == 0 {
 		return codeError{exitNoAnswer, errors.New("there is no account of any run: pawl run writes account.json beside its record, the workflows upload it as pawl-account")}
 	}
-	sum := account.Add(list, time.Now())
+	sum := cost.Add(list, time.Now())
 	doc := costDocument{sum, sum.PerRun(), sum.PerCaught()}
 	if f.out != "" {
 		if err := writeFile(f.out, func(w io.Writer) error { return writeJSON(w, doc) }); err != nil {
@@ -94,7 +94,7 @@ func (f *costFlags) run(ctx context.Context, dirs []string) error {
 
 // costDocument is the JSON output of pawl cost.
 type costDocument struct {
-	account.Summary
+	cost.Summary
 	PerRun    float64 `json:"dollars_per_run"`
 	PerCaught float64 `json:"dollars_per_caught,omitempty"`
 }
@@ -104,7 +104,7 @@ const accountsMost = 100_000
 
 // accountsBelow reads the accounts in folders. An unreadable one is returned in bad and left out; the
 // others still add up.
-func accountsBelow(dirs []string) (list []account.Account, bad []error, err error) {
+func accountsBelow(dirs []string) (list []cost.Account, bad []error, err error) {
 	seen := 0
 	for _, dir := range dirs {
 		err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -114,7 +114,7 @@ func accountsBelow(dirs []string) (list []account.Account, bad []error, err erro
 			if seen++; seen > accountsMost {
 				return fmt.Errorf("more than %d files below %s: name the folders that hold results", accountsMost, dir)
 			}
-			if d.Name() != account.FileName || !d.Type().IsRegular() {
+			if d.Name() != cost.FileName || !d.Type().IsRegular() {
 				return nil
 			}
 			a, err := readAccount(path)
@@ -135,17 +135,17 @@ func accountsBelow(dirs []string) (list []account.Account, bad []error, err erro
 	return list, bad, nil
 }
 
-func readAccount(path string) (account.Account, error) {
+func readAccount(path string) (cost.Account, error) {
 	file, err := os.Open(path)
 	if err != nil {
-		return account.Account{}, err
+		return cost.Account{}, err
 	}
 	defer file.Close()
-	return account.Read(file)
+	return cost.Read(file)
 }
 
 // writeCost prints the table for a terminal.
-func writeCost(w io.Writer, s account.Summary) error {
+func writeCost(w io.Writer, s cost.Summary) error {
 	var b strings.Builder
 	line := func(label, format string, args ...any) {
 		fmt.Fprintf(&b, "%-8s %s\n", label, fmt.Sprintf(format, args...))
@@ -154,7 +154,7 @@ func writeCost(w io.Writer, s account.Summary) error {
 	line("runs", "%d from %s to %s, %s in all", s.Runs, s.First.Format(time.DateOnly), s.Last.Format(time.DateOnly), span(s.Seconds))
 	if len(s.Stages) > 0 && s.Seconds > 0 {
 		var parts []string
-		for _, stage := range account.Stages() {
+		for _, stage := range cost.Stages() {
 			if v := s.Stages[stage]; v > 0 {
 				parts = append(parts, fmt.Sprintf("%s %s", stage, span(v)))
 			}

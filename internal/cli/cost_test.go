@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goatnote-inc/pawl/internal/account"
 	"github.com/goatnote-inc/pawl/internal/cli"
 	"github.com/goatnote-inc/pawl/internal/forge"
 	"github.com/goatnote-inc/pawl/internal/forge/githubtest"
+	"github.com/goatnote-inc/pawl/internal/judge/cost"
 	"github.com/goatnote-inc/pawl/ratchet"
 )
 
@@ -43,32 +43,32 @@ func TestCostOfARepository(t *testing.T) {
 	leave := func(repo int64, branch string, v ratchet.Verdict, dollars float64) {
 		id := server.AddRun(forge.Run{Event: "pull_request", Head: forge.Head{Repo: repo, Branch: branch, SHA: strings.Repeat("a", 40)}, Status: "completed", Conclusion: "success"})
 		began = began.Add(time.Minute)
-		data, err := json.Marshal(account.Account{
-			Schema: account.Schema, Time: began, Seconds: 60, PricePerHour: 60 * dollars, Dollars: dollars, Verdict: v, Branch: "not-what-it-says",
+		data, err := json.Marshal(cost.Account{
+			Schema: cost.Schema, Time: began, Seconds: 60, PricePerHour: 60 * dollars, Dollars: dollars, Verdict: v, Branch: "not-what-it-says",
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		server.AddArtifact(id, account.ArtifactName, zipped(t, account.FileName, data))
+		server.AddArtifact(id, cost.ArtifactName, zipped(t, cost.FileName, data))
 	}
 	leave(0, "fix", ratchet.Regression, 2)
 	leave(0, "fix", ratchet.Maintained, 2)
 	leave(0, "other", ratchet.Regression, 2)
 	leave(forkRepo, "fix", ratchet.Regression, 5000)
 	broken := server.AddRun(forge.Run{Event: "push", Head: forge.Head{Branch: "main", SHA: strings.Repeat("b", 40)}, Status: "completed", Conclusion: "success"})
-	for _, bad := range [][]byte{[]byte("no zip"), zipped(t, "other.json", []byte("{}")), zipped(t, account.FileName, []byte(`{"schema":"x"}`)), zipped(t, "../"+account.FileName, []byte("{}"))} {
-		server.AddArtifact(broken, account.ArtifactName, bad)
+	for _, bad := range [][]byte{[]byte("no zip"), zipped(t, "other.json", []byte("{}")), zipped(t, cost.FileName, []byte(`{"schema":"x"}`)), zipped(t, "../"+cost.FileName, []byte("{}"))} {
+		server.AddArtifact(broken, cost.ArtifactName, bad)
 	}
 	server.AddArtifact(broken, "pawl-results", []byte("nobody fetches this"))
 
-	cost := func(token string) (int, string, string) {
+	ask := func(token string) (int, string, string) {
 		var out, errs bytes.Buffer
 		env := map[string]string{"GITHUB_API_URL": server.URL, "GITHUB_REPOSITORY": server.Repo.String(), "GITHUB_TOKEN": token}
 		code := cli.Main(context.Background(), []string{"cost", "--github", "--json"}, &cli.IO{Out: &out, Err: &errs, Getenv: func(k string) string { return env[k] }})
 		return code, out.String(), errs.String()
 	}
-	code, out, errs := cost(server.Token)
-	var got account.Summary
+	code, out, errs := ask(server.Token)
+	var got cost.Summary
 	if err := json.Unmarshal([]byte(out), &got); code != 0 || err != nil {
 		t.Fatalf("exit %d, %v\n%s%s", code, err, out, errs)
 	}
@@ -78,7 +78,7 @@ func TestCostOfARepository(t *testing.T) {
 	if n := strings.Count(errs, "left out: artifact"); n != 4 {
 		t.Errorf("%d of 4 are told\n%s", n, errs)
 	}
-	if code, _, errs := cost("a token of nobody"); code != 3 {
+	if code, _, errs := ask("a token of nobody"); code != 3 {
 		t.Errorf("exit %d for a token that GitHub refuses: %s", code, errs)
 	}
 }
@@ -101,7 +101,7 @@ func TestCommentShowsTheSum(t *testing.T) {
 			p := newPublishing(t, forge.Pull{})
 			p.measured(0.1)
 			id := p.server.AddRun(forge.Run{Event: test.event, Head: forge.Head{Repo: test.repo, Branch: "main", SHA: strings.Repeat("c", 40)}, Status: "completed", Conclusion: "success"})
-			p.server.AddArtifact(id, account.SummaryArtifact, zipped(t, account.SummaryFile, []byte(test.sum)))
+			p.server.AddArtifact(id, cost.SummaryArtifact, zipped(t, cost.SummaryFile, []byte(test.sum)))
 			p.run(0, "--results", p.results)
 			if got := strings.Contains(p.report(), "In 30 days: 31 runs, "); got != test.want {
 				t.Errorf("the sum is shown: %t\n%s", got, p.report())

@@ -11,10 +11,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/goatnote-inc/pawl/internal/account"
+	"github.com/goatnote-inc/pawl/internal/base/archive"
 	"github.com/goatnote-inc/pawl/internal/forge"
 	"github.com/goatnote-inc/pawl/internal/forge/github"
-	"github.com/goatnote-inc/pawl/internal/parcel"
+	"github.com/goatnote-inc/pawl/internal/judge/cost"
 )
 
 // accountsFetched is how many accounts are added up. Each takes two requests, and a repository's
@@ -23,12 +23,12 @@ const accountsFetched = 100
 
 // remote fetches the accounts of a repository's own runs. Whether a run is from a fork, and its
 // branch, come from the forge.
-func (f *costFlags) remote(ctx context.Context) (list []account.Account, bad []error, err error) {
+func (f *costFlags) remote(ctx context.Context) (list []cost.Account, bad []error, err error) {
 	c, err := f.client()
 	if err != nil {
 		return nil, nil, err
 	}
-	found, err := c.ArtifactsNamed(ctx, account.ArtifactName)
+	found, err := c.ArtifactsNamed(ctx, cost.ArtifactName)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -74,14 +74,14 @@ type shelf interface {
 	Download(ctx context.Context, a forge.Artifact, w io.Writer, limit int64) error
 }
 
-func fetchAccount(ctx context.Context, c shelf, artifact forge.Artifact) (account.Account, error) {
-	return fetchFile(ctx, c, artifact, account.FileName, account.Read)
+func fetchAccount(ctx context.Context, c shelf, artifact forge.Artifact) (cost.Account, error) {
+	return fetchFile(ctx, c, artifact, cost.FileName, cost.Read)
 }
 
 // fetchFile reads one file of an artifact. Its content is untrusted: the job wrote it.
 func fetchFile[T any](ctx context.Context, c shelf, artifact forge.Artifact, name string, read func(io.Reader) (T, error)) (found T, err error) {
 	var packed bytes.Buffer
-	if err := c.Download(ctx, artifact, &packed, 2*account.FileLimit); err != nil {
+	if err := c.Download(ctx, artifact, &packed, 2*cost.FileLimit); err != nil {
 		return found, err
 	}
 	dir, err := os.MkdirTemp("", "pawl-account-")
@@ -94,10 +94,10 @@ func fetchFile[T any](ctx context.Context, c shelf, artifact forge.Artifact, nam
 		return found, fmt.Errorf("make a place for an artifact: %w", err)
 	}
 	defer root.Close()
-	limits := parcel.Limits{
-		Want: []parcel.Want{{Name: name, Most: account.FileLimit}}, Entries: 16, Directory: 16 << 10, Total: account.FileLimit,
+	limits := archive.Limits{
+		Want: []archive.Want{{Name: name, Most: cost.FileLimit}}, Entries: 16, Directory: 16 << 10, Total: cost.FileLimit,
 	}
-	if _, err := parcel.Unpack(bytes.NewReader(packed.Bytes()), int64(packed.Len()), root, limits); err != nil {
+	if _, err := archive.Unpack(bytes.NewReader(packed.Bytes()), int64(packed.Len()), root, limits); err != nil {
 		return found, err
 	}
 	file, err := root.Open(name)
@@ -115,10 +115,10 @@ const (
 )
 
 // lastSum returns the summary of the last nightly job; nil if there is none. It is optional in a report.
-func lastSum(ctx context.Context, c shelf, now time.Time) *account.Summary {
+func lastSum(ctx context.Context, c shelf, now time.Time) *cost.Summary {
 	ctx, cancel := context.WithTimeout(ctx, sumWait)
 	defer cancel()
-	found, err := c.ArtifactsNamed(ctx, account.SummaryArtifact)
+	found, err := c.ArtifactsNamed(ctx, cost.SummaryArtifact)
 	if err != nil {
 		return nil
 	}
@@ -131,7 +131,7 @@ func lastSum(ctx context.Context, c shelf, now time.Time) *account.Summary {
 	if err != nil || run.Fork || run.Event == "pull_request" { // a change must not report what changes cost
 		return nil
 	}
-	sum, err := fetchFile(ctx, c, newest, account.SummaryFile, account.ReadSummary)
+	sum, err := fetchFile(ctx, c, newest, cost.SummaryFile, cost.ReadSummary)
 	if err != nil {
 		return nil
 	}

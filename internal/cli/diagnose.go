@@ -13,9 +13,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/goatnote-inc/pawl/gpu"
-	"github.com/goatnote-inc/pawl/internal/diagnose"
-	"github.com/goatnote-inc/pawl/internal/profile"
-	"github.com/goatnote-inc/pawl/internal/profile/tool"
+	"github.com/goatnote-inc/pawl/internal/explain/diagnose"
+	"github.com/goatnote-inc/pawl/internal/explain/profile"
+	"github.com/goatnote-inc/pawl/internal/explain/profile/tool"
 )
 
 // diagnoseFlags are the flags of pawl diagnose.

@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/goatnote-inc/pawl/internal/diagnose"
-	"github.com/goatnote-inc/pawl/internal/profile"
+	"github.com/goatnote-inc/pawl/internal/explain/diagnose"
+	"github.com/goatnote-inc/pawl/internal/explain/profile"
 	"github.com/goatnote-inc/pawl/internal/report"
 )
 

@@ -3,9 +3,9 @@ package cli
 import (
 	"errors"
 
-	"github.com/goatnote-inc/pawl/internal/bench"
-	"github.com/goatnote-inc/pawl/internal/harness"
-	"github.com/goatnote-inc/pawl/internal/suite"
+	"github.com/goatnote-inc/pawl/internal/judge/runner"
+	"github.com/goatnote-inc/pawl/internal/kernel/harness"
+	"github.com/goatnote-inc/pawl/internal/kernel/suite"
 )
 
 // docsFolder is the URL of the documentation.
@@ -38,7 +38,7 @@ func docsFor(err error) string {
 			return docsFolder + harnessPage
 		}
 	}
-	if errors.Is(err, bench.ErrNothingToTest) {
+	if errors.Is(err, runner.ErrNothingToTest) {
 		return docsFolder + fuzzPage
 	}
 	return docsFolder

@@ -6,10 +6,10 @@ import (
 	"os"
 	"testing"
 
-	"github.com/goatnote-inc/pawl/internal/bench"
-	"github.com/goatnote-inc/pawl/internal/harness"
-	"github.com/goatnote-inc/pawl/internal/suite"
-	"github.com/goatnote-inc/pawl/internal/trial"
+	"github.com/goatnote-inc/pawl/internal/judge/runner"
+	"github.com/goatnote-inc/pawl/internal/judge/trial"
+	"github.com/goatnote-inc/pawl/internal/kernel/harness"
+	"github.com/goatnote-inc/pawl/internal/kernel/suite"
 )
 
 func TestDocsFor(t *testing.T) {
@@ -22,7 +22,7 @@ func TestDocsFor(t *testing.T) {
 		{&trial.SideError{Side: "candidate", Err: &harness.Error{Kind: harness.Hung}}, docsFolder + harnessPage},
 		{fmt.Errorf("start: %w", &harness.Error{Kind: harness.Crashed, Role: harness.Oracle}), docsFolder + fuzzPage},
 		{&harness.Error{Kind: harness.Refused, Role: harness.Launcher}, docsFolder + checkedPage},
-		{fmt.Errorf("%w: no check", bench.ErrNothingToTest), docsFolder + fuzzPage},
+		{fmt.Errorf("%w: no check", runner.ErrNothingToTest), docsFolder + fuzzPage},
 		{fmt.Errorf("%w after 3 rounds", errInterrupted), ""},
 	} {
 		if got := docsFor(tt.err); got != tt.page {

@@ -12,12 +12,12 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/goatnote-inc/pawl/internal/bench"
 	"github.com/goatnote-inc/pawl/internal/doctor"
+	"github.com/goatnote-inc/pawl/internal/judge/runner"
+	"github.com/goatnote-inc/pawl/internal/judge/trial"
+	"github.com/goatnote-inc/pawl/internal/kernel/discover"
+	"github.com/goatnote-inc/pawl/internal/kernel/suite"
 	"github.com/goatnote-inc/pawl/internal/report"
-	"github.com/goatnote-inc/pawl/internal/scout"
-	"github.com/goatnote-inc/pawl/internal/suite"
-	"github.com/goatnote-inc/pawl/internal/trial"
 	"github.com/goatnote-inc/pawl/measure"
 )
 
@@ -86,7 +86,7 @@ func (f *doctorFlags) run(ctx context.Context) error {
 	}
 	path := f.suite
 	if path == "" {
-		path = scout.SuiteFile
+		path = discover.SuiteFile
 	}
 	found, err := doctor.Examine(ctx, doctor.Options{
 		SuiteFile: path, Results: filepath.Join(filepath.Dir(path), "results"), Version: Version(),
@@ -156,9 +156,9 @@ func (f *doctorFlags) measureNoise(ctx context.Context, path string, found docto
 	}
 	var kept map[string][]float64
 	if runErr == nil {
-		kept, runErr = bench.KeepNoise(run) // on an error, only this run is reported
+		kept, runErr = runner.KeepNoise(run) // on an error, only this run is reported
 	}
-	n := doctor.NewNoise(run, bench.Policy(s), kept)
+	n := doctor.NewNoise(run, runner.Policy(s), kept)
 	doc := &noiseDocument{Record: res.Path, Noise: n, Words: n.Words(), Help: n.Help(found)}
 	if !f.json {
 		err = writeNoise(f.Out, f.style(), run, doc)
@@ -167,14 +167,14 @@ func (f *doctorFlags) measureNoise(ctx context.Context, path string, found docto
 }
 
 // measureItself measures the candidate against itself, after printing the time and cost.
-func (f *doctorFlags) measureItself(ctx context.Context, o bench.Options) (*measure.Run, bench.Result, error) {
+func (f *doctorFlags) measureItself(ctx context.Context, o runner.Options) (*measure.Run, runner.Result, error) {
 	o.Again = true
-	plan, err := bench.Forecast(ctx, o)
+	plan, err := runner.Forecast(ctx, o)
 	if err == nil {
 		err = f.announce(plan)
 	}
 	if err != nil {
-		return nil, bench.Result{}, err
+		return nil, runner.Result{}, err
 	}
 	run, res, err := f.record(ctx, o)
 	if _, broken := errors.AsType[*trial.SideError](err); broken && ctx.Err() == nil {
@@ -184,7 +184,7 @@ func (f *doctorFlags) measureItself(ctx context.Context, o bench.Options) (*meas
 }
 
 // announce prints the time and cost of the measurement before it starts.
-func (f *doctorFlags) announce(p bench.Plan) error {
+func (f *doctorFlags) announce(p runner.Plan) error {
 	if f.json {
 		body, err := json.Marshal(p)
 		if err != nil {

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"github.com/goatnote-inc/pawl/internal/bench"
 	"github.com/goatnote-inc/pawl/internal/doctor"
+	"github.com/goatnote-inc/pawl/internal/judge/runner"
+	"github.com/goatnote-inc/pawl/internal/kernel/suite"
 	"github.com/goatnote-inc/pawl/internal/report"
-	"github.com/goatnote-inc/pawl/internal/suite"
 	"github.com/goatnote-inc/pawl/measure"
 )
 
@@ -30,7 +30,7 @@ func (f *doctorFlags) measureGate(ctx context.Context, path string) (*gateDocume
 	f.out = filepath.Join(filepath.Dir(path), "results", "gate.json")
 	o := f.options(s, path)
 	o.Owner, o.Rounds, o.Planted = "pawl doctor --gate", 0, true
-	policy := bench.Policy(s)
+	policy := runner.Policy(s)
 	o.Decide = func(seen *measure.Run, _ bool) []string { return doctor.Undecided(policy, seen) }
 	run, res, err := f.measureItself(ctx, o)
 	if err != nil || run == nil {

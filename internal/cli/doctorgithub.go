@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/goatnote-inc/pawl/internal/build"
 	"github.com/goatnote-inc/pawl/internal/doctor"
 	"github.com/goatnote-inc/pawl/internal/forge"
+	"github.com/goatnote-inc/pawl/internal/kernel/build"
 )
 
 // examineGitHub runs the checks of pawl doctor --github.

@@ -4,48 +4,48 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/goatnote-inc/pawl/internal/bench"
-	"github.com/goatnote-inc/pawl/internal/trial"
+	"github.com/goatnote-inc/pawl/internal/judge/runner"
+	"github.com/goatnote-inc/pawl/internal/judge/trial"
 	"github.com/goatnote-inc/pawl/stats"
 )
 
 // jsonEvent returns an event as a JSON line: its name, then its fields.
-func jsonEvent(e bench.Event) string {
+func jsonEvent(e runner.Event) string {
 	fields := map[string]any{}
 	var name string
 	switch e := e.(type) {
-	case bench.Recovered:
+	case runner.Recovered:
 		name, fields["path"], fields["rounds"] = "recovered", e.Path, e.Rounds
-	case bench.Building:
+	case runner.Building:
 		name, fields["side"], fields["command"] = "building", e.Side, e.Command
-	case bench.Built:
+	case runner.Built:
 		name, fields["side"], fields["seconds"], fields["cached"] = "built", e.Side, e.Seconds, e.Cached
-	case bench.Identical:
+	case runner.Identical:
 		name, fields["base"], fields["ignored"] = "identical", e.Base, e.Ignored
-	case bench.Confirming:
+	case runner.Confirming:
 		name, fields["cases"] = "confirming", e.Cases
-	case bench.Waiting:
+	case runner.Waiting:
 		name, fields["what"], fields["holder"] = "waiting", e.What, e.Holder
-	case bench.Ready:
+	case runner.Ready:
 		name, fields["device"], fields["state"], fields["sides"], fields["cases"], fields["rounds"] = "ready", e.Device, e.State, e.Sides, e.Cases, e.Rounds
-	case bench.Calibrated:
+	case runner.Calibrated:
 		name, fields["when"], fields["median_ns"] = "calibrated", e.When, e.Median
-	case bench.Noticed:
+	case runner.Noticed:
 		name, fields["notice"] = "notice", e.Notice
-	case bench.Profiling:
+	case runner.Profiling:
 		name, fields["case"], fields["side"], fields["tool"] = "profiling", e.Case, e.Side, e.Tool
-	case bench.Profiled:
+	case runner.Profiled:
 		name, fields["case"], fields["side"], fields["tool"], fields["seconds"] = "profiled", e.Case, e.Side, e.Tool, e.Seconds
-	case bench.Explained:
+	case runner.Explained:
 		name, fields["case"] = "explained", e.Case
 		if e.Err != nil {
 			fields["error"] = e.Err.Error()
 		}
-	case bench.Staged:
+	case runner.Staged:
 		name, fields["step"], fields["answer"], fields["line"], fields["detail"] = "staged", e.Step, e.Answer, e.Line, e.Detail
-	case bench.Saved:
+	case runner.Saved:
 		name, fields["path"], fields["end"] = "saved", e.Path, e.End
-	case bench.Measuring:
+	case runner.Measuring:
 		name = trialEvent(e.Event, fields)
 	default:
 		name = tuneEvent(e, fields)

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/goatnote-inc/pawl/internal/bench"
-	"github.com/goatnote-inc/pawl/internal/build"
+	"github.com/goatnote-inc/pawl/internal/judge/runner"
+	"github.com/goatnote-inc/pawl/internal/judge/trial"
+	"github.com/goatnote-inc/pawl/internal/kernel/build"
+	"github.com/goatnote-inc/pawl/internal/kernel/suite"
 	"github.com/goatnote-inc/pawl/internal/report"
-	"github.com/goatnote-inc/pawl/internal/suite"
-	"github.com/goatnote-inc/pawl/internal/trial"
 	"github.com/goatnote-inc/pawl/measure"
 )
 
@@ -62,7 +62,7 @@ func failedCases(run *measure.Run) error {
 		}
 		fmt.Fprintf(&text, "%s failed on %s: %s: %s", f.Implementation, report.Plural(len(f.Cases), "case"), f.Cases[0], f.Error)
 		if f.Implementation == suite.Base {
-			text.WriteString("\n  " + bench.OnlyTracked)
+			text.WriteString("\n  " + runner.OnlyTracked)
 		}
 	}
 	return codeError{code, errors.New(text.String())}
@@ -98,7 +98,7 @@ func exitCode(ctx context.Context, err error) int {
 	}
 	var (
 		usage    usageError
-		benchUse *bench.UsageError
+		benchUse *runner.UsageError
 		suiteErr suite.Errors
 	)
 	if errors.As(err, &usage) || errors.As(err, &benchUse) || errors.As(err, &suiteErr) {

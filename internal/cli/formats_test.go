@@ -4,8 +4,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/goatnote-inc/pawl/internal/harness/adapter"
-	"github.com/goatnote-inc/pawl/internal/suite"
+	"github.com/goatnote-inc/pawl/internal/kernel/harness/adapter"
+	"github.com/goatnote-inc/pawl/internal/kernel/suite"
 )
 
 // What a suite may name as harness.format is what an adapter reads.

@@ -13,10 +13,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/goatnote-inc/pawl/internal/bench"
-	"github.com/goatnote-inc/pawl/internal/oracle"
-	"github.com/goatnote-inc/pawl/internal/suite"
-	"github.com/goatnote-inc/pawl/internal/suite/spell"
+	"github.com/goatnote-inc/pawl/internal/base/spell"
+	"github.com/goatnote-inc/pawl/internal/judge/runner"
+	"github.com/goatnote-inc/pawl/internal/kernel/correctness"
+	"github.com/goatnote-inc/pawl/internal/kernel/suite"
 )
 
 // fuzzFlags are the flags of pawl fuzz.
@@ -40,7 +40,7 @@ func newFuzz(g *globals) *cobra.Command {
 what it gives with an oracle in another process: what the suite says under check.
 
 A failure is made as small as can be, printed as one command that repeats it, and kept
-in ` + bench.CorpusDir + `, which is tried first the next time. Seeds are drawn anew each
+in ` + runner.CorpusDir + `, which is tried first the next time. Seeds are drawn anew each
 time and told afterwards.
 
 Exit code: 0 all passed, 1 one failed, 2 nothing to test.`,
@@ -61,7 +61,7 @@ Exit code: 0 all passed, 1 one failed, 2 nothing to test.`,
 	fl.DurationVar(&f.time, "time", 0, "begin no point after this `time`")
 	fl.StringVar(&f.against, "against", "", "compare with this oracle `command` and not with the suite's")
 	fl.StringVar(&f.params, "params", "", "one `config` only: B=1,S=17; with --seed the seed of its contents")
-	fl.StringVar(&f.inputs, "inputs", oracle.Normal, "`kind` of contents of that config")
+	fl.StringVar(&f.inputs, "inputs", correctness.Normal, "`kind` of contents of that config")
 	fl.StringVar(&f.trust, "trust", "", "`level` to which the change is believed: trusted, checked or self-timed (default: the suite's)")
 	fl.DurationVar(&f.wait, "wait", 30*time.Minute, "how long to wait while another pawl has the device")
 	fl.BoolVar(&f.dryRun, "dry-run", false, "show what would be tried and how long it may take, and try nothing")
@@ -80,18 +80,18 @@ func (f *fuzzFlags) run(ctx context.Context) error {
 	}
 	o := f.options(s, file)
 	o.Owner, o.Out = "pawl fuzz", filepath.Join(o.Dir, "results", "fuzz.json")
-	what := bench.FuzzOptions{Replay: f.replay, Points: f.points, Time: f.time, Against: f.against, DryRun: f.dryRun}
+	what := runner.FuzzOptions{Replay: f.replay, Points: f.points, Time: f.time, Against: f.against, DryRun: f.dryRun}
 	if f.params != "" {
 		p, err := parseParams(f.params)
 		if err != nil {
 			return usageError{fmt.Errorf("--params %q: %w", f.params, err)}
 		}
-		what.Point = &oracle.Point{Params: p, Inputs: f.inputs, Seed: o.Seed}
+		what.Point = &correctness.Point{Params: p, Inputs: f.inputs, Seed: o.Seed}
 	}
 	progress := newFuzzProgress(f.globals, f.json, time.Now)
 	progress.dry = f.dryRun
 	o.Emit = progress.event
-	reports, err := bench.Fuzz(ctx, o, what)
+	reports, err := runner.Fuzz(ctx, o, what)
 	progress.close()
 	if f.dryRun && err == nil {
 		return f.printFuzzPlan(progress.planned)
@@ -120,7 +120,7 @@ func (f *fuzzFlags) checkFuzz() error {
 	if f.has("inputs") && f.params == "" {
 		return errors.New("--inputs is for the config that --params names; the suite says which kinds are tried otherwise")
 	}
-	if kinds := oracle.Distributions(); !slices.Contains(kinds, f.inputs) {
+	if kinds := correctness.Distributions(); !slices.Contains(kinds, f.inputs) {
 		hint := "there are " + strings.Join(kinds, ", ")
 		if near := spell.Nearest(f.inputs, kinds); near != "" {
 			hint = fmt.Sprintf("did you mean %q?", near)
@@ -138,7 +138,7 @@ func (f *fuzzFlags) fuzzEnded(ctx context.Context, a fuzzAnswer, err error) erro
 		return codeError{exitInterrupted, fmt.Errorf("%w after %d points; failures are kept", errInterrupted, a.Passed+a.Failed)}
 	case a.Failed > 0:
 		return codeError{exitNo, errors.Join(err, fmt.Errorf("%w: %d points failed", errSaid, a.Failed))}
-	case errors.Is(err, bench.ErrNothingToTest):
+	case errors.Is(err, runner.ErrNothingToTest):
 		return codeError{exitNoAnswer, err}
 	default:
 		return err
@@ -184,7 +184,7 @@ func formatParams(p suite.Params) string {
 var literal = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`)
 
 // command returns the arguments of a command that repeats a point.
-func (f *fuzzFlags) command(benchmark string, p oracle.Point) []string {
+func (f *fuzzFlags) command(benchmark string, p correctness.Point) []string {
 	words := []string{"pawl", "fuzz", "--case", literal.Replace(benchmark), "--params", formatParams(p.Params), "--inputs", p.Inputs, "--seed", strconv.FormatUint(p.Seed, 10)}
 	for _, flag := range []struct{ name, value string }{{"--suite", f.suite}, {"--trust", f.trust}, {"--against", f.against}} {
 		if flag.value != "" {

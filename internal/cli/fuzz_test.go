@@ -7,8 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/goatnote-inc/pawl/internal/oracle"
-	"github.com/goatnote-inc/pawl/internal/suite"
+	"github.com/goatnote-inc/pawl/internal/kernel/correctness"
+	"github.com/goatnote-inc/pawl/internal/kernel/suite"
 	"github.com/goatnote-inc/pawl/measure"
 )
 
@@ -36,7 +36,7 @@ func TestParams(t *testing.T) {
 // What repeats a failure means the same to a shell, and to pawl.
 func TestFuzzCommand(t *testing.T) {
 	f := fuzzFlags{benchFlags: benchFlags{suite: "my suite.yaml", trust: "checked"}, against: "python3 it's.py"}
-	p := oracle.Point{Params: suite.Params{{Name: "B", Value: 1.0}, {Name: "S", Value: 17.0}}, Inputs: "normal", Seed: math.MaxUint64}
+	p := correctness.Point{Params: suite.Params{{Name: "B", Value: 1.0}, {Name: "S", Value: 17.0}}, Inputs: "normal", Seed: math.MaxUint64}
 	want := `pawl fuzz --case attention --params B=1,S=17 --inputs normal --seed 18446744073709551615 --suite 'my suite.yaml' --trust checked --against 'python3 it'\''s.py'`
 	if got := quoted(f.command("attention", p)); got != want {
 		t.Errorf("\n got %s\nwant %s", got, want)
@@ -46,7 +46,7 @@ func TestFuzzCommand(t *testing.T) {
 // Other tools' names have characters that mean something in a glob.
 func TestFuzzCommandNamesOneBenchmark(t *testing.T) {
 	for _, name := range []string{"BM_gemm<float>[16]", `a*b?c\d`, "plain"} {
-		glob := (&fuzzFlags{}).command(name, oracle.Point{})[3]
+		glob := (&fuzzFlags{}).command(name, correctness.Point{})[3]
 		if !measure.MatchCase(glob, name+"/N1", name) {
 			t.Errorf("%s does not match %s", glob, name)
 		}

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/goatnote-inc/pawl/internal/bench"
+	"github.com/goatnote-inc/pawl/internal/judge/runner"
 	"github.com/goatnote-inc/pawl/internal/report"
 )
 
@@ -16,7 +16,7 @@ type fuzzProgress struct {
 	*progress
 	now     func() time.Time
 	mu      sync.Mutex
-	planned []bench.FuzzPlanned
+	planned []runner.FuzzPlanned
 	dry     bool // dry run: the plan is the result, and is printed as such
 	told    time.Time
 	drawn   bool      // the terminal shows a line that will be overwritten
@@ -40,16 +40,16 @@ func (p *fuzzProgress) shrinking(benchmark string, n int) float64 {
 
 func (p *fuzzProgress) close() { p.wipe() }
 
-func (p *fuzzProgress) event(e bench.Event) {
+func (p *fuzzProgress) event(e runner.Event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch e := e.(type) {
-	case bench.FuzzPlanned:
+	case runner.FuzzPlanned:
 		p.planned = append(p.planned, e)
 		if !p.dry {
 			p.say("plan", map[string]any{"benchmark": e.Benchmark, "points": e.Points, "replayed": e.Replayed, "seconds": e.Seconds}, "trying "+describePlan(e))
 		}
-	case bench.Fuzzing:
+	case runner.Fuzzing:
 		p.seen.event(e)
 		p.fuzzing(e)
 	default:
@@ -58,7 +58,7 @@ func (p *fuzzProgress) event(e bench.Event) {
 	}
 }
 
-func (p *fuzzProgress) fuzzing(e bench.Fuzzing) {
+func (p *fuzzProgress) fuzzing(e runner.Fuzzing) {
 	switch {
 	case e.Warning != "":
 		p.say("warning", map[string]any{"benchmark": e.Benchmark, "text": e.Warning}, p.style.Warn("note: ")+e.Warning)
@@ -76,7 +76,7 @@ func (p *fuzzProgress) fuzzing(e bench.Fuzzing) {
 }
 
 // point shows the progress, at a limited rate.
-func (p *fuzzProgress) point(e bench.Fuzzing) {
+func (p *fuzzProgress) point(e runner.Fuzzing) {
 	every := 5 * time.Second
 	if p.ErrScreen != nil {
 		every = 100 * time.Millisecond

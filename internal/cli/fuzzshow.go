@@ -8,11 +8,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/goatnote-inc/pawl/internal/bench"
-	"github.com/goatnote-inc/pawl/internal/lazyregexp"
-	"github.com/goatnote-inc/pawl/internal/oracle"
+	"github.com/goatnote-inc/pawl/internal/base/lazyregexp"
+	"github.com/goatnote-inc/pawl/internal/judge/runner"
+	"github.com/goatnote-inc/pawl/internal/kernel/correctness"
+	"github.com/goatnote-inc/pawl/internal/kernel/suite"
 	"github.com/goatnote-inc/pawl/internal/report"
-	"github.com/goatnote-inc/pawl/internal/suite"
 )
 
 // fuzzAnswer is the result of pawl fuzz. It is also its JSON output.
@@ -27,7 +27,7 @@ type fuzzAnswer struct {
 }
 
 type fuzzBenchmark struct {
-	*oracle.Report
+	*correctness.Report
 	Failures []fuzzFailure `json:"failures,omitempty"`
 }
 
@@ -39,7 +39,7 @@ type fuzzFailure struct {
 	File    string   `json:"file,omitempty"`
 }
 
-func (f *fuzzFlags) answer(reports []*oracle.Report, seed uint64, p *fuzzProgress) fuzzAnswer {
+func (f *fuzzFlags) answer(reports []*correctness.Report, seed uint64, p *fuzzProgress) fuzzAnswer {
 	a := fuzzAnswer{Seed: seed, Trust: f.trust, Benchmarks: []fuzzBenchmark{}}
 	for _, r := range reports {
 		a.Passed, a.Failed, a.Skipped = a.Passed+r.Passed, a.Failed+r.Failed, a.Skipped+r.Skipped
@@ -110,9 +110,9 @@ func (f *fuzzFlags) headline(r fuzzBenchmark) string {
 		parts = append(parts, style.Warn(fmt.Sprintf("%d not tried", r.Untried)))
 	}
 	switch r.Repeated {
-	case oracle.Bitwise:
+	case correctness.Bitwise:
 		parts = append(parts, fmt.Sprintf("the same bits when repeated (%s)", report.Plural(r.Twice, "point")))
-	case oracle.Bounded:
+	case correctness.Bounded:
 		parts = append(parts, fmt.Sprintf("within the tolerance when repeated (%s)", report.Plural(r.Twice, "point")))
 	}
 	return strings.Join(append(parts, report.Span(r.Took)), ", ")
@@ -122,7 +122,7 @@ func (f *fuzzFlags) headline(r fuzzBenchmark) string {
 func (f *fuzzFlags) rows(r fuzzBenchmark) [][]string {
 	rows := [][]string{{"config", "points", "worst error", ""}}
 	var order []string
-	byConfig := map[string][]oracle.Result{}
+	byConfig := map[string][]correctness.Result{}
 	for _, x := range r.Results {
 		name := suite.ConfigName(x.Params)
 		if f.all {
@@ -145,7 +145,7 @@ func (f *fuzzFlags) rows(r fuzzBenchmark) [][]string {
 	return rows
 }
 
-func (f *fuzzFlags) row(name string, results []oracle.Result) []string {
+func (f *fuzzFlags) row(name string, results []correctness.Result) []string {
 	var worst float64
 	compared, remark := false, f.style().Good("passed")
 	for _, x := range results {
@@ -153,9 +153,9 @@ func (f *fuzzFlags) row(name string, results []oracle.Result) []string {
 			worst, compared = max(worst, c.MaxAbs), true
 		}
 		switch {
-		case x.Status == oracle.Failed:
+		case x.Status == correctness.Failed:
 			remark = f.style().Bad("failed: ") + x.Inputs + ": " + brief(x.Reason)
-		case x.Status == oracle.Skipped && remark == f.style().Good("passed"):
+		case x.Status == correctness.Skipped && remark == f.style().Good("passed"):
 			remark = f.style().Faint("skipped: ") + brief(x.Reason)
 		}
 	}
@@ -190,7 +190,7 @@ func quoted(words []string) string {
 }
 
 // printFuzzPlan prints the plan of a dry run.
-func (f *fuzzFlags) printFuzzPlan(planned []bench.FuzzPlanned) error {
+func (f *fuzzFlags) printFuzzPlan(planned []runner.FuzzPlanned) error {
 	if f.json {
 		e := json.NewEncoder(f.Out)
 		e.SetIndent("", "  ")
@@ -204,7 +204,7 @@ func (f *fuzzFlags) printFuzzPlan(planned []bench.FuzzPlanned) error {
 	return nil
 }
 
-func describePlan(p bench.FuzzPlanned) string {
+func describePlan(p runner.FuzzPlanned) string {
 	text := fmt.Sprintf("%s: %s", p.Benchmark, report.Plural(p.Points, "point"))
 	switch {
 	case p.Points == 0:

@@ -7,7 +7,7 @@ import (
 
 	"github.com/goatnote-inc/pawl/internal/forge"
 	"github.com/goatnote-inc/pawl/internal/forge/github"
-	"github.com/goatnote-inc/pawl/internal/identity"
+	"github.com/goatnote-inc/pawl/internal/forge/identity"
 )
 
 // errNoToken means that the environment has no credentials for GitHub.

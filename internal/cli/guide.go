@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/goatnote-inc/pawl/gpu"
-	"github.com/goatnote-inc/pawl/internal/diagnose"
+	"github.com/goatnote-inc/pawl/internal/explain/diagnose"
 	"github.com/goatnote-inc/pawl/internal/learn/gates"
 	"github.com/goatnote-inc/pawl/internal/learn/journal"
 	"github.com/goatnote-inc/pawl/internal/learn/page"

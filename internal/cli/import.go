@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/goatnote-inc/pawl/internal/bench"
-	"github.com/goatnote-inc/pawl/internal/harness/adapter"
+	"github.com/goatnote-inc/pawl/internal/judge/runner"
+	"github.com/goatnote-inc/pawl/internal/kernel/harness/adapter"
 	"github.com/goatnote-inc/pawl/internal/report"
 	"github.com/goatnote-inc/pawl/measure"
 )
@@ -89,7 +89,7 @@ func importFiles(ctx context.Context, paths []string, format string) (*measure.R
 		run.Created = time.Now().UTC()
 	}
 	if run.ID == "" {
-		run.ID = bench.NewID(run.Created)
+		run.ID = runner.NewID(run.Created)
 	}
 	return run, nil
 }

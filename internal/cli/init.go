@@ -11,11 +11,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/goatnote-inc/pawl/gpu"
-	"github.com/goatnote-inc/pawl/internal/build"
-	"github.com/goatnote-inc/pawl/internal/device"
-	"github.com/goatnote-inc/pawl/internal/harness"
-	"github.com/goatnote-inc/pawl/internal/scout"
-	"github.com/goatnote-inc/pawl/internal/suite"
+	"github.com/goatnote-inc/pawl/internal/kernel/build"
+	"github.com/goatnote-inc/pawl/internal/kernel/device"
+	"github.com/goatnote-inc/pawl/internal/kernel/discover"
+	"github.com/goatnote-inc/pawl/internal/kernel/harness"
+	"github.com/goatnote-inc/pawl/internal/kernel/suite"
 )
 
 type initFlags struct {
@@ -79,8 +79,8 @@ each client where it finds pawl mcp. Files that are there are kept, and what to 
 }
 
 func (f *initFlags) run(ctx context.Context, source string) error {
-	if exists(scout.SuiteFile) && !f.force {
-		return inTheWay(scout.SuiteFile)
+	if exists(discover.SuiteFile) && !f.force {
+		return inTheWay(discover.SuiteFile)
 	}
 	survey, err := look()
 	if err != nil {
@@ -97,7 +97,7 @@ func (f *initFlags) run(ctx context.Context, source string) error {
 		return errors.Join(f.print(initDoc{Seen: seen(survey)}), unchosen(err))
 	}
 	res, err := f.setup(ctx).Run(ctx, chosen)
-	if e, ok := errors.AsType[*scout.ExistsError](err); ok {
+	if e, ok := errors.AsType[*discover.ExistsError](err); ok {
 		return inTheWay(e.Path)
 	}
 	if err != nil {
@@ -111,13 +111,13 @@ func (f *initFlags) run(ctx context.Context, source string) error {
 		return err
 	}
 	if res.Problem != nil {
-		return codeError{exitCannot, fmt.Errorf("%s is written, but does not run yet: %w\n  mend that, then pawl bench; pawl doctor says what this machine lacks", scout.SuiteFile, res.Problem)}
+		return codeError{exitCannot, fmt.Errorf("%s is written, but does not run yet: %w\n  mend that, then pawl bench; pawl doctor says what this machine lacks", discover.SuiteFile, res.Problem)}
 	}
 	return nil
 }
 
-func (f *initFlags) setup(ctx context.Context) scout.Setup {
-	return scout.Setup{
+func (f *initFlags) setup(ctx context.Context) discover.Setup {
+	return discover.Setup{
 		Dir: ".", Name: folderName(), Force: f.force, Hello: greeting(ctx),
 		Build: func(ctx context.Context, b suite.Build) error {
 			_, err := build.Run(ctx, build.Recipe{Command: b.Command, Dir: ".", Outputs: b.Outputs, Timeout: b.Timeout}, nil)
@@ -136,19 +136,19 @@ func inTheWay(path string) error {
 }
 
 // look surveys this folder. It does not follow links that lead out of it.
-func look() (scout.Survey, error) {
+func look() (discover.Survey, error) {
 	root, err := os.OpenRoot(".")
 	if err != nil {
-		return scout.Survey{}, fmt.Errorf("look into this folder: %w", err)
+		return discover.Survey{}, fmt.Errorf("look into this folder: %w", err)
 	}
 	defer root.Close()
-	return scout.Look(root.FS())
+	return discover.Look(root.FS())
 }
 
 // unchosen adds the next step if there is not exactly one thing to measure.
 func unchosen(err error) error {
 	hint := "write a harness first: docs/how-to shows one of ten lines; or look elsewhere with -C FOLDER"
-	if e, ok := errors.AsType[*scout.AmbiguousError](err); ok {
+	if e, ok := errors.AsType[*discover.AmbiguousError](err); ok {
 		hint = "name the one to take: pawl init " + e.Sources[0]
 	}
 	return usageError{fmt.Errorf("%w\n  %s", err, hint)}

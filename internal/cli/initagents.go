@@ -13,8 +13,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/goatnote-inc/pawl/internal/build"
-	"github.com/goatnote-inc/pawl/internal/scout"
+	"github.com/goatnote-inc/pawl/internal/kernel/build"
+	"github.com/goatnote-inc/pawl/internal/kernel/discover"
 )
 
 // agentsText is the template of AGENTS.md: the loop, the rules, what is refused.
@@ -75,8 +75,8 @@ func isAre(names []string) string {
 
 // suiteFolder returns the folder of the suite, relative to the top of the repository.
 func suiteFolder(top string) (string, error) {
-	if !exists(scout.SuiteFile) {
-		return "", usageError{fmt.Errorf("there is no %s here\n  pawl init writes one; or name its folder with -C", scout.SuiteFile)}
+	if !exists(discover.SuiteFile) {
+		return "", usageError{fmt.Errorf("there is no %s here\n  pawl init writes one; or name its folder with -C", discover.SuiteFile)}
 	}
 	here, err := filepath.Abs(".")
 	if err == nil {

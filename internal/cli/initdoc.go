@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goatnote-inc/pawl/internal/scout"
-	"github.com/goatnote-inc/pawl/internal/suite"
+	"github.com/goatnote-inc/pawl/internal/kernel/discover"
+	"github.com/goatnote-inc/pawl/internal/kernel/suite"
 )
 
 // initDoc is the JSON output of pawl init.
@@ -35,7 +35,7 @@ type seenDoc struct {
 	Notes    []string `json:"notes,omitempty"`
 }
 
-func seen(s scout.Survey) []seenDoc {
+func seen(s discover.Survey) []seenDoc {
 	list := []seenDoc{}
 	for _, x := range s.Sightings {
 		d := seenDoc{Source: x.Source, What: x.What, Level: x.Level.String(), Notes: x.Doubts}
@@ -47,10 +47,10 @@ func seen(s scout.Survey) []seenDoc {
 	return list
 }
 
-func (f *initFlags) describe(s scout.Survey, x scout.Sighting, res scout.Result) initDoc {
+func (f *initFlags) describe(s discover.Survey, x discover.Sighting, res discover.Result) initDoc {
 	doc := initDoc{
-		Seen: seen(s), Source: x.Source, Suite: scout.SuiteFile, Wrote: res.Wrote, Runs: res.Problem == nil,
-		name: res.Suite.Name, plain: x.Level == scout.Tool, todo: x.Level == scout.Kernel,
+		Seen: seen(s), Source: x.Source, Suite: discover.SuiteFile, Wrote: res.Wrote, Runs: res.Problem == nil,
+		name: res.Suite.Name, plain: x.Level == discover.Tool, todo: x.Level == discover.Kernel,
 	}
 	candidate, _ := res.Suite.Implementation(suite.Candidate)
 	doc.built = candidate.Build.Command != ""

@@ -14,10 +14,10 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/goatnote-inc/pawl/internal/build"
-	"github.com/goatnote-inc/pawl/internal/scout"
-	"github.com/goatnote-inc/pawl/internal/suite"
-	"github.com/goatnote-inc/pawl/internal/workflow"
+	"github.com/goatnote-inc/pawl/internal/forge/workflow"
+	"github.com/goatnote-inc/pawl/internal/kernel/build"
+	"github.com/goatnote-inc/pawl/internal/kernel/discover"
+	"github.com/goatnote-inc/pawl/internal/kernel/suite"
 )
 
 // githubFlags are the flags of pawl init --github.
@@ -88,13 +88,13 @@ func (f *initFlags) runGitHub(ctx context.Context, source string) error {
 
 // suiteFolders returns the folders of all suites that git tracks or does not ignore, the top one first.
 func suiteFolders(ctx context.Context, root string) ([]string, error) {
-	out, err := gitOutput(ctx, root, "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", scout.SuiteFile, "*/"+scout.SuiteFile)
+	out, err := gitOutput(ctx, root, "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", discover.SuiteFile, "*/"+discover.SuiteFile)
 	if err != nil {
 		return nil, codeError{exitCannot, fmt.Errorf("look for suites in %s: %w", root, err)}
 	}
 	var list []string
 	for name := range strings.SplitSeq(out, "\x00") {
-		if path.Base(name) != scout.SuiteFile {
+		if path.Base(name) != discover.SuiteFile {
 			continue
 		}
 		if _, err := os.Stat(filepath.Join(root, filepath.FromSlash(name))); err == nil {
@@ -200,7 +200,7 @@ func (w *githubWriter) write(s workflow.Settings, now time.Time) (workflow.Setti
 	var names []string
 	var baselines string
 	for _, folder := range s.Folders {
-		loaded, err := w.extendSuite(path.Join(folder, scout.SuiteFile), s.Branch, now)
+		loaded, err := w.extendSuite(path.Join(folder, discover.SuiteFile), s.Branch, now)
 		if err != nil {
 			return s, err
 		}

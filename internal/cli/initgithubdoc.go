@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/goatnote-inc/pawl/internal/workflow"
+	"github.com/goatnote-inc/pawl/internal/forge/workflow"
 )
 
 // githubDoc is the JSON output of pawl init --github.

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/goatnote-inc/pawl/internal/lazyregexp"
-	"github.com/goatnote-inc/pawl/internal/shell"
+	"github.com/goatnote-inc/pawl/internal/base/lazyregexp"
+	"github.com/goatnote-inc/pawl/internal/base/shell"
 )
 
 // Information that pawl init --github gets from git.

@@ -8,12 +8,12 @@ import (
 	"strings"
 
 	"github.com/goatnote-inc/pawl/gpu"
-	"github.com/goatnote-inc/pawl/internal/diagnose"
 	"github.com/goatnote-inc/pawl/internal/doctor"
+	"github.com/goatnote-inc/pawl/internal/explain/diagnose"
+	"github.com/goatnote-inc/pawl/internal/judge/preflight"
+	"github.com/goatnote-inc/pawl/internal/kernel/correctness"
+	"github.com/goatnote-inc/pawl/internal/kernel/suite"
 	"github.com/goatnote-inc/pawl/internal/learn/journal"
-	"github.com/goatnote-inc/pawl/internal/oracle"
-	"github.com/goatnote-inc/pawl/internal/preflight"
-	"github.com/goatnote-inc/pawl/internal/suite"
 	"github.com/goatnote-inc/pawl/internal/tune"
 	"github.com/goatnote-inc/pawl/measure"
 	"github.com/goatnote-inc/pawl/ratchet"
@@ -80,11 +80,11 @@ func (s *witness) checked(a fuzzAnswer, benchmarks []suite.Benchmark) {
 	smallest, bad := math.Inf(1), math.Inf(1)
 	for _, b := range a.Benchmarks {
 		for _, r := range b.Results {
-			if r.Status == oracle.Skipped {
+			if r.Status == correctness.Skipped {
 				continue
 			}
 			size := sizeOf(r.Params)
-			wrong := r.Status == oracle.Failed
+			wrong := r.Status == correctness.Failed
 			if size < smallest {
 				smallest, c.Smallest, c.SmallestOK = size, b.Benchmark+"/"+suite.ConfigName(r.Params), true
 			}
@@ -113,10 +113,10 @@ func (s *witness) checked(a fuzzAnswer, benchmarks []suite.Benchmark) {
 }
 
 // seeResult records the largest error of a result, and whether it is not finite.
-func seeResult(c *journal.Checked, r oracle.Result) {
+func seeResult(c *journal.Checked, r correctness.Result) {
 	for _, x := range r.Comparisons {
 		c.Worst = max(c.Worst, x.MaxAbs)
-		c.NotFinite = c.NotFinite || !x.OK && (x.Failed == oracle.RuleNaN || x.Failed == oracle.RuleInfinity)
+		c.NotFinite = c.NotFinite || !x.OK && (x.Failed == correctness.RuleNaN || x.Failed == correctness.RuleInfinity)
 	}
 }
 

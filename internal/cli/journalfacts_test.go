@@ -7,10 +7,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/goatnote-inc/pawl/internal/build"
+	"github.com/goatnote-inc/pawl/internal/judge/trial"
+	"github.com/goatnote-inc/pawl/internal/kernel/build"
+	"github.com/goatnote-inc/pawl/internal/kernel/suite"
 	"github.com/goatnote-inc/pawl/internal/learn/journal"
-	"github.com/goatnote-inc/pawl/internal/suite"
-	"github.com/goatnote-inc/pawl/internal/trial"
 	"github.com/goatnote-inc/pawl/measure"
 )
 

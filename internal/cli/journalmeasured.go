@@ -8,10 +8,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goatnote-inc/pawl/internal/bench"
+	"github.com/goatnote-inc/pawl/internal/judge/runner"
+	"github.com/goatnote-inc/pawl/internal/judge/trial"
+	"github.com/goatnote-inc/pawl/internal/kernel/suite"
 	"github.com/goatnote-inc/pawl/internal/learn/journal"
-	"github.com/goatnote-inc/pawl/internal/suite"
-	"github.com/goatnote-inc/pawl/internal/trial"
 	"github.com/goatnote-inc/pawl/measure"
 	"github.com/goatnote-inc/pawl/ratchet"
 	"github.com/goatnote-inc/pawl/stats"
@@ -32,7 +32,7 @@ func measuredBy(ctx context.Context, file string, e *entry) (*journal.Measured, 
 	}
 	policy := ratchet.Default()
 	if s := e.source.suite; s != nil {
-		policy = bench.Policy(s)
+		policy = runner.Policy(s)
 	}
 	one := []*measure.Run{run}
 	judged := ratchet.Judge(policy.For(run.Plan), ratchet.Gather(one, one, measure.Base, measure.Candidate))

@@ -7,10 +7,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/goatnote-inc/pawl/internal/bench"
+	"github.com/goatnote-inc/pawl/internal/judge/loop"
+	"github.com/goatnote-inc/pawl/internal/judge/runner"
+	"github.com/goatnote-inc/pawl/internal/kernel/suite"
 	"github.com/goatnote-inc/pawl/internal/learn/journal"
-	"github.com/goatnote-inc/pawl/internal/loop"
-	"github.com/goatnote-inc/pawl/internal/suite"
 )
 
 // witness collects facts for the journal while a command runs. It is nil outside a session; event, and
@@ -30,7 +30,7 @@ type witness struct {
 func newWitness(g *globals, e *entry) *witness { return &witness{g: g, entry: e} }
 
 // event updates the facts from an event of a run.
-func (s *witness) event(e bench.Event) {
+func (s *witness) event(e runner.Event) {
 	if s == nil {
 		return
 	}
@@ -38,16 +38,16 @@ func (s *witness) event(e bench.Event) {
 	defer s.mu.Unlock()
 	now := s.g.now()
 	switch e := e.(type) {
-	case bench.Built:
+	case runner.Built:
 		s.built = s.built || e.Side == suite.Candidate
-	case bench.Ready, bench.Profiling, bench.Fuzzing, bench.TuneEvaluated:
+	case runner.Ready, runner.Profiling, runner.Fuzzing, runner.TuneEvaluated:
 		if s.held.IsZero() {
 			s.held = now
 		}
-	case bench.Saved:
+	case runner.Saved:
 		s.record = e.Path
 		s.release(now)
-	case bench.Staged:
+	case runner.Staged:
 		if e.Answer == loop.Stop {
 			s.staging = append(s.staging, string(e.Step)+": "+e.Line)
 		}

@@ -13,11 +13,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/goatnote-inc/pawl/internal/build"
+	"github.com/goatnote-inc/pawl/internal/kernel/affected"
+	"github.com/goatnote-inc/pawl/internal/kernel/build"
+	"github.com/goatnote-inc/pawl/internal/kernel/discover"
+	"github.com/goatnote-inc/pawl/internal/kernel/suite"
 	"github.com/goatnote-inc/pawl/internal/learn/journal"
-	"github.com/goatnote-inc/pawl/internal/scout"
-	"github.com/goatnote-inc/pawl/internal/suite"
-	"github.com/goatnote-inc/pawl/internal/touch"
 )
 
 // sessionOf returns the session that a command belongs to, and its folder. The search starts at the folder
@@ -168,7 +168,7 @@ func kernelFiles(s *suite.Suite, top, root string) []string {
 
 // ownFiles returns the names of the suite's own files, always including pawl.yaml.
 func ownFiles(s *suite.Suite) []string {
-	list := []string{scout.SuiteFile}
+	list := []string{discover.SuiteFile}
 	for _, f := range s.Files {
 		if !path.IsAbs(f) {
 			list = append(list, path.Base(f))
@@ -203,7 +203,7 @@ func (k *kernelWalk) walk(from string) {
 			return nil //nolint:nilerr // outside the repository
 		}
 		rel = filepath.ToSlash(rel)
-		if !slices.ContainsFunc(k.not, func(glob string) bool { return touch.Match(glob, rel) }) {
+		if !slices.ContainsFunc(k.not, func(glob string) bool { return affected.Match(glob, rel) }) {
 			k.found[rel] = true
 		}
 		return nil

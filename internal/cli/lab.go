@@ -14,7 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/goatnote-inc/pawl/internal/lab"
+	"github.com/goatnote-inc/pawl/internal/judge/lab"
 )
 
 func newLab(g *globals) *cobra.Command {

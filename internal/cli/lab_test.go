@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goatnote-inc/pawl/internal/lab"
+	"github.com/goatnote-inc/pawl/internal/judge/lab"
 )
 
 func TestLabJudge(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/goatnote-inc/pawl/internal/lab"
+	"github.com/goatnote-inc/pawl/internal/judge/lab"
 	"github.com/goatnote-inc/pawl/internal/tune/search"
 )
 

@@ -8,7 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/goatnote-inc/pawl/internal/bench"
+	"github.com/goatnote-inc/pawl/internal/judge/runner"
 )
 
 // live draws the state of a run at the bottom of a terminal and keeps overwriting it. Lines that
@@ -55,7 +55,7 @@ func (l *live) tick() {
 }
 
 // event updates the picture and, if keep is not empty, prints that line above it.
-func (l *live) event(e bench.Event, keep string) {
+func (l *live) event(e runner.Event, keep string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.picture.event(e, l.now())

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goatnote-inc/pawl/internal/bench"
+	"github.com/goatnote-inc/pawl/internal/judge/runner"
 )
 
 // onScreen is what a terminal shows after what was written to it. It knows as
@@ -66,8 +66,8 @@ func TestLiveDrawsOverItself(t *testing.T) {
 	var out bytes.Buffer
 	width := 40
 	l := standing(&out, &width)
-	l.event(bench.Building{Side: "base", Command: "make -j"}, "first line")
-	l.event(bench.Built{Side: "base"}, "second line")
+	l.event(runner.Building{Side: "base", Command: "make -j"}, "first line")
+	l.event(runner.Built{Side: "base"}, "second line")
 	if got, want := onScreen(t, out.String(), width), "first line\nsecond line\nstarting the harness ...\n"; got != want {
 		t.Errorf("have %q, want %q", got, want)
 	}
@@ -85,7 +85,7 @@ func TestLiveInANarrowedWindow(t *testing.T) {
 	var out bytes.Buffer
 	width := 30
 	l := standing(&out, &width)
-	l.event(bench.Building{Side: "base", Command: "make"}, "kept") // "building base: make ..." has 23 characters
+	l.event(runner.Building{Side: "base", Command: "make"}, "kept") // "building base: make ..." has 23 characters
 	before := onScreen(t, out.String(), 30)
 	width = 10
 	screen := strings.ReplaceAll(before, "building base: make ...", "building b\nase: make \n...")

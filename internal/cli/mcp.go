@@ -12,7 +12,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/spf13/cobra"
 
-	"github.com/goatnote-inc/pawl/internal/mcp"
+	"github.com/goatnote-inc/pawl/internal/learn/mcp"
 )
 
 // mcpFlags are the flags of pawl mcp.

@@ -9,10 +9,10 @@ import (
 	"unicode/utf8"
 
 	"github.com/goatnote-inc/pawl/gpu"
-	"github.com/goatnote-inc/pawl/internal/bench"
+	"github.com/goatnote-inc/pawl/internal/judge/runner"
+	"github.com/goatnote-inc/pawl/internal/judge/trial"
+	"github.com/goatnote-inc/pawl/internal/kernel/suite"
 	"github.com/goatnote-inc/pawl/internal/report"
-	"github.com/goatnote-inc/pawl/internal/suite"
-	"github.com/goatnote-inc/pawl/internal/trial"
 	"github.com/goatnote-inc/pawl/measure"
 	"github.com/goatnote-inc/pawl/stats"
 )
@@ -37,30 +37,30 @@ type picture struct {
 // mostRows is the maximum number of rows in the picture; the table at the end shows all cases.
 const mostRows = 10
 
-func (p *picture) event(e bench.Event, now time.Time) {
+func (p *picture) event(e runner.Event, now time.Time) {
 	switch e := e.(type) {
-	case bench.TuneReady:
+	case runner.TuneReady:
 		p.search, p.doing = &searching{}, ""
 		p.search.event(e, now)
-	case bench.TuneEvaluated:
+	case runner.TuneEvaluated:
 		if p.search != nil {
 			p.search.event(e, now)
 		}
-	case bench.Building:
+	case runner.Building:
 		p.doing = fmt.Sprintf("building %s: %s", e.Side, e.Command)
-	case bench.Waiting:
+	case runner.Waiting:
 		p.doing = waiting(e)
-	case bench.Built:
+	case runner.Built:
 		p.doing = "starting the harness"
-	case bench.Ready:
+	case runner.Ready:
 		p.sides, p.state, p.doing, p.search = e.Sides, e.State, "calibrating", nil
-	case bench.Listed:
+	case runner.Listed:
 		p.list(e.Cases)
-	case bench.Calibrated:
+	case runner.Calibrated:
 		if e.When == "close" {
 			p.doing = "writing the record"
 		}
-	case bench.Measuring:
+	case runner.Measuring:
 		p.trial(e.Event, now)
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/goatnote-inc/pawl/gpu"
-	"github.com/goatnote-inc/pawl/internal/bench"
-	"github.com/goatnote-inc/pawl/internal/trial"
+	"github.com/goatnote-inc/pawl/internal/judge/runner"
+	"github.com/goatnote-inc/pawl/internal/judge/trial"
 	"github.com/goatnote-inc/pawl/measure"
 )
 
@@ -24,7 +24,7 @@ type scene struct {
 	now time.Time
 }
 
-func (s *scene) event(e bench.Event) { s.picture.event(e, s.now) }
+func (s *scene) event(e runner.Event) { s.picture.event(e, s.now) }
 
 func (s *scene) ready(sides []string, unit string, names ...string) {
 	var cases []measure.Case
@@ -33,17 +33,17 @@ func (s *scene) ready(sides []string, unit string, names ...string) {
 			cases = append(cases, measure.Case{CaseKey: measure.CaseKey{Benchmark: name, Implementation: side}, Unit: unit})
 		}
 	}
-	s.event(bench.Listed{Cases: cases})
-	s.event(bench.Ready{Sides: sides, Cases: len(names), Rounds: []int{4}})
+	s.event(runner.Listed{Cases: cases})
+	s.event(runner.Ready{Sides: sides, Cases: len(names), Rounds: []int{4}})
 }
 
 func (s *scene) round(number, cases int) {
-	s.event(bench.Measuring{Event: trial.RoundStarted{Number: number, Of: 4, Order: s.sides, Cases: cases}})
+	s.event(runner.Measuring{Event: trial.RoundStarted{Number: number, Of: 4, Order: s.sides, Cases: cases}})
 }
 
 func (s *scene) measured(name, side string, medians ...float64) {
 	for _, m := range medians {
-		s.event(bench.Measuring{Event: trial.CaseMeasured{Side: side, Result: measure.Result{
+		s.event(runner.Measuring{Event: trial.CaseMeasured{Side: side, Result: measure.Result{
 			Case:  measure.CaseKey{Benchmark: name, Implementation: side},
 			Round: measure.CaseRound{Samples: measure.Samples{m}},
 		}}})
@@ -64,9 +64,9 @@ func sgemm() *scene {
 	s.measured("sgemm/N512", "base", 1e6)
 	s.measured("sgemm/N512", "candidate", 1.05e6)
 	s.now = noon.Add(6 * time.Second)
-	s.event(bench.Measuring{Event: trial.RoundDone{Number: 1, Of: 4, Seconds: 6}})
+	s.event(runner.Measuring{Event: trial.RoundDone{Number: 1, Of: 4, Seconds: 6}})
 	s.round(2, 2)
-	s.event(bench.Measuring{Event: trial.SideStarted{Side: "base", State: gpu.State{TemperatureC: 61, SMClockMHz: 1500}}})
+	s.event(runner.Measuring{Event: trial.SideStarted{Side: "base", State: gpu.State{TemperatureC: 61, SMClockMHz: 1500}}})
 	s.measured("sgemm/N512", "base", 1.02e6)
 	s.now = noon.Add(8 * time.Second)
 	return s
@@ -112,14 +112,14 @@ func TestPictureBetweenRounds(t *testing.T) {
 		t.Errorf("at the beginning: %q", got)
 	}
 	for _, tt := range []struct {
-		event bench.Event
+		event runner.Event
 		want  string
 	}{
-		{bench.Building{Side: "base", Command: "make harness"}, "building base: make harness ..."},
-		{bench.Built{Side: "base"}, "starting the harness ..."},
-		{bench.Waiting{What: "NVIDIA L4", Holder: "process 7"}, "waiting for NVIDIA L4, which process 7 holds ..."},
-		{bench.Ready{Sides: []string{"candidate"}}, "calibrating ..."},
-		{bench.Calibrated{When: "close"}, "writing the record ..."},
+		{runner.Building{Side: "base", Command: "make harness"}, "building base: make harness ..."},
+		{runner.Built{Side: "base"}, "starting the harness ..."},
+		{runner.Waiting{What: "NVIDIA L4", Holder: "process 7"}, "waiting for NVIDIA L4, which process 7 holds ..."},
+		{runner.Ready{Sides: []string{"candidate"}}, "calibrating ..."},
+		{runner.Calibrated{When: "close"}, "writing the record ..."},
 	} {
 		if s.event(tt.event); s.show(80, 24) != tt.want {
 			t.Errorf("%T: have %q, want %q", tt.event, s.show(80, 24), tt.want)

@@ -7,12 +7,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/goatnote-inc/pawl/internal/bench"
+	"github.com/goatnote-inc/pawl/internal/judge/runner"
 	"github.com/goatnote-inc/pawl/internal/report"
 )
 
 // printPlan prints the plan of a dry run.
-func (f *benchFlags) printPlan(p bench.Plan) error {
+func (f *benchFlags) printPlan(p runner.Plan) error {
 	if f.json {
 		e := json.NewEncoder(f.Out)
 		e.SetIndent("", "  ")

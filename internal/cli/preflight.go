@@ -12,9 +12,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/goatnote-inc/pawl/gpu"
-	"github.com/goatnote-inc/pawl/internal/bench"
-	"github.com/goatnote-inc/pawl/internal/device"
-	"github.com/goatnote-inc/pawl/internal/preflight"
+	"github.com/goatnote-inc/pawl/internal/judge/preflight"
+	"github.com/goatnote-inc/pawl/internal/judge/runner"
+	"github.com/goatnote-inc/pawl/internal/kernel/device"
 	"github.com/goatnote-inc/pawl/measure"
 )
 
@@ -77,9 +77,9 @@ func (f *preflightFlags) run(ctx context.Context) error {
 		log, _ := os.ReadFile(filepath.Join(results, "logs", "candidate.build.log"))
 		o.Log = string(log)
 	} else {
-		o.Build = bench.Builder(bench.Options{
+		o.Build = runner.Builder(runner.Options{
 			Suite: s, Dir: o.Dir, Out: filepath.Join(results, "current.json"),
-			BuildOptions: bench.BuildOptions{Arch: o.Target.Arch}, Emit: progress.event,
+			BuildOptions: runner.BuildOptions{Arch: o.Target.Arch}, Emit: progress.event,
 		})
 	}
 	report, err := preflight.Run(ctx, o)

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goatnote-inc/pawl/internal/preflight"
+	"github.com/goatnote-inc/pawl/internal/judge/preflight"
 	"github.com/goatnote-inc/pawl/internal/report"
 )
 

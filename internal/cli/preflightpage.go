@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goatnote-inc/pawl/internal/preflight"
+	"github.com/goatnote-inc/pawl/internal/judge/preflight"
 	"github.com/goatnote-inc/pawl/internal/report"
 )
 

@@ -12,10 +12,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/goatnote-inc/pawl/internal/bench"
-	"github.com/goatnote-inc/pawl/internal/profile/tool"
+	"github.com/goatnote-inc/pawl/internal/explain/profile/tool"
+	"github.com/goatnote-inc/pawl/internal/judge/runner"
+	"github.com/goatnote-inc/pawl/internal/kernel/suite"
 	"github.com/goatnote-inc/pawl/internal/report"
-	"github.com/goatnote-inc/pawl/internal/suite"
 	"github.com/goatnote-inc/pawl/measure"
 )
 
@@ -88,13 +88,13 @@ func (f *profileFlags) run(ctx context.Context, glob string) error {
 	o.Owner, o.Out = "pawl profile", filepath.Join(results, "profile.json")
 	last, _ := measure.Load(filepath.Join(results, "current.json")) // without a record, only the profiler's times are known
 	progress := newProgress(f.globals, f.json)
-	o.Emit = func(e bench.Event) {
-		if _, is := e.(bench.Explained); is && !f.json {
+	o.Emit = func(e runner.Event) {
+		if _, is := e.(runner.Explained); is && !f.json {
 			return // printed at the end, with the case
 		}
 		progress.event(e)
 	}
-	whys, err := bench.Profile(ctx, o, bench.ProfileOptions{
+	whys, err := runner.Profile(ctx, o, runner.ProfileOptions{
 		Tool: f.tool, Set: f.set, Time: f.budget, Rules: rules, Last: last,
 	})
 	progress.close()
@@ -118,7 +118,7 @@ func (f *profileFlags) checkTool() error {
 }
 
 // profileError returns an error if no case could be diagnosed.
-func profileError(whys []bench.Why) error {
+func profileError(whys []runner.Why) error {
 	var errs []error
 	for _, w := range whys {
 		if w.Diagnosis != nil {
@@ -130,10 +130,10 @@ func profileError(whys []bench.Why) error {
 }
 
 // showWhys prints the diagnoses and draws a picture of each case.
-func (f *profileFlags) showWhys(whys []bench.Why) error {
+func (f *profileFlags) showWhys(whys []runner.Why) error {
 	var errs []error
 	var answers []diagnosisAnswer
-	looked := slices.ContainsFunc(whys, func(w bench.Why) bool { return w.Diagnosis != nil })
+	looked := slices.ContainsFunc(whys, func(w runner.Why) bool { return w.Diagnosis != nil })
 	for _, w := range whys {
 		if w.Diagnosis == nil {
 			if looked && !f.json && w.Err != nil { // otherwise the command returns it as its error
@@ -178,7 +178,7 @@ func drawWhy(w report.Why) (report.Why, error) {
 	if len(w.Files) == 0 {
 		return w, nil
 	}
-	at := filepath.Join(filepath.Dir(w.Files[0]), bench.Stem(w.Case, suite.Candidate)+".png")
+	at := filepath.Join(filepath.Dir(w.Files[0]), runner.Stem(w.Case, suite.Candidate)+".png")
 	err := writeFile(at, func(out io.Writer) error { return report.OnePager(out, w) })
 	if err == nil {
 		w.Files = append(slices.Clone(w.Files), at)
@@ -187,6 +187,6 @@ func drawWhy(w report.Why) (report.Why, error) {
 }
 
 // whyOf converts a result of profiling for a report.
-func whyOf(w bench.Why) report.Why {
+func whyOf(w runner.Why) report.Why {
 	return report.Why{Case: w.Case, Before: w.Before, After: w.After, Diagnosis: w.Diagnosis, Difference: w.Difference, Files: w.Files}
 }

@@ -6,9 +6,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/goatnote-inc/pawl/internal/bench"
+	"github.com/goatnote-inc/pawl/internal/judge/runner"
+	"github.com/goatnote-inc/pawl/internal/judge/trial"
 	"github.com/goatnote-inc/pawl/internal/report"
-	"github.com/goatnote-inc/pawl/internal/trial"
 )
 
 // progress shows what happens during a run: a live picture on a terminal, plain lines elsewhere,
@@ -53,7 +53,7 @@ func (p *progress) note(text string) {
 	}
 }
 
-func (p *progress) event(e bench.Event) {
+func (p *progress) event(e runner.Event) {
 	p.seen.event(e)
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -77,11 +77,11 @@ func (p *progress) line(text string) {
 
 // inPicture reports whether the live picture already shows an event, so that a line above it would
 // only repeat it.
-func inPicture(e bench.Event) bool {
+func inPicture(e runner.Event) bool {
 	switch e := e.(type) {
-	case bench.Building, bench.Waiting, bench.Profiling, bench.TuneEvaluated:
+	case runner.Building, runner.Waiting, runner.Profiling, runner.TuneEvaluated:
 		return true
-	case bench.Measuring:
+	case runner.Measuring:
 		_, round := e.Event.(trial.RoundDone)
 		return round
 	default:
@@ -90,42 +90,42 @@ func inPicture(e bench.Event) bool {
 }
 
 // describe returns an event as a line to keep; empty for events that only the live picture shows.
-func (p *progress) describe(e bench.Event) string {
+func (p *progress) describe(e runner.Event) string {
 	switch e := e.(type) {
-	case bench.Recovered:
+	case runner.Recovered:
 		return p.style.Warn(fmt.Sprintf("an interrupted run was saved as %s (%s)", e.Path, report.Plural(e.Rounds, "round")))
-	case bench.Building:
+	case runner.Building:
 		return fmt.Sprintf("building %s: %s", e.Side, e.Command)
-	case bench.Built:
+	case runner.Built:
 		if e.Cached {
 			return fmt.Sprintf("took %s from the cache: nothing that it is made of has changed", e.Side)
 		}
 		return fmt.Sprintf("built %s in %.1f s", e.Side, e.Seconds)
-	case bench.Identical:
+	case runner.Identical:
 		line := fmt.Sprintf("identical: nothing that a build or a kernel reads differs from %.12s, nothing to measure (--force-measure does it anyway)", e.Base)
 		if e.Ignored > 0 {
 			line += "; ignored: " + report.Plural(e.Ignored, "other file")
 		}
 		return line
-	case bench.Confirming:
+	case runner.Confirming:
 		return fmt.Sprintf("confirming the gain of %s with fresh rounds", report.Plural(len(e.Cases), "case"))
-	case bench.Waiting:
+	case runner.Waiting:
 		return p.style.Warn(waiting(e))
-	case bench.Ready:
+	case runner.Ready:
 		return fmt.Sprintf("measuring %s, %s, %s, on %s", casesOf(e), versus(e.Sides), roundsASide(e.Rounds), e.Device.Name)
-	case bench.Noticed:
+	case runner.Noticed:
 		return p.style.Warn("note: ") + e.Notice.String()
-	case bench.FuzzPlanned:
+	case runner.FuzzPlanned:
 		return "looking for wrong results of " + describePlan(e)
-	case bench.Profiling:
+	case runner.Profiling:
 		return fmt.Sprintf("profiling %s of %s with %s", e.Side, e.Case, e.Tool)
-	case bench.Profiled:
+	case runner.Profiled:
 		return fmt.Sprintf("profiled %s of %s in %.1f s", e.Side, e.Case, e.Seconds)
-	case bench.Explained:
+	case runner.Explained:
 		return p.explained(e)
-	case bench.Staged:
+	case runner.Staged:
 		return fmt.Sprintf("%s: %s", e.Step, e.Line)
-	case bench.Measuring:
+	case runner.Measuring:
 		return p.describeTrial(e.Event)
 	default:
 		return describeTune(e)
@@ -133,7 +133,7 @@ func (p *progress) describe(e bench.Event) string {
 }
 
 // explained returns only errors: the findings are shown at the end.
-func (p *progress) explained(e bench.Explained) string {
+func (p *progress) explained(e runner.Explained) string {
 	if e.Err == nil {
 		return ""
 	}
@@ -157,13 +157,13 @@ func (p *progress) describeTrial(e trial.Event) string {
 	return ""
 }
 
-func waiting(e bench.Waiting) string {
+func waiting(e runner.Waiting) string {
 	return fmt.Sprintf("waiting for %s, which %s holds", e.What, e.Holder)
 }
 
 // casesOf counts the cases. If a command prints another tool's format, its cases are known only after
 // it has run.
-func casesOf(e bench.Ready) string {
+func casesOf(e runner.Ready) string {
 	if e.Cases == 0 {
 		return "every case the command prints"
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/goatnote-inc/pawl/gpu"
-	"github.com/goatnote-inc/pawl/internal/bench"
-	"github.com/goatnote-inc/pawl/internal/trial"
+	"github.com/goatnote-inc/pawl/internal/judge/runner"
+	"github.com/goatnote-inc/pawl/internal/judge/trial"
 	"github.com/goatnote-inc/pawl/measure"
 )
 
@@ -26,15 +26,15 @@ func stage(width, height int, env map[string]string) (*globals, *bytes.Buffer) {
 }
 
 // aRun is what a run of one round tells.
-var aRun = []bench.Event{
-	bench.Waiting{What: "results/current.json", Holder: "process 7 (pawl bench)"},
-	bench.Building{Side: "candidate", Command: "make"},
-	bench.Built{Side: "candidate", Seconds: 1.25},
-	bench.Listed{Cases: []measure.Case{{CaseKey: measure.CaseKey{Benchmark: "k", Implementation: "candidate"}, Unit: "ns"}}},
-	bench.Ready{Device: gpu.Identity{Name: "Acme 9000"}, Sides: []string{"candidate"}, Cases: 1, Rounds: []int{1}},
-	bench.Measuring{Event: trial.RoundStarted{Number: 1, Of: 1, Order: []string{"candidate"}, Cases: 1}},
-	bench.Measuring{Event: trial.Warned{Warning: measure.Warning{Message: "it is hot"}}},
-	bench.Measuring{Event: trial.RoundDone{Number: 1, Of: 1, Round: measure.Round{Order: []string{"candidate"}}, Seconds: 2}},
+var aRun = []runner.Event{
+	runner.Waiting{What: "results/current.json", Holder: "process 7 (pawl bench)"},
+	runner.Building{Side: "candidate", Command: "make"},
+	runner.Built{Side: "candidate", Seconds: 1.25},
+	runner.Listed{Cases: []measure.Case{{CaseKey: measure.CaseKey{Benchmark: "k", Implementation: "candidate"}, Unit: "ns"}}},
+	runner.Ready{Device: gpu.Identity{Name: "Acme 9000"}, Sides: []string{"candidate"}, Cases: 1, Rounds: []int{1}},
+	runner.Measuring{Event: trial.RoundStarted{Number: 1, Of: 1, Order: []string{"candidate"}, Cases: 1}},
+	runner.Measuring{Event: trial.Warned{Warning: measure.Warning{Message: "it is hot"}}},
+	runner.Measuring{Event: trial.RoundDone{Number: 1, Of: 1, Round: measure.Round{Order: []string{"candidate"}}, Seconds: 2}},
 }
 
 func tell(g *globals, asJSON bool) {

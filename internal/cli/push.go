@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/goatnote-inc/pawl/client"
-	"github.com/goatnote-inc/pawl/internal/identity"
+	"github.com/goatnote-inc/pawl/internal/forge/identity"
 	"github.com/goatnote-inc/pawl/internal/report"
 )
 

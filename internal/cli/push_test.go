@@ -18,7 +18,7 @@ import (
 	"github.com/goatnote-inc/pawl/client"
 	"github.com/goatnote-inc/pawl/client/clienttest"
 	"github.com/goatnote-inc/pawl/gpu"
-	"github.com/goatnote-inc/pawl/internal/identity"
+	"github.com/goatnote-inc/pawl/internal/forge/identity"
 	"github.com/goatnote-inc/pawl/measure"
 )
 

@@ -14,9 +14,9 @@ import (
 
 	"github.com/goatnote-inc/pawl/client"
 	"github.com/goatnote-inc/pawl/gpu"
-	"github.com/goatnote-inc/pawl/internal/bench"
+	"github.com/goatnote-inc/pawl/internal/judge/runner"
+	"github.com/goatnote-inc/pawl/internal/judge/trial"
 	"github.com/goatnote-inc/pawl/internal/report"
-	"github.com/goatnote-inc/pawl/internal/trial"
 	"github.com/goatnote-inc/pawl/measure"
 	"github.com/goatnote-inc/pawl/stats"
 )
@@ -60,7 +60,7 @@ type liveTeller struct {
 type liveKey struct{ name, side string }
 
 // tellLive starts live updates of a run, if enabled. Their failures do not affect the run.
-func (f *benchFlags) tellLive(ctx context.Context, o bench.Options) *liveTeller {
+func (f *benchFlags) tellLive(ctx context.Context, o runner.Options) *liveTeller {
 	push := f.livePush()
 	switch {
 	case !f.live && f.Getenv("PAWL_LIVE") != "1":
@@ -75,7 +75,7 @@ func (f *benchFlags) tellLive(ctx context.Context, o bench.Options) *liveTeller 
 		every = liveEveryJob
 	}
 	t := &liveTeller{
-		Live:  c.Live(ctx, bench.NewID(push.now()()), every),
+		Live:  c.Live(ctx, runner.NewID(push.now()()), every),
 		about: client.LiveEvent{Suite: o.Suite.Name, Branch: cmp.Or(f.Getenv("GITHUB_HEAD_REF"), f.Getenv("GITHUB_REF_NAME")), Pawl: Version()},
 		cases: map[string]measure.Case{}, sides: map[liveKey][]float64{}, fresh: map[liveKey]float64{},
 	}
@@ -88,35 +88,35 @@ func (t *liveTeller) step(format string, args ...any) {
 }
 
 // event sends the events that users want to see.
-func (t *liveTeller) event(e bench.Event) {
+func (t *liveTeller) event(e runner.Event) {
 	if t == nil {
 		return
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch e := e.(type) {
-	case bench.Building:
+	case runner.Building:
 		t.step("building %s", e.Side)
-	case bench.Waiting:
+	case runner.Waiting:
 		t.step("waiting for %s", e.What)
-	case bench.FuzzPlanned:
+	case runner.FuzzPlanned:
 		t.step("looking for wrong results of %s", e.Benchmark)
-	case bench.Profiling:
+	case runner.Profiling:
 		t.step("profiling %s of %s", e.Side, e.Case)
-	case bench.Confirming:
+	case runner.Confirming:
 		t.step("confirming the gain of %s", report.Plural(len(e.Cases), "case"))
-	case bench.Listed:
+	case runner.Listed:
 		for _, c := range e.Cases {
 			t.cases[c.Name()] = c
 		}
-	case bench.Ready:
+	case runner.Ready:
 		started := t.about
 		started.Kind, started.Run, started.Commit, started.Device, started.Now = client.LiveStarted, e.Run, e.Commit, e.Device.Name, liveState(e.State)
 		started.Sides, started.Cases, started.Planned = e.Sides, e.Cases, e.Rounds
 		clear(t.sides)
 		clear(t.fresh)
 		t.Tell(started)
-	case bench.Measuring:
+	case runner.Measuring:
 		t.measuring(e.Event)
 	}
 }

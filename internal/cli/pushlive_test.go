@@ -13,9 +13,9 @@ import (
 
 	"github.com/goatnote-inc/pawl/client"
 	"github.com/goatnote-inc/pawl/gpu"
-	"github.com/goatnote-inc/pawl/internal/bench"
-	"github.com/goatnote-inc/pawl/internal/suite"
-	"github.com/goatnote-inc/pawl/internal/trial"
+	"github.com/goatnote-inc/pawl/internal/judge/runner"
+	"github.com/goatnote-inc/pawl/internal/judge/trial"
+	"github.com/goatnote-inc/pawl/internal/kernel/suite"
 	"github.com/goatnote-inc/pawl/measure"
 	"github.com/goatnote-inc/pawl/ratchet"
 )
@@ -55,17 +55,17 @@ func liveFlags(env map[string]string) (*benchFlags, *bytes.Buffer) {
 func TestARunTellsHowItGoes(t *testing.T) {
 	address, told := liveServer(t)
 	f, _ := liveFlags(map[string]string{"PAWL_SERVER": address, "PAWL_PROJECT": "kernels", "PAWL_TOKEN": "secret", "PAWL_LIVE": "1", "GITHUB_HEAD_REF": "faster"})
-	live := f.tellLive(t.Context(), bench.Options{Suite: &suite.Suite{Name: "attention"}})
+	live := f.tellLive(t.Context(), runner.Options{Suite: &suite.Suite{Name: "attention"}})
 	key := measure.CaseKey{Benchmark: "b", Config: "N1", Implementation: measure.Candidate}
 	measured := func(round int, samples ...float64) {
-		live.event(bench.Measuring{Event: trial.RoundStarted{Number: round}})
-		live.event(bench.Measuring{Event: trial.CaseMeasured{Side: measure.Candidate, Result: measure.Result{Case: key, Round: measure.CaseRound{Samples: samples}}}})
+		live.event(runner.Measuring{Event: trial.RoundStarted{Number: round}})
+		live.event(runner.Measuring{Event: trial.CaseMeasured{Side: measure.Candidate, Result: measure.Result{Case: key, Round: measure.CaseRound{Samples: samples}}}})
 	}
 	done := func(n int, dropped string) {
-		live.event(bench.Measuring{Event: trial.RoundDone{Number: n, Of: 4, Round: measure.Round{Dropped: dropped}}})
+		live.event(runner.Measuring{Event: trial.RoundDone{Number: n, Of: 4, Round: measure.Round{Dropped: dropped}}})
 	}
-	live.event(bench.Listed{Cases: []measure.Case{{CaseKey: key, Unit: "ns"}}})
-	live.event(bench.Ready{Run: "01JC0000000000000000000001", Commit: "ab", Device: gpu.Identity{Name: "NVIDIA L4"}, Sides: []string{measure.Candidate}, Cases: 1, Rounds: []int{4}})
+	live.event(runner.Listed{Cases: []measure.Case{{CaseKey: key, Unit: "ns"}}})
+	live.event(runner.Ready{Run: "01JC0000000000000000000001", Commit: "ab", Device: gpu.Identity{Name: "NVIDIA L4"}, Sides: []string{measure.Candidate}, Cases: 1, Rounds: []int{4}})
 	measured(1, 100, 102, 104)
 	done(1, "")
 	measured(2, 900) // of a round that does not count
@@ -98,24 +98,24 @@ func TestARunTellsHowItGoes(t *testing.T) {
 // Telling is off unless it is asked for, and a server that is not there costs nothing.
 func TestARunTellsNobody(t *testing.T) {
 	f, _ := liveFlags(map[string]string{"PAWL_SERVER": "http://127.0.0.1:1", "PAWL_PROJECT": "kernels"})
-	if live := f.tellLive(t.Context(), bench.Options{Suite: &suite.Suite{}}); live != nil {
+	if live := f.tellLive(t.Context(), runner.Options{Suite: &suite.Suite{}}); live != nil {
 		t.Error("a server is told that nobody asked to be")
 	}
 	f.live = true
 	if err := f.checkLive(); err != nil {
 		t.Error(err)
 	}
-	live := f.tellLive(t.Context(), bench.Options{Suite: &suite.Suite{}})
+	live := f.tellLive(t.Context(), runner.Options{Suite: &suite.Suite{}})
 	for range 10_000 {
-		live.event(bench.Building{Side: "candidate"})
+		live.event(runner.Building{Side: "candidate"})
 	}
 	live.end(verdictDocument{}, context.Canceled)
 	var nobody *liveTeller
-	nobody.event(bench.Building{})
+	nobody.event(runner.Building{})
 	nobody.end(verdictDocument{}, nil)
 
 	f, said := liveFlags(map[string]string{"PAWL_LIVE": "1"})
-	if f.tellLive(t.Context(), bench.Options{Suite: &suite.Suite{}}) != nil || !strings.Contains(said.String(), "name no server") {
+	if f.tellLive(t.Context(), runner.Options{Suite: &suite.Suite{}}) != nil || !strings.Contains(said.String(), "name no server") {
 		t.Errorf("said %q", said)
 	}
 	f.live = true

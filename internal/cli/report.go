@@ -14,8 +14,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/goatnote-inc/pawl/internal/bench"
-	"github.com/goatnote-inc/pawl/internal/diagnose"
+	"github.com/goatnote-inc/pawl/internal/explain/diagnose"
+	"github.com/goatnote-inc/pawl/internal/judge/runner"
 	"github.com/goatnote-inc/pawl/internal/report"
 	"github.com/goatnote-inc/pawl/measure"
 	"github.com/goatnote-inc/pawl/ratchet"
@@ -159,7 +159,7 @@ func whysBeside(in report.Input) ([]report.Why, error) {
 	for _, c := range in.Result.Cases {
 		changed[c.Name] = c.Verdict == ratchet.Regression || c.Verdict == ratchet.Improvement || c.Ratchet == ratchet.Moves
 	}
-	kept, err := readProfiles(filepath.Join(filepath.Dir(in.Paths.Record), bench.NsightDir), in.Run, func(name, _ string) bool { return changed[name] })
+	kept, err := readProfiles(filepath.Join(filepath.Dir(in.Paths.Record), runner.NsightDir), in.Run, func(name, _ string) bool { return changed[name] })
 	if err != nil {
 		return nil, err
 	}

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/goatnote-inc/pawl/internal/claim"
-	"github.com/goatnote-inc/pawl/internal/parcel"
+	"github.com/goatnote-inc/pawl/internal/base/archive"
+	"github.com/goatnote-inc/pawl/internal/forge/untrusted"
 	"github.com/goatnote-inc/pawl/measure"
 )
 
@@ -18,7 +18,7 @@ type sentFiles struct {
 }
 
 // openSent copies the wanted files out of a folder, each up to its size limit.
-func openSent(from string, want ...parcel.Want) (*sentFiles, error) {
+func openSent(from string, want ...archive.Want) (*sentFiles, error) {
 	dir, err := os.MkdirTemp("", "pawl-results-")
 	if err != nil {
 		return nil, fmt.Errorf("make a place for results: %w", err)
@@ -29,12 +29,12 @@ func openSent(from string, want ...parcel.Want) (*sentFiles, error) {
 		return nil, errors.Join(err, s.close())
 	}
 	defer root.Close()
-	limits := claim.Limits()
+	limits := untrusted.Limits()
 	limits.Want, limits.Total = want, 0
 	for _, w := range want {
 		limits.Total += w.Most
 	}
-	switch _, err := parcel.Open(from, root, limits); {
+	switch _, err := archive.Open(from, root, limits); {
 	case errors.Is(err, os.ErrNotExist):
 		return nil, errors.Join(usageError{fmt.Errorf("%w\n  --results names the folder that was left", err)}, s.close())
 	case err != nil:
@@ -51,12 +51,12 @@ func (s *sentFiles) refuse(err error) error {
 }
 
 // recordFiles returns the possible names of a record: plain or compressed.
-func recordFiles(name string) []parcel.Want {
+func recordFiles(name string) []archive.Want {
 	most := int64(0)
-	for _, w := range claim.Limits().Want {
+	for _, w := range untrusted.Limits().Want {
 		most = max(most, w.Most)
 	}
-	return []parcel.Want{{Name: name, Most: most}, {Name: name + ".zst", Most: most}}
+	return []archive.Want{{Name: name, Most: most}, {Name: name + ".zst", Most: most}}
 }
 
 // loadResults reads the records of a run on another machine: that of the run, and that of the fresh
@@ -67,13 +67,13 @@ func loadResults(from string) (run, confirmed *measure.Run, err error) {
 		return nil, nil, err
 	}
 	defer s.close()
-	if run, err = claim.ReadRecord(s.dir, "current.json"); err != nil {
+	if run, err = untrusted.ReadRecord(s.dir, "current.json"); err != nil {
 		return nil, nil, s.refuse(err)
 	}
 	if run == nil {
 		return nil, nil, codeError{exitNoAnswer, fmt.Errorf("%s holds no current.json: nothing was measured there", from)}
 	}
-	if confirmed, err = claim.ReadRecord(s.dir, "confirm.json"); err != nil {
+	if confirmed, err = untrusted.ReadRecord(s.dir, "confirm.json"); err != nil {
 		return nil, nil, s.refuse(err)
 	}
 	return run, confirmed, nil

@@ -14,7 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/goatnote-inc/pawl/internal/bench"
+	"github.com/goatnote-inc/pawl/internal/judge/runner"
 	"github.com/goatnote-inc/pawl/internal/report"
 	"github.com/goatnote-inc/pawl/measure"
 )
@@ -124,7 +124,7 @@ func (f *rooflineFlags) gather(globs []string) (*report.Roofline, []string, erro
 	}
 	var kept keptProfiles
 	if f.record == "" {
-		if kept, err = readProfiles(filepath.Join("results", bench.NsightDir), run, wanted); err != nil {
+		if kept, err = readProfiles(filepath.Join("results", runner.NsightDir), run, wanted); err != nil {
 			return nil, nil, err
 		}
 		// A tool that does not count traffic cannot place a point. The record may.

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goatnote-inc/pawl/internal/diagnose"
-	"github.com/goatnote-inc/pawl/internal/profile"
+	"github.com/goatnote-inc/pawl/internal/explain/diagnose"
+	"github.com/goatnote-inc/pawl/internal/explain/profile"
 	"github.com/goatnote-inc/pawl/internal/report"
 	"github.com/goatnote-inc/pawl/measure"
 )

@@ -11,11 +11,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/goatnote-inc/pawl/internal/bench"
-	"github.com/goatnote-inc/pawl/internal/build"
-	"github.com/goatnote-inc/pawl/internal/ledger"
-	"github.com/goatnote-inc/pawl/internal/loop"
-	"github.com/goatnote-inc/pawl/internal/suite"
+	"github.com/goatnote-inc/pawl/internal/judge/ledger"
+	"github.com/goatnote-inc/pawl/internal/judge/loop"
+	"github.com/goatnote-inc/pawl/internal/judge/runner"
+	"github.com/goatnote-inc/pawl/internal/kernel/build"
+	"github.com/goatnote-inc/pawl/internal/kernel/suite"
 	"github.com/goatnote-inc/pawl/measure"
 )
 
@@ -101,7 +101,7 @@ func (f *runFlags) run(ctx context.Context) error {
 	}
 	if f.dryRun {
 		o.Decide = func(*measure.Run, bool) []string { return nil } // any function will do: it makes the plan include all looks
-		plan, err := bench.Forecast(ctx, o)
+		plan, err := runner.Forecast(ctx, o)
 		if err != nil {
 			return err
 		}
@@ -109,18 +109,18 @@ func (f *runFlags) run(ctx context.Context) error {
 	}
 	progress := newProgress(f.globals, f.json)
 	accountant, live := newAccountant(time.Now), f.tellLive(ctx, o)
-	gate.Emit = func(e bench.Event) {
+	gate.Emit = func(e runner.Event) {
 		accountant.event(e)
 		live.event(e)
 		progress.event(e)
 	}
 	var shown error
-	gate.Report = func(out bench.Outcome) error {
+	gate.Report = func(out runner.Outcome) error {
 		progress.close()
 		shown = f.report(s, out)
 		return nil // a failed write must not affect the verdict
 	}
-	out, err := bench.RunGate(ctx, gate)
+	out, err := runner.RunGate(ctx, gate)
 	live.end(newVerdict(out), err)
 	progress.close()
 	shown = errors.Join(shown, f.account(ctx, accountant, s, out, err))
@@ -131,10 +131,10 @@ func (f *runFlags) run(ctx context.Context) error {
 }
 
 // gate plans the loop from the suite, the flags and the repository.
-func (f *runFlags) gate(ctx context.Context, s *suite.Suite, o bench.Options) (bench.Gate, error) {
-	p := bench.Policy(s)
+func (f *runFlags) gate(ctx context.Context, s *suite.Suite, o runner.Options) (runner.Gate, error) {
+	p := runner.Policy(s)
 	p.Strict = p.Strict || f.strict
-	gate := bench.Gate{Options: o, Fuzz: f.fuzz, Explain: f.why, Plan: loop.Plan{Policy: p, Preflight: true}}
+	gate := runner.Gate{Options: o, Fuzz: f.fuzz, Explain: f.why, Plan: loop.Plan{Policy: p, Preflight: true}}
 	if f.why > 0 {
 		gate.Plan.Profile = profiledCases
 	}

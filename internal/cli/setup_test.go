@@ -13,8 +13,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/goatnote-inc/pawl/internal/device"
-	"github.com/goatnote-inc/pawl/internal/setup"
+	"github.com/goatnote-inc/pawl/internal/doctor/setup"
+	"github.com/goatnote-inc/pawl/internal/kernel/device"
 )
 
 // place is a folder with a suite, on a machine that has only a package manager: one

@@ -10,9 +10,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goatnote-inc/pawl/internal/kernel/suite"
 	"github.com/goatnote-inc/pawl/internal/learn/gates"
 	"github.com/goatnote-inc/pawl/internal/learn/journal"
-	"github.com/goatnote-inc/pawl/internal/suite"
 )
 
 // gateState is the current state of a session's gates.

@@ -12,11 +12,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/goatnote-inc/pawl/internal/bench"
-	"github.com/goatnote-inc/pawl/internal/suite"
-	"github.com/goatnote-inc/pawl/internal/sweep"
-	"github.com/goatnote-inc/pawl/internal/sweep/artifact"
-	"github.com/goatnote-inc/pawl/internal/trial"
+	"github.com/goatnote-inc/pawl/internal/judge/runner"
+	"github.com/goatnote-inc/pawl/internal/judge/trial"
+	"github.com/goatnote-inc/pawl/internal/kernel/suite"
+	"github.com/goatnote-inc/pawl/internal/report/sweep"
+	"github.com/goatnote-inc/pawl/internal/report/sweep/artifact"
 	"github.com/goatnote-inc/pawl/measure"
 )
 
@@ -75,7 +75,7 @@ func (f *sweepFlags) run(ctx context.Context) error {
 	o := f.options(s, path)
 	o.Owner, o.Rounds = "pawl sweep", f.balanced(s)
 	if f.dryRun {
-		plan, err := bench.Forecast(ctx, o)
+		plan, err := runner.Forecast(ctx, o)
 		if err != nil {
 			return err
 		}
@@ -103,8 +103,8 @@ func (f *sweepFlags) balanced(s *suite.Suite) int {
 	}
 }
 
-func (f *sweepFlags) measureAll(ctx context.Context, o bench.Options) error {
-	o.ID = bench.NewID(o.Now())
+func (f *sweepFlags) measureAll(ctx context.Context, o runner.Options) error {
+	o.ID = runner.NewID(o.Now())
 	f.dir = cmp.Or(f.dir, filepath.Join(o.Dir, "results", "sweep-"+o.ID))
 	if err := f.vacant(false); err != nil {
 		return err

@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/goatnote-inc/pawl/internal/build"
+	"github.com/goatnote-inc/pawl/internal/kernel/affected"
+	"github.com/goatnote-inc/pawl/internal/kernel/build"
 	"github.com/goatnote-inc/pawl/internal/report"
-	"github.com/goatnote-inc/pawl/internal/touch"
 )
 
 // touchedFlags are the flags of pawl touched.
@@ -93,7 +93,7 @@ func (f *touchedFlags) run(ctx context.Context) error {
 		return fmt.Errorf("find %s in its repository: %w", path, err)
 	}
 	answer.Changed = len(files)
-	rules := touch.Of(s, filepath.ToSlash(folder))
+	rules := affected.Of(s, filepath.ToSlash(folder))
 	touching, err := rules.Touching(ctx, files, repo.Mentions)
 	if err != nil {
 		return err

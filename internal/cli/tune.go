@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/goatnote-inc/pawl/internal/bench"
+	"github.com/goatnote-inc/pawl/internal/judge/runner"
 	"github.com/goatnote-inc/pawl/internal/tune/search"
 )
 
@@ -100,7 +100,7 @@ func (f *tuneFlags) run(ctx context.Context, args []string) error {
 	o.Budget, o.Owner = 0, "pawl tune"
 	t := f.session(o, args)
 	if f.dryRun {
-		plan, err := bench.ForecastTune(ctx, t.bench, t.what, t.proofTime(0))
+		plan, err := runner.ForecastTune(ctx, t.bench, t.what, t.proofTime(0))
 		if err != nil {
 			return err
 		}

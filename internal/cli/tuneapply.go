@@ -12,9 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/goatnote-inc/pawl/internal/bench"
+	"github.com/goatnote-inc/pawl/internal/judge/runner"
+	"github.com/goatnote-inc/pawl/internal/kernel/suite"
 	"github.com/goatnote-inc/pawl/internal/report"
-	"github.com/goatnote-inc/pawl/internal/suite"
 	"github.com/goatnote-inc/pawl/internal/tune"
 )
 
@@ -171,7 +171,7 @@ func (f *tuneApply) found(ctx context.Context, s *suite.Suite, dir string) (*tun
 	if r.Proof == nil {
 		return nil, codeError{exitNoAnswer, fmt.Errorf("nothing is proven (%s): what won a search looks better than it is", report.Plain(cmp.Or(r.Unproven, "no proof was made")))}
 	}
-	if r.Proof, err = bench.JudgeProof(s, r.Header.Case, r.Proof, run); err != nil {
+	if r.Proof, err = runner.JudgeProof(s, r.Header.Case, r.Proof, run); err != nil {
 		return nil, codeError{exitNo, fmt.Errorf("%s does not fit the suite: %w", from, err)}
 	}
 	switch p := r.Proof; {

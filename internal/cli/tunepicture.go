@@ -7,26 +7,26 @@ import (
 	"strings"
 	"time"
 
-	"github.com/goatnote-inc/pawl/internal/bench"
+	"github.com/goatnote-inc/pawl/internal/judge/runner"
 	"github.com/goatnote-inc/pawl/internal/report"
 	"github.com/goatnote-inc/pawl/internal/tune"
 )
 
 // searching is the visible state of a search at one moment.
 type searching struct {
-	ready    bench.TuneReady
-	last     bench.TuneEvaluated
+	ready    runner.TuneReady
+	last     runner.TuneEvaluated
 	began    time.Time // time of the last event
 	best     []float64 // best time after each evaluation of this run
 	failures map[tune.Status]int
 }
 
 // event updates the state from an event.
-func (s *searching) event(e bench.Event, now time.Time) {
+func (s *searching) event(e runner.Event, now time.Time) {
 	switch e := e.(type) {
-	case bench.TuneReady:
+	case runner.TuneReady:
 		*s = searching{ready: e, began: now, failures: map[tune.Status]int{}}
-	case bench.TuneEvaluated:
+	case runner.TuneEvaluated:
 		s.last, s.began = e, now
 		s.best = append(s.best, e.Best.Value)
 		if e.Evaluation.Status != tune.OK {
@@ -141,10 +141,10 @@ func pointText(point map[string]any) string {
 
 // describeTune returns an event of a search as a line to keep: the start, every new best, and an
 // occasional progress line.
-func describeTune(e bench.Event) string {
+func describeTune(e runner.Event) string {
 	const often = 20 // evaluations between lines if there is no new best
 	switch e := e.(type) {
-	case bench.TuneReady:
+	case runner.TuneReady:
 		what := report.Plural(e.Points, "point")
 		if !e.Complete {
 			what = fmt.Sprintf("%s drawn from more", what)
@@ -157,7 +157,7 @@ func describeTune(e bench.Event) string {
 			text += "\nnote: results are not looked at: " + e.Unchecked
 		}
 		return text
-	case bench.TuneEvaluated:
+	case runner.TuneEvaluated:
 		best := e.Evaluation.N == e.Best.N
 		if !best && e.Done%often != 0 {
 			return ""
@@ -174,7 +174,7 @@ func describeTune(e bench.Event) string {
 			text += " with " + pointText(e.Best.Point)
 		}
 		return text
-	case bench.ProofChecked:
+	case runner.ProofChecked:
 		if e.Wrong != "" {
 			return fmt.Sprintf("%s (%s) is wrong and leaves: %s", e.Side, pointText(e.Point), e.Wrong)
 		}
@@ -184,20 +184,20 @@ func describeTune(e bench.Event) string {
 }
 
 // tuneEvent sets the fields of an event of a search and returns its name.
-func tuneEvent(e bench.Event, fields map[string]any) string {
+func tuneEvent(e runner.Event, fields map[string]any) string {
 	switch e := e.(type) {
-	case bench.TuneReady:
+	case runner.TuneReady:
 		fields["case"], fields["device"], fields["strategy"], fields["points"], fields["complete"] = e.Case, e.Device, e.Strategy, e.Points, e.Complete
 		fields["resumed"], fields["unchecked"], fields["jobs"] = e.Resumed, e.Unchecked, e.Jobs
 		return "tune_ready"
-	case bench.TuneEvaluated:
+	case runner.TuneEvaluated:
 		x := e.Evaluation
 		x.Samples = nil // the journal has them
 		fields["evaluation"], fields["best"], fields["best_ns"], fields["default_ns"] = x, e.Best.N, e.Best.Value, e.Default.Value
 		fields["done"], fields["of"], fields["failed"], fields["pruned"] = e.Done, e.Of, e.Failed, e.Pruned
 		fields["elapsed_seconds"], fields["left_seconds"] = e.Elapsed.Seconds(), e.Left.Seconds()
 		return "tune_evaluated"
-	case bench.ProofChecked:
+	case runner.ProofChecked:
 		fields["side"], fields["point"], fields["checked"], fields["wrong"] = e.Side, e.Point, e.Checked, e.Wrong
 		return "proof_checked"
 	}

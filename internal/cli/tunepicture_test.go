@@ -8,14 +8,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/goatnote-inc/pawl/internal/bench"
+	"github.com/goatnote-inc/pawl/internal/judge/runner"
 	"github.com/goatnote-inc/pawl/internal/report"
 	"github.com/goatnote-inc/pawl/internal/tune"
 )
 
 // evaluated is an event of a search in which every point takes a second.
-func evaluated(n int, status tune.Status, value, best float64) bench.TuneEvaluated {
-	e := bench.TuneEvaluated{
+func evaluated(n int, status tune.Status, value, best float64) runner.TuneEvaluated {
+	e := runner.TuneEvaluated{
 		Evaluation: tune.Evaluation{N: n, Status: status, Value: value, Samples: []float64{value}},
 		Default:    tune.Evaluation{Value: 2e6},
 		Best:       tune.Evaluation{Value: best, Point: map[string]any{"UNROLL": 4.0, "BLOCK": 64.0}},
@@ -31,7 +31,7 @@ func evaluated(n int, status tune.Status, value, best float64) bench.TuneEvaluat
 func TestSearchPicture(t *testing.T) {
 	now := time.Unix(1000, 0)
 	var p picture
-	p.event(bench.TuneReady{Case: "k/N1"}, now)
+	p.event(runner.TuneReady{Case: "k/N1"}, now)
 	if got := p.lines(now, 80, 24); len(got) != 1 || !strings.Contains(got[0], "the defaults") {
 		t.Errorf("before the first evaluation: %q", got)
 	}
@@ -63,7 +63,7 @@ func TestSearchPicture(t *testing.T) {
 	if n := len(p.lines(now, 40, 3)); n > 2 {
 		t.Errorf("%d lines on a terminal of 3", n)
 	}
-	p.event(bench.Ready{Sides: []string{"default", "best"}}, now)
+	p.event(runner.Ready{Sides: []string{"default", "best"}}, now)
 	if got := p.lines(now, 80, 24); !strings.Contains(strings.Join(got, "\n"), "calibrating") {
 		t.Errorf("the proof is shown as a search: %q", got)
 	}
@@ -73,7 +73,7 @@ func TestSearchPicture(t *testing.T) {
 func TestSearchPictureByTime(t *testing.T) {
 	now := time.Unix(1000, 0)
 	var s searching
-	s.event(bench.TuneReady{Resumed: 5}, now)
+	s.event(runner.TuneReady{Resumed: 5}, now)
 	e := evaluated(9, tune.OK, 1e6, 1e6) // 5 of them here, in 10 s
 	e.Of, e.Left = 0, 30*time.Second
 	s.event(e, now)
@@ -89,14 +89,14 @@ func TestSearchPictureByTime(t *testing.T) {
 func TestSearchLines(t *testing.T) {
 	p := &progress{style: report.Style{}}
 	for _, tt := range []struct {
-		e    bench.Event
+		e    runner.Event
 		want string
 	}{
 		{evaluated(7, tune.OK, 1e6, 1e6), "8 evaluated in 8.0 s: best 1.000 ms (2.00 times as fast as the default) with BLOCK=64 UNROLL=4"},
 		{evaluated(8, tune.Wrong, 0, 1e6), ""},
 		{evaluated(19, tune.OK, 3e6, 1e6), "20 evaluated in 20 s: best 1.000 ms (2.00 times as fast as the default)"},
-		{bench.ProofChecked{Side: "best", Point: map[string]any{"B": 1}, Checked: 3}, "best (B=1): all of 3 results right"},
-		{bench.ProofChecked{Side: "best", Point: map[string]any{"B": 1}, Checked: 3, Wrong: "y is 0"}, "best (B=1) is wrong and leaves: y is 0"},
+		{runner.ProofChecked{Side: "best", Point: map[string]any{"B": 1}, Checked: 3}, "best (B=1): all of 3 results right"},
+		{runner.ProofChecked{Side: "best", Point: map[string]any{"B": 1}, Checked: 3, Wrong: "y is 0"}, "best (B=1) is wrong and leaves: y is 0"},
 	} {
 		if got := p.describe(tt.e); got != tt.want {
 			t.Errorf("%q, want %q", got, tt.want)
@@ -118,7 +118,7 @@ func TestSearchEvents(t *testing.T) {
 	if got.Event != "tune_evaluated" || got.Best != 1e6 || got.Evaluation["status"] != "ok" || got.Evaluation["samples"] != nil {
 		t.Errorf("%+v", got)
 	}
-	for _, e := range []bench.Event{bench.TuneReady{}, bench.ProofChecked{}} {
+	for _, e := range []runner.Event{runner.TuneReady{}, runner.ProofChecked{}} {
 		if !json.Valid([]byte(jsonEvent(e))) {
 			t.Errorf("%T is no JSON", e)
 		}

@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/goatnote-inc/pawl/internal/bench"
+	"github.com/goatnote-inc/pawl/internal/judge/runner"
 	"github.com/goatnote-inc/pawl/internal/report"
 )
 
 // printTunePlan prints the plan of a dry run.
-func (f *tuneFlags) printTunePlan(p bench.TunePlan) error {
+func (f *tuneFlags) printTunePlan(p runner.TunePlan) error {
 	if f.json {
 		return writeJSON(f.Out, p)
 	}

@@ -9,9 +9,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/goatnote-inc/pawl/internal/build"
-	"github.com/goatnote-inc/pawl/internal/claim"
-	"github.com/goatnote-inc/pawl/internal/parcel"
+	"github.com/goatnote-inc/pawl/internal/base/archive"
+	"github.com/goatnote-inc/pawl/internal/forge/untrusted"
+	"github.com/goatnote-inc/pawl/internal/kernel/build"
 	"github.com/goatnote-inc/pawl/internal/tune"
 	"github.com/goatnote-inc/pawl/measure"
 )
@@ -25,13 +25,13 @@ const (
 	tuneJournalMost = 32 << 20
 )
 
-var tuneReportJSON = parcel.JSONLimits{
+var tuneReportJSON = archive.JSONLimits{
 	Bytes: tuneReportMost, Depth: 24, Lists: 50_000, Strings: 200_000, Letters: 2 << 20, Longest: 64 << 10, Numbers: 500_000,
 }
 
 // openTuning opens the results of a search, which may have run on another machine.
 func openTuning(from string) (*sentFiles, error) {
-	want := append(recordFiles(tuneProof), parcel.Want{Name: tuneReport, Most: tuneReportMost}, parcel.Want{Name: tuneJournal, Most: tuneJournalMost})
+	want := append(recordFiles(tuneProof), archive.Want{Name: tuneReport, Most: tuneReportMost}, archive.Want{Name: tuneJournal, Most: tuneJournalMost})
 	return openSent(from, want...)
 }
 
@@ -43,7 +43,7 @@ func (s *sentFiles) tuning() (*tune.Report, *measure.Run, error) {
 		return nil, nil, codeError{exitNoAnswer, fmt.Errorf("%s holds no %s: pawl tune leaves it when a search ends", s.from, tuneReport)}
 	}
 	defer f.Close()
-	if err := parcel.CheckJSON(f, tuneReportJSON); err != nil {
+	if err := archive.CheckJSON(f, tuneReportJSON); err != nil {
 		return nil, nil, s.refuse(fmt.Errorf("%s: %w", tuneReport, err))
 	}
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
@@ -56,7 +56,7 @@ func (s *sentFiles) tuning() (*tune.Report, *measure.Run, error) {
 	if header, list, err := tune.Load(filepath.Join(s.dir, tuneJournal)); err == nil && header.Case == r.Header.Case {
 		r.Evaluations = list // used only for the text of the suggestions
 	}
-	run, err := claim.ReadRecord(s.dir, tuneProof)
+	run, err := untrusted.ReadRecord(s.dir, tuneProof)
 	if err != nil {
 		return nil, nil, s.refuse(err)
 	}

@@ -9,18 +9,18 @@ import (
 	"strings"
 	"time"
 
-	"github.com/goatnote-inc/pawl/internal/bench"
-	"github.com/goatnote-inc/pawl/internal/ledger"
+	"github.com/goatnote-inc/pawl/internal/judge/ledger"
+	"github.com/goatnote-inc/pawl/internal/judge/runner"
+	"github.com/goatnote-inc/pawl/internal/kernel/suite"
 	"github.com/goatnote-inc/pawl/internal/report"
-	"github.com/goatnote-inc/pawl/internal/suite"
 	"github.com/goatnote-inc/pawl/internal/tune"
 )
 
 // tuneSession is a running search with its proof.
 type tuneSession struct {
 	*tuneFlags
-	bench bench.Options
-	what  bench.TuneOptions
+	bench runner.Options
+	what  runner.TuneOptions
 	total time.Duration // time for search and proof; 0 for no limit
 	began time.Time
 }
@@ -32,13 +32,13 @@ const (
 	mostFuzz   = 20 * time.Second
 )
 
-func (f *tuneFlags) session(o bench.Options, args []string) *tuneSession {
+func (f *tuneFlags) session(o runner.Options, args []string) *tuneSession {
 	t := &tuneSession{tuneFlags: f, bench: o, began: time.Now()}
 	if !f.has("evals") || f.has("budget") {
 		t.total = f.budget
 	}
 	f.dir = cmp.Or(f.dir, filepath.Join(o.Dir, "tuning"))
-	t.what = bench.TuneOptions{
+	t.what = runner.TuneOptions{
 		Strategy: f.strategy, Evals: f.evals, Resume: f.resume, WarmStart: f.warmStart, Jobs: f.jobs,
 		Journal: filepath.Join(f.dir, "journal.jsonl"),
 	}
@@ -69,7 +69,7 @@ func (t *tuneSession) run(ctx context.Context) error {
 	progress := newProgress(t.globals, t.json)
 	o := t.bench
 	o.Emit = progress.event
-	found, err := bench.Tune(ctx, o, t.what)
+	found, err := runner.Tune(ctx, o, t.what)
 	if found == nil || len(found.Evaluations) == 0 {
 		progress.close()
 		return t.explain(ctx, found, err)
@@ -96,8 +96,8 @@ func (t *tuneSession) run(ctx context.Context) error {
 }
 
 // prove measures the best few against the defaults.
-func (t *tuneSession) prove(ctx context.Context, o bench.Options, found *bench.Tuning, r *tune.Report) error {
-	what := bench.ProofOptions{Budget: t.proofTime(time.Since(t.began))}
+func (t *tuneSession) prove(ctx context.Context, o runner.Options, found *runner.Tuning, r *tune.Report) error {
+	what := runner.ProofOptions{Budget: t.proofTime(time.Since(t.began))}
 	what.Fuzz = min(what.Budget/10, mostFuzz)
 	if s := t.bench.Suite; s.Baseline.Keep != "none" {
 		l, err := ledger.Open(ctx, whereOf(s.Baseline, o.Dir))
@@ -106,7 +106,7 @@ func (t *tuneSession) prove(ctx context.Context, o bench.Options, found *bench.T
 		}
 		what.Ledger = l
 	}
-	proof, err := bench.Prove(ctx, o, found, what)
+	proof, err := runner.Prove(ctx, o, found, what)
 	if r.Proof = proof; err != nil {
 		r.Proof, r.Unproven = nil, "the proof did not end: "+firstLineOf(err)
 	}
@@ -119,7 +119,7 @@ func firstLineOf(err error) string {
 }
 
 // report returns the report of the search, without its proof.
-func (t *tuneSession) report(found *bench.Tuning) *tune.Report {
+func (t *tuneSession) report(found *runner.Tuning) *tune.Report {
 	candidate, _ := t.bench.Suite.Implementation(suite.Candidate)
 	return &tune.Report{
 		Build:  candidate.Build.String(),
@@ -166,7 +166,7 @@ func (t *tuneSession) again() string {
 }
 
 // explain replaces the error of an interrupted search by one that says what was kept.
-func (t *tuneSession) explain(ctx context.Context, found *bench.Tuning, err error) error {
+func (t *tuneSession) explain(ctx context.Context, found *runner.Tuning, err error) error {
 	if err == nil || !errors.Is(context.Cause(ctx), errInterrupted) {
 		return err
 	}

@@ -11,10 +11,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/goatnote-inc/pawl/internal/bench"
-	"github.com/goatnote-inc/pawl/internal/loop"
+	"github.com/goatnote-inc/pawl/internal/judge/loop"
+	"github.com/goatnote-inc/pawl/internal/judge/runner"
+	"github.com/goatnote-inc/pawl/internal/kernel/suite"
 	"github.com/goatnote-inc/pawl/internal/report"
-	"github.com/goatnote-inc/pawl/internal/suite"
 	"github.com/goatnote-inc/pawl/measure"
 	"github.com/goatnote-inc/pawl/ratchet"
 )
@@ -33,7 +33,7 @@ type verdictDocument struct {
 }
 
 // newWhys converts the reasons of a gate for JSON.
-func newWhys(whys []bench.Why) []report.WhyDocument {
+func newWhys(whys []runner.Why) []report.WhyDocument {
 	var list []report.WhyDocument
 	for _, w := range whys {
 		d := whyOf(w).Document()
@@ -46,7 +46,7 @@ func newWhys(whys []bench.Why) []report.WhyDocument {
 }
 
 // newVerdict returns the outcome of a gate as a document, even if the gate ended before it had a result.
-func newVerdict(out bench.Outcome) verdictDocument {
+func newVerdict(out runner.Outcome) verdictDocument {
 	s := out.State
 	d := verdictDocument{Drift: s.Drift, Gain: s.Gain, Stopped: s.Stopped, Stages: stagesOf(s), Whys: newWhys(out.Whys)}
 	if s.Result != nil {
@@ -109,7 +109,7 @@ func stoppedResult(s loop.State) ratchet.Result {
 }
 
 // report writes all files of a finished run and prints the verdicts.
-func (f *runFlags) report(s *suite.Suite, out bench.Outcome) error {
+func (f *runFlags) report(s *suite.Suite, out runner.Outcome) error {
 	doc := newVerdict(out)
 	paths := report.Paths{Record: out.Path}
 	in := report.Input{Run: out.Run, Result: &doc.Result, Now: time.Now(), Next: f.next(s, out), Stages: doc.Stages, Name: cmp.Or(s.Name, "run"), Forgets: s.Baseline.Keep == "none"}
@@ -148,7 +148,7 @@ func (f *runFlags) report(s *suite.Suite, out bench.Outcome) error {
 }
 
 // next returns the messages of the loop beyond the verdicts.
-func (f *runFlags) next(s *suite.Suite, out bench.Outcome) []report.Step {
+func (f *runFlags) next(s *suite.Suite, out runner.Outcome) []report.Step {
 	var list []report.Step
 	say := func(format string, args ...any) { list = append(list, report.Step{Text: fmt.Sprintf(format, args...)}) }
 	st := out.State

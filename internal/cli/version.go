@@ -16,13 +16,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/goatnote-inc/pawl/internal/account"
-	"github.com/goatnote-inc/pawl/internal/harness"
-	"github.com/goatnote-inc/pawl/internal/profile"
+	own "github.com/goatnote-inc/pawl/internal/base/version"
+	"github.com/goatnote-inc/pawl/internal/explain/profile"
+	"github.com/goatnote-inc/pawl/internal/judge/cost"
+	"github.com/goatnote-inc/pawl/internal/kernel/harness"
 	"github.com/goatnote-inc/pawl/internal/report"
-	"github.com/goatnote-inc/pawl/internal/sweep"
+	"github.com/goatnote-inc/pawl/internal/report/sweep"
 	"github.com/goatnote-inc/pawl/internal/tune"
-	own "github.com/goatnote-inc/pawl/internal/version"
 	"github.com/goatnote-inc/pawl/measure"
 	"github.com/goatnote-inc/pawl/ratchet"
 )
@@ -62,7 +62,7 @@ func versionFormats() []versionFormat {
 		{"profile record", profile.Format},
 		{"journal of tuning", tune.Format},
 		{"comparison", sweep.Schema},
-		{"account of a run", account.Schema},
+		{"account of a run", cost.Schema},
 	} {
 		list = append(list, versionFormat{f[0], f[1], f[1]})
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/goatnote-inc/pawl/internal/workflow"
+	"github.com/goatnote-inc/pawl/internal/forge/workflow"
 )
 
 func TestOwnVersion(t *testing.T) {

@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/goatnote-inc/pawl/internal/lazyregexp"
-	"github.com/goatnote-inc/pawl/internal/workflow"
+	"github.com/goatnote-inc/pawl/internal/base/lazyregexp"
+	"github.com/goatnote-inc/pawl/internal/forge/workflow"
 )
 
 // versionFinding is something that does not match this version of pawl.

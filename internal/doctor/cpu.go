@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goatnote-inc/pawl/internal/device/host"
-	"github.com/goatnote-inc/pawl/internal/suite"
+	"github.com/goatnote-inc/pawl/internal/kernel/device/host"
+	"github.com/goatnote-inc/pawl/internal/kernel/suite"
 	"github.com/goatnote-inc/pawl/measure"
 )
 

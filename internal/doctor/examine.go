@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/goatnote-inc/pawl/gpu"
-	"github.com/goatnote-inc/pawl/internal/device"
-	"github.com/goatnote-inc/pawl/internal/device/host"
-	"github.com/goatnote-inc/pawl/internal/suite"
+	"github.com/goatnote-inc/pawl/internal/kernel/device"
+	"github.com/goatnote-inc/pawl/internal/kernel/device/host"
+	"github.com/goatnote-inc/pawl/internal/kernel/suite"
 )
 
 // Options describe what to examine.

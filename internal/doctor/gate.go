@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/goatnote-inc/pawl/internal/bench"
-	"github.com/goatnote-inc/pawl/internal/suite"
-	"github.com/goatnote-inc/pawl/internal/trial"
+	"github.com/goatnote-inc/pawl/internal/judge/runner"
+	"github.com/goatnote-inc/pawl/internal/judge/trial"
+	"github.com/goatnote-inc/pawl/internal/kernel/suite"
 	"github.com/goatnote-inc/pawl/measure"
 	"github.com/goatnote-inc/pawl/ratchet"
 	"github.com/goatnote-inc/pawl/stats"
@@ -42,7 +42,7 @@ func GateEvidence(run *measure.Run) (same, slow []ratchet.Evidence) {
 	same = ratchet.Gather(runs, runs, suite.Base, suite.Candidate)
 	same = slices.DeleteFunc(same, func(e ratchet.Evidence) bool { return !e.Gate })
 	planted := map[string]ratchet.Evidence{}
-	for _, e := range ratchet.Gather(runs, runs, suite.Base, bench.SlowedSide) {
+	for _, e := range ratchet.Gather(runs, runs, suite.Base, runner.SlowedSide) {
 		planted[e.Case.Name()] = e
 	}
 	for _, e := range same {
@@ -91,7 +91,7 @@ func NewGate(p ratchet.Policy, run *measure.Run) Gate {
 	pass, fail := ratchet.Judge(p, same), ratchet.Judge(p, slow)
 	g := Gate{Slowdown: trial.Slowdown, Passes: len(same) > 0, Fails: len(same) > 0}
 	for i, c := range pass.Cases {
-		gc := GateCase{Case: c.Name, Same: c.Verdict, Slow: fail.Cases[i].Verdict, Planted: slow[i].Case.Implementation == bench.SlowedSide, Sentence: c.Sentence}
+		gc := GateCase{Case: c.Name, Same: c.Verdict, Slow: fail.Cases[i].Verdict, Planted: slow[i].Case.Implementation == runner.SlowedSide, Sentence: c.Sentence}
 		if c.Facts != nil {
 			gc.Rounds, gc.Spread = c.Facts.Rounds, c.Facts.Spread
 		}

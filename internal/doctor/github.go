@@ -13,7 +13,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/goatnote-inc/pawl/internal/workflow"
+	"github.com/goatnote-inc/pawl/internal/forge/workflow"
 )
 
 // GitHubOptions describe what to examine.

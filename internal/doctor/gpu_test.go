@@ -11,8 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/goatnote-inc/pawl/internal/device"
-	"github.com/goatnote-inc/pawl/internal/device/devicetest"
+	"github.com/goatnote-inc/pawl/internal/kernel/device"
+	"github.com/goatnote-inc/pawl/internal/kernel/device/devicetest"
 )
 
 // Whether a process may set clocks stands in its own files.

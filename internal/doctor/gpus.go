@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/goatnote-inc/pawl/gpu"
-	"github.com/goatnote-inc/pawl/internal/device"
+	"github.com/goatnote-inc/pawl/internal/kernel/device"
 )
 
 // driver reports whether NVIDIA GPUs can be read and, if not, why. Having none

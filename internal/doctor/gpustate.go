@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/goatnote-inc/pawl/gpu"
-	"github.com/goatnote-inc/pawl/internal/device"
+	"github.com/goatnote-inc/pawl/internal/kernel/device"
 )
 
 // controlled reports whether pawl can lock the clocks of the device.

@@ -9,10 +9,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goatnote-inc/pawl/internal/bench"
-	"github.com/goatnote-inc/pawl/internal/harness"
-	"github.com/goatnote-inc/pawl/internal/shell"
-	"github.com/goatnote-inc/pawl/internal/suite"
+	"github.com/goatnote-inc/pawl/internal/base/shell"
+	"github.com/goatnote-inc/pawl/internal/judge/runner"
+	"github.com/goatnote-inc/pawl/internal/kernel/harness"
+	"github.com/goatnote-inc/pawl/internal/kernel/suite"
 )
 
 // local reports whether a program is given by a path, not by a name to search for.
@@ -124,7 +124,7 @@ func (e *exam) built(v suite.Variant) bool {
 func (e *exam) greet(ctx context.Context, v suite.Variant, m *meeting) {
 	session, err := harness.Start(ctx, harness.Command{
 		Line: v.Harness.Command, Dir: e.dir(), Silence: v.Harness.Timeout,
-		Env: append(environ(v.Harness.Env), bench.DeviceEnv(e.chosen.id)...),
+		Env: append(environ(v.Harness.Env), runner.DeviceEnv(e.chosen.id)...),
 	}, harness.Hello{Pawl: e.Version, Device: harness.HelloDevice{Kind: e.chosen.id.Kind, UUID: e.chosen.id.UUID}})
 	if err != nil {
 		m.err = err

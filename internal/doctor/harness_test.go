@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goatnote-inc/pawl/internal/device"
+	"github.com/goatnote-inc/pawl/internal/kernel/device"
 )
 
 //go:embed testdata/harness.sh

@@ -3,7 +3,7 @@ package doctor
 import (
 	"context"
 
-	"github.com/goatnote-inc/pawl/internal/device"
+	"github.com/goatnote-inc/pawl/internal/kernel/device"
 )
 
 // lock reports whether the device can be acquired, and what a crash left behind.

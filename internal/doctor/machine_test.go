@@ -12,9 +12,9 @@ import (
 	"testing/fstest"
 	"time"
 
-	"github.com/goatnote-inc/pawl/internal/device"
-	"github.com/goatnote-inc/pawl/internal/device/host"
 	"github.com/goatnote-inc/pawl/internal/doctor"
+	"github.com/goatnote-inc/pawl/internal/kernel/device"
+	"github.com/goatnote-inc/pawl/internal/kernel/device/host"
 )
 
 const cpu = "sys/devices/system/cpu/"

@@ -2,8 +2,8 @@ package doctor
 
 import (
 	"github.com/goatnote-inc/pawl/gpu"
-	"github.com/goatnote-inc/pawl/internal/bench"
-	"github.com/goatnote-inc/pawl/internal/suite"
+	"github.com/goatnote-inc/pawl/internal/judge/runner"
+	"github.com/goatnote-inc/pawl/internal/kernel/suite"
 	"github.com/goatnote-inc/pawl/measure"
 	"github.com/goatnote-inc/pawl/ratchet"
 )
@@ -92,7 +92,7 @@ func NewNoise(run *measure.Run, p ratchet.Policy, kept map[string][]float64) Noi
 	for _, list := range kept {
 		n.Kept += len(list)
 	}
-	n.Dependence = bench.Dependence(kept)
+	n.Dependence = runner.Dependence(kept)
 	p.Dependence = n.Dependence
 	n.Prospects = prospects(p, n.judged(), kept)
 	return n

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 
 	"github.com/goatnote-inc/pawl/gpu"
-	"github.com/goatnote-inc/pawl/internal/profile/tool"
+	"github.com/goatnote-inc/pawl/internal/explain/profile/tool"
 )
 
 // profiler reports where NVIDIA's kernel profiler is, and what prevents it from reading the

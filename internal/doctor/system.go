@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/goatnote-inc/pawl/internal/device/host"
+	"github.com/goatnote-inc/pawl/internal/kernel/device/host"
 )
 
 // system is the machine's root folder, with queries that only doctor needs.

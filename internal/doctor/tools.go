@@ -6,10 +6,10 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/goatnote-inc/pawl/internal/build"
-	"github.com/goatnote-inc/pawl/internal/setup"
-	"github.com/goatnote-inc/pawl/internal/shell"
-	"github.com/goatnote-inc/pawl/internal/suite"
+	"github.com/goatnote-inc/pawl/internal/base/shell"
+	"github.com/goatnote-inc/pawl/internal/doctor/setup"
+	"github.com/goatnote-inc/pawl/internal/kernel/build"
+	"github.com/goatnote-inc/pawl/internal/kernel/suite"
 )
 
 // install returns how to get a program on this machine; empty if unknown.

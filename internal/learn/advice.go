@@ -3,7 +3,7 @@ package learn
 import (
 	"slices"
 
-	"github.com/goatnote-inc/pawl/internal/diagnose"
+	"github.com/goatnote-inc/pawl/internal/explain/diagnose"
 	"github.com/goatnote-inc/pawl/internal/learn/journal"
 	"github.com/goatnote-inc/pawl/internal/learn/lesson"
 	"github.com/goatnote-inc/pawl/internal/learn/model"

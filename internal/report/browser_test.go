@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goatnote-inc/pawl/internal/await"
+	"github.com/goatnote-inc/pawl/internal/base/await"
 )
 
 // browser is a real one, spoken to over a pair of pipes in the DevTools protocol:

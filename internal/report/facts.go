@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/goatnote-inc/pawl/internal/codechange"
 	"github.com/goatnote-inc/pawl/measure"
+	"github.com/goatnote-inc/pawl/measure/codediff"
 	"github.com/goatnote-inc/pawl/ratchet"
 )
 
@@ -84,7 +84,7 @@ func codeText(run *measure.Run) string {
 	if len(code[measure.Base]) == 0 || len(code[measure.Candidate]) == 0 {
 		return ""
 	}
-	return codechange.Changed(code[measure.Base], code[measure.Candidate]).String()
+	return codediff.Changed(code[measure.Base], code[measure.Candidate]).String()
 }
 
 func commitOf(run *measure.Run, side string) string {

@@ -8,7 +8,7 @@ import (
 	"math"
 	"strings"
 
-	"github.com/goatnote-inc/pawl/internal/diagnose"
+	"github.com/goatnote-inc/pawl/internal/explain/diagnose"
 	"github.com/goatnote-inc/pawl/ratchet"
 )
 

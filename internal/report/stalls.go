@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goatnote-inc/pawl/internal/diagnose"
-	"github.com/goatnote-inc/pawl/internal/profile"
+	"github.com/goatnote-inc/pawl/internal/explain/diagnose"
+	"github.com/goatnote-inc/pawl/internal/explain/profile"
 )
 
 // Stalls holds the warp stall reasons of a kernel before and after a change, in cycles per

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/goatnote-inc/pawl/internal/diagnose"
-	"github.com/goatnote-inc/pawl/internal/profile"
+	"github.com/goatnote-inc/pawl/internal/explain/diagnose"
+	"github.com/goatnote-inc/pawl/internal/explain/profile"
 )
 
 // usual lists the quantities shown if no finding names others, most informative first. Each

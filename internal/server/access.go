@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/goatnote-inc/pawl/internal/store"
+	"github.com/goatnote-inc/pawl/internal/server/store"
 )
 
 func (s *Server) listKeys(w http.ResponseWriter, r *http.Request, p store.Project) error {

@@ -12,10 +12,10 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/goatnote-inc/pawl/client"
-	"github.com/goatnote-inc/pawl/internal/parquet"
-	"github.com/goatnote-inc/pawl/internal/samples"
-	"github.com/goatnote-inc/pawl/internal/store"
+	"github.com/goatnote-inc/pawl/internal/server/parquet"
+	"github.com/goatnote-inc/pawl/internal/server/store"
 	"github.com/goatnote-inc/pawl/measure"
+	"github.com/goatnote-inc/pawl/measure/samplecodec"
 )
 
 // Lists are read page by page: everything once, in order, and to the end.
@@ -241,7 +241,7 @@ func TestRecord(t *testing.T) {
 		CaseKey: measure.CaseKey{Benchmark: "attention", Implementation: measure.Candidate}, Unit: "ns",
 		Rounds: []measure.CaseRound{{Round: 0, Samples: measure.Samples{1, 2, 3.5}}, {Round: 1, Samples: measure.Samples{4, 5}}},
 	}}}
-	stripped, data, err := samples.Split(run)
+	stripped, data, err := samplecodec.Split(run)
 	if err != nil {
 		t.Fatal(err)
 	}

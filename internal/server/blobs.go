@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/goatnote-inc/pawl/client"
-	"github.com/goatnote-inc/pawl/internal/blob"
 	"github.com/goatnote-inc/pawl/internal/report"
-	"github.com/goatnote-inc/pawl/internal/store"
+	"github.com/goatnote-inc/pawl/internal/server/blob"
+	"github.com/goatnote-inc/pawl/internal/server/store"
 )
 
 // blobSender authenticates a client that sends a blob or asks whether it exists. A job's token is bound

@@ -8,7 +8,7 @@ import (
 	"strconv"
 
 	"github.com/goatnote-inc/pawl/client"
-	"github.com/goatnote-inc/pawl/internal/store"
+	"github.com/goatnote-inc/pawl/internal/server/store"
 )
 
 var states = []string{string(client.New), string(client.Acknowledged), string(client.Fixed), string(client.FalseAlarm)}

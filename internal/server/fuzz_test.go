@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goatnote-inc/pawl/internal/store"
+	"github.com/goatnote-inc/pawl/internal/server/store"
 )
 
 // Whatever stands in a query is taken or refused; what is taken is within its bounds.

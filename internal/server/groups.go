@@ -5,7 +5,7 @@ import (
 	"strconv"
 
 	"github.com/goatnote-inc/pawl/client"
-	"github.com/goatnote-inc/pawl/internal/store"
+	"github.com/goatnote-inc/pawl/internal/server/store"
 )
 
 func (s *Server) listGroups(w http.ResponseWriter, r *http.Request, p store.Project) error {

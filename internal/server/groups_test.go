@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/goatnote-inc/pawl/client"
-	"github.com/goatnote-inc/pawl/internal/store"
+	"github.com/goatnote-inc/pawl/internal/server/store"
 )
 
 // What is said of a group is said of each of its events, but for those of which somebody

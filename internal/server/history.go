@@ -4,7 +4,7 @@ import (
 	"net/http"
 
 	"github.com/goatnote-inc/pawl/client"
-	"github.com/goatnote-inc/pawl/internal/store"
+	"github.com/goatnote-inc/pawl/internal/server/store"
 )
 
 var lanes = []string{string(client.Main), string(client.Branch), string(client.Fork)}

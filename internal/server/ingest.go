@@ -16,9 +16,9 @@ import (
 	"time"
 
 	"github.com/goatnote-inc/pawl/client"
-	"github.com/goatnote-inc/pawl/internal/identity"
+	"github.com/goatnote-inc/pawl/internal/forge/identity"
 	"github.com/goatnote-inc/pawl/internal/report"
-	"github.com/goatnote-inc/pawl/internal/store"
+	"github.com/goatnote-inc/pawl/internal/server/store"
 )
 
 // ingestTimeout limits how long storing a report may take. Storing continues if the client disconnects:

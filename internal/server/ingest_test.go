@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/goatnote-inc/pawl/client"
-	"github.com/goatnote-inc/pawl/internal/store"
+	"github.com/goatnote-inc/pawl/internal/server/store"
 )
 
 func TestReportIsKeptOnce(t *testing.T) {

@@ -19,10 +19,10 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/goatnote-inc/pawl/client"
-	"github.com/goatnote-inc/pawl/internal/blob"
-	"github.com/goatnote-inc/pawl/internal/pgtemp"
-	"github.com/goatnote-inc/pawl/internal/queue"
-	"github.com/goatnote-inc/pawl/internal/store"
+	"github.com/goatnote-inc/pawl/internal/server/blob"
+	"github.com/goatnote-inc/pawl/internal/server/pgtemp"
+	"github.com/goatnote-inc/pawl/internal/server/queue"
+	"github.com/goatnote-inc/pawl/internal/server/store"
 )
 
 const (

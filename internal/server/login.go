@@ -15,7 +15,7 @@ import (
 	"github.com/coreos/go-oidc/v3/oidc"
 	"golang.org/x/oauth2"
 
-	"github.com/goatnote-inc/pawl/internal/identity"
+	"github.com/goatnote-inc/pawl/internal/forge/identity"
 	"github.com/goatnote-inc/pawl/internal/report"
 )
 

@@ -20,9 +20,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/goatnote-inc/pawl/internal/identity"
-	"github.com/goatnote-inc/pawl/internal/identity/identitytest"
-	"github.com/goatnote-inc/pawl/internal/store"
+	"github.com/goatnote-inc/pawl/internal/forge/identity"
+	"github.com/goatnote-inc/pawl/internal/forge/identity/identitytest"
+	"github.com/goatnote-inc/pawl/internal/server/store"
 )
 
 // provider is an OpenID provider that logs everybody in as the person it is told, after

@@ -3,14 +3,14 @@ package server
 import (
 	"testing"
 
-	"github.com/goatnote-inc/pawl/internal/store"
-	"github.com/goatnote-inc/pawl/internal/watch"
+	"github.com/goatnote-inc/pawl/internal/server/alert"
+	"github.com/goatnote-inc/pawl/internal/server/store"
 )
 
 // Mail goes where the operator lets it go; a server without mail says so.
 func TestHooksByMail(t *testing.T) {
 	w := newWorld(t, func(c *Config) {
-		c.Mail = watch.Mail{Server: "mail.example.org:587", From: "pawl@example.org", Domains: []string{"example.com"}}
+		c.Mail = alert.Mail{Server: "mail.example.org:587", From: "pawl@example.org", Domains: []string{"example.com"}}
 	})
 	p := w.project("kernels", true)
 	hook := func(url, secret string) asked {
@@ -29,6 +29,6 @@ func TestHooksByMail(t *testing.T) {
 	w.want(400, hook("https://hooks.example/T0", ""))
 	w.want(400, hook("mailto:team@example.com?bcc=x@evil.example", ""))
 	w.want(400, hook("mailto:team@example.com", "0123456789abcdef"))
-	w.server.mail = watch.Mail{}
+	w.server.mail = alert.Mail{}
 	w.want(400, hook("mailto:team@example.com", ""))
 }

@@ -4,7 +4,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/goatnote-inc/pawl/internal/store/storetest"
+	"github.com/goatnote-inc/pawl/internal/server/store/storetest"
 )
 
 func TestMain(m *testing.M) {

@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"github.com/goatnote-inc/pawl/client"
-	"github.com/goatnote-inc/pawl/internal/store"
-	"github.com/goatnote-inc/pawl/internal/web"
+	"github.com/goatnote-inc/pawl/internal/server/store"
+	"github.com/goatnote-inc/pawl/internal/server/web"
 )
 
 // eventsShown is the number of events per page.

@@ -4,8 +4,8 @@ import (
 	"errors"
 	"net/http"
 
-	"github.com/goatnote-inc/pawl/internal/store"
-	"github.com/goatnote-inc/pawl/internal/web"
+	"github.com/goatnote-inc/pawl/internal/server/store"
+	"github.com/goatnote-inc/pawl/internal/server/web"
 )
 
 // livePage shows a running run, and links to its stored result.

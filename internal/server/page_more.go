@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/goatnote-inc/pawl/client"
-	"github.com/goatnote-inc/pawl/internal/store"
-	"github.com/goatnote-inc/pawl/internal/web"
+	"github.com/goatnote-inc/pawl/internal/server/store"
+	"github.com/goatnote-inc/pawl/internal/server/web"
 )
 
 // testbedReadings is the number of runs that a testbed's page uses.

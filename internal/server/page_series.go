@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"github.com/goatnote-inc/pawl/client"
-	"github.com/goatnote-inc/pawl/internal/store"
-	"github.com/goatnote-inc/pawl/internal/web"
+	"github.com/goatnote-inc/pawl/internal/server/store"
+	"github.com/goatnote-inc/pawl/internal/server/web"
 )
 
 // bucketsShown is the initial resolution of a chart: about 2,000 points.

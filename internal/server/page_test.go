@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/goatnote-inc/pawl/client"
-	"github.com/goatnote-inc/pawl/internal/store"
+	"github.com/goatnote-inc/pawl/internal/server/store"
 )
 
 // paths are every page of a furnished project.

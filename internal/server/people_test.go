@@ -8,7 +8,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/goatnote-inc/pawl/internal/store"
+	"github.com/goatnote-inc/pawl/internal/server/store"
 )
 
 // Who is taken off the operator's list is no admin, whatever logins they have.

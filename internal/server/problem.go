@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/goatnote-inc/pawl/internal/identity"
+	"github.com/goatnote-inc/pawl/internal/forge/identity"
 	"github.com/goatnote-inc/pawl/internal/report"
-	"github.com/goatnote-inc/pawl/internal/store"
+	"github.com/goatnote-inc/pawl/internal/server/store"
 )
 
 // Problem is an error response as defined by RFC 9457. Every handler returns it as its error: what was

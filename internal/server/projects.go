@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/goatnote-inc/pawl/client"
-	"github.com/goatnote-inc/pawl/internal/store"
+	"github.com/goatnote-inc/pawl/internal/server/store"
 )
 
 //go:embed openapi.yaml

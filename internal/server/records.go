@@ -12,12 +12,12 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/goatnote-inc/pawl/client"
-	"github.com/goatnote-inc/pawl/internal/blob"
-	"github.com/goatnote-inc/pawl/internal/parcel"
+	"github.com/goatnote-inc/pawl/internal/base/archive"
 	"github.com/goatnote-inc/pawl/internal/report"
-	"github.com/goatnote-inc/pawl/internal/samples"
-	"github.com/goatnote-inc/pawl/internal/store"
+	"github.com/goatnote-inc/pawl/internal/server/blob"
+	"github.com/goatnote-inc/pawl/internal/server/store"
 	"github.com/goatnote-inc/pawl/measure"
+	"github.com/goatnote-inc/pawl/measure/samplecodec"
 )
 
 // Limits for records that are unpacked here. Larger ones are served only as files.
@@ -30,7 +30,7 @@ const (
 
 // recordLimits is checked before a record is decoded: {} is two bytes of JSON, but a round in memory is
 // hundreds.
-var recordLimits = parcel.JSONLimits{
+var recordLimits = archive.JSONLimits{
 	Bytes: maxRecord, Depth: 32, Lists: 400_000, Strings: 4_000_000, Letters: 48 << 20, Longest: 1 << 20, Numbers: 8_000_000,
 }
 
@@ -135,8 +135,8 @@ func (s *Server) record(ctx context.Context, project int64, run client.Run) (*me
 	if err != nil {
 		return nil, err
 	}
-	whole, err := samples.JoinAtMost(record, data, maxPayload)
-	if errors.Is(err, samples.ErrTooLarge) {
+	whole, err := samplecodec.JoinAtMost(record, data, maxPayload)
+	if errors.Is(err, samplecodec.ErrTooLarge) {
 		return nil, tooLarge(which)
 	}
 	if err != nil {
@@ -148,7 +148,7 @@ func (s *Server) record(ctx context.Context, project int64, run client.Run) (*me
 // unpack reads a compressed file of a run within limits. It reads the file twice: first to check the limits,
 // then to decode it.
 func (s *Server) unpack(ctx context.Context, project int64, which client.Blob, read func(io.Reader) error) error {
-	check := func(document io.Reader) error { return parcel.CheckJSON(document, recordLimits) }
+	check := func(document io.Reader) error { return archive.CheckJSON(document, recordLimits) }
 	if err := s.unpackOnce(ctx, project, which, check); err != nil {
 		return err
 	}

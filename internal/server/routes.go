@@ -4,7 +4,7 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/goatnote-inc/pawl/internal/store"
+	"github.com/goatnote-inc/pawl/internal/server/store"
 )
 
 // Route is one operation of the API, and the right it needs.

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/goatnote-inc/pawl/internal/identity"
+	"github.com/goatnote-inc/pawl/internal/forge/identity"
 	"github.com/goatnote-inc/pawl/internal/report"
-	"github.com/goatnote-inc/pawl/internal/store"
-	"github.com/goatnote-inc/pawl/internal/watch"
+	"github.com/goatnote-inc/pawl/internal/server/alert"
+	"github.com/goatnote-inc/pawl/internal/server/store"
 )
 
 // ruleText is identity.Rule with the field names of the API.
@@ -147,8 +147,8 @@ func (s *Server) hookHost(in hookText) (string, error) {
 		return "", badRequest("kind: want slack, json or mail")
 	case err != nil || u.Fragment != "" || len(in.URL) > 2000:
 		return "", badRequest("url: want https://HOST/PATH")
-	case watch.CheckHook(in.URL, s.private) != nil:
-		return "", badRequest("url: %s", report.Plain(watch.CheckHook(in.URL, s.private).Error()))
+	case alert.CheckHook(in.URL, s.private) != nil:
+		return "", badRequest("url: %s", report.Plain(alert.CheckHook(in.URL, s.private).Error()))
 	case in.Kind == "json" && (len(in.Secret) < 16 || len(in.Secret) > 200):
 		return "", badRequest("secret: want 16 to 200 bytes; they sign what is sent, so that the receiver knows it is from here")
 	}

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/goatnote-inc/pawl/client"
-	"github.com/goatnote-inc/pawl/internal/store"
+	"github.com/goatnote-inc/pawl/internal/server/store"
 )
 
 // Secrets go in and are not found again: not in a table, not in the log, not in an

@@ -16,11 +16,11 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/goatnote-inc/pawl/client"
-	"github.com/goatnote-inc/pawl/internal/blob"
-	"github.com/goatnote-inc/pawl/internal/identity"
+	"github.com/goatnote-inc/pawl/internal/forge/identity"
 	"github.com/goatnote-inc/pawl/internal/report"
-	"github.com/goatnote-inc/pawl/internal/store"
-	"github.com/goatnote-inc/pawl/internal/watch"
+	"github.com/goatnote-inc/pawl/internal/server/alert"
+	"github.com/goatnote-inc/pawl/internal/server/blob"
+	"github.com/goatnote-inc/pawl/internal/server/store"
 )
 
 // Config configures a server.
@@ -40,7 +40,7 @@ type Config struct {
 	// address. If empty, a random one is used, which is enough for a single server.
 	Secret []byte
 	// Mail lists the allowed recipients of mail; zero allows none.
-	Mail watch.Mail
+	Mail alert.Mail
 	// PrivateHooks allows hooks to private addresses and over http.
 	PrivateHooks bool
 }
@@ -73,7 +73,7 @@ type Server struct {
 	metrics  Metrics
 	proxies  []netip.Prefix
 	secret   []byte
-	mail     watch.Mail
+	mail     alert.Mail
 	private  bool // hooks may point to private addresses
 
 	buckets *buckets

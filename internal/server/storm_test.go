@@ -19,9 +19,9 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/goatnote-inc/pawl/client"
-	"github.com/goatnote-inc/pawl/internal/await"
-	"github.com/goatnote-inc/pawl/internal/demo"
-	"github.com/goatnote-inc/pawl/internal/store"
+	"github.com/goatnote-inc/pawl/internal/base/await"
+	"github.com/goatnote-inc/pawl/internal/server/demo"
+	"github.com/goatnote-inc/pawl/internal/server/store"
 )
 
 // size is how much of a storm is made: some in CI, all of it in a lab.

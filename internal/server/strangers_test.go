@@ -21,9 +21,9 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/goatnote-inc/pawl/client"
-	"github.com/goatnote-inc/pawl/internal/await"
-	"github.com/goatnote-inc/pawl/internal/blob"
-	"github.com/goatnote-inc/pawl/internal/store"
+	"github.com/goatnote-inc/pawl/internal/base/await"
+	"github.com/goatnote-inc/pawl/internal/server/blob"
+	"github.com/goatnote-inc/pawl/internal/server/store"
 	"github.com/goatnote-inc/pawl/measure"
 )
 

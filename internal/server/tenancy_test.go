@@ -11,7 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/goatnote-inc/pawl/client"
-	"github.com/goatnote-inc/pawl/internal/store"
+	"github.com/goatnote-inc/pawl/internal/server/store"
 )
 
 // furnished is a project with one of everything, and the path of each route in it.

@@ -7,9 +7,9 @@ import (
 	"io"
 	"net/http"
 
-	"github.com/goatnote-inc/pawl/internal/parquet"
 	"github.com/goatnote-inc/pawl/internal/report"
-	"github.com/goatnote-inc/pawl/internal/store"
+	"github.com/goatnote-inc/pawl/internal/server/parquet"
+	"github.com/goatnote-inc/pawl/internal/server/store"
 )
 
 // export writes all data of a project, as fast as the client reads. Once started, the response cannot become

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/goatnote-inc/pawl/client"
-	"github.com/goatnote-inc/pawl/internal/store"
+	"github.com/goatnote-inc/pawl/internal/server/store"
 )
 
 // Bodies as released clients send them are taken as long as pawl.report/v1 is: what they

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/goatnote-inc/pawl/gpu"
-	"github.com/goatnote-inc/pawl/internal/lazyregexp"
+	"github.com/goatnote-inc/pawl/internal/base/lazyregexp"
 )
 
 // Form is one way to apply a point, ready to paste.

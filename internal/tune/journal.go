@@ -12,7 +12,7 @@ import (
 	"path/filepath"
 	"syscall"
 
-	"github.com/goatnote-inc/pawl/internal/disk"
+	"github.com/goatnote-inc/pawl/internal/base/disk"
 )
 
 // Limits on a journal, which may be untrusted.

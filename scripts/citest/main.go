@@ -2,7 +2,7 @@
 //
 // It reads a plan from standard input, one group of tests per line:
 //
-//	races: -race ./internal/queue ./internal/wake
+//	races: -race ./internal/server/queue ./internal/fleet/wake
 //	tests: -skip TestMeasured ./...
 //
 // A group is one go test invocation. After all groups, each test that failed runs again

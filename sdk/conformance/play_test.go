@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goatnote-inc/pawl/internal/await"
+	"github.com/goatnote-inc/pawl/internal/base/await"
 	"github.com/goatnote-inc/pawl/sdk/conformance"
 )
 

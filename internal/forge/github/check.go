@@ -11,8 +11,8 @@ import (
 
 	gh "github.com/google/go-github/v89/github"
 
+	"github.com/goatnote-inc/pawl/internal/base/lazyregexp"
 	"github.com/goatnote-inc/pawl/internal/forge"
-	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 )
 
 // GitHub's limits for a check.

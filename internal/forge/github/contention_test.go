@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/goatnote-inc/pawl/internal/base/testrun"
 	"github.com/goatnote-inc/pawl/internal/forge"
 	"github.com/goatnote-inc/pawl/internal/forge/github"
 	"github.com/goatnote-inc/pawl/internal/forge/githubtest"
-	"github.com/goatnote-inc/pawl/internal/testrun"
 )
 
 // contender makes a client that lives in a world.

@@ -15,10 +15,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/goatnote-inc/pawl/internal/base/testrun"
 	"github.com/goatnote-inc/pawl/internal/forge"
 	"github.com/goatnote-inc/pawl/internal/forge/github"
 	"github.com/goatnote-inc/pawl/internal/forge/githubtest"
-	"github.com/goatnote-inc/pawl/internal/testrun"
 )
 
 // Two writers share a pull request while everything goes wrong that GitHub documents, and

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/goatnote-inc/pawl/internal/base/lazyregexp"
 	"github.com/goatnote-inc/pawl/internal/forge"
-	"github.com/goatnote-inc/pawl/internal/lazyregexp"
 )
 
 // The report is one comment: a first line that identifies it, then sections between

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/goatnote-inc/pawl/internal/lazyregexp"
+	"github.com/goatnote-inc/pawl/internal/base/lazyregexp"
 )
 
 // gitStore holds the git objects of the branches. Object names are digests of their

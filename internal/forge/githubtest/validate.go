@@ -16,7 +16,7 @@ import (
 	"github.com/getkin/kin-openapi/routers"
 	"github.com/getkin/kin-openapi/routers/gorillamux"
 
-	"github.com/goatnote-inc/pawl/internal/lazyregexp"
+	"github.com/goatnote-inc/pawl/internal/base/lazyregexp"
 )
 
 // validator validates requests and responses against GitHub's description.

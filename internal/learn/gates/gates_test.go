@@ -8,8 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/goatnote-inc/pawl/internal/kernel/suite/expr"
 	"github.com/goatnote-inc/pawl/internal/learn/journal"
-	"github.com/goatnote-inc/pawl/internal/suite/expr"
 )
 
 var began = time.Date(2026, 11, 15, 9, 0, 0, 0, time.UTC)

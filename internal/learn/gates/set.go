@@ -10,7 +10,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/goatnote-inc/pawl/internal/suite/expr"
+	"github.com/goatnote-inc/pawl/internal/kernel/suite/expr"
 )
 
 //go:embed gates.yaml

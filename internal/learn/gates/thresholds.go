@@ -8,7 +8,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/goatnote-inc/pawl/internal/suite/spell"
+	"github.com/goatnote-inc/pawl/internal/base/spell"
 )
 
 // Threshold is a number of the method. A repository may have another, within bounds, so

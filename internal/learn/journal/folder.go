@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/goatnote-inc/pawl/internal/disk"
+	"github.com/goatnote-inc/pawl/internal/base/disk"
 )
 
 // Folder is where the journals of a repository are: one file a session, under a name that

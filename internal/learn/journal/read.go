@@ -9,7 +9,7 @@ import (
 	"io"
 	"os"
 
-	"github.com/goatnote-inc/pawl/internal/lazyregexp"
+	"github.com/goatnote-inc/pawl/internal/base/lazyregexp"
 )
 
 // A journal comes from a repository that anybody may have written to.

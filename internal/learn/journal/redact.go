@@ -4,7 +4,7 @@ import (
 	"math"
 	"strings"
 
-	"github.com/goatnote-inc/pawl/internal/lazyregexp"
+	"github.com/goatnote-inc/pawl/internal/base/lazyregexp"
 )
 
 // hidden stands where a secret was.

@@ -3,7 +3,7 @@ package journal
 import (
 	"strings"
 
-	"github.com/goatnote-inc/pawl/internal/lazyregexp"
+	"github.com/goatnote-inc/pawl/internal/base/lazyregexp"
 )
 
 var makeVariable = lazyregexp.New(`^(?:export\s+|override\s+)?([A-Za-z_][A-Za-z0-9_.-]*)\s*([:?+]?:?=)\s*(.*)$`)

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/goatnote-inc/pawl/internal/disk"
+	"github.com/goatnote-inc/pawl/internal/base/disk"
 )
 
 // kept is a thing as the file has it.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goatnote-inc/pawl/internal/suite/spell"
+	"github.com/goatnote-inc/pawl/internal/base/spell"
 )
 
 // Book is lessons with what is known of each by now.

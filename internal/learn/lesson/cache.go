@@ -12,7 +12,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/goatnote-inc/pawl/internal/disk"
+	"github.com/goatnote-inc/pawl/internal/base/disk"
 )
 
 // cache keeps what reading and checking lessons gave, by the digest of their text: YAML and

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/goatnote-inc/pawl/internal/diagnose"
+	"github.com/goatnote-inc/pawl/internal/explain/diagnose"
+	"github.com/goatnote-inc/pawl/internal/explain/profile"
 	"github.com/goatnote-inc/pawl/internal/learn/journal"
-	"github.com/goatnote-inc/pawl/internal/profile"
 	"github.com/goatnote-inc/pawl/internal/report"
 )
 

@@ -5,11 +5,11 @@ import (
 	"strconv"
 	"sync"
 
-	"github.com/goatnote-inc/pawl/internal/diagnose"
+	"github.com/goatnote-inc/pawl/internal/base/spell"
+	"github.com/goatnote-inc/pawl/internal/explain/diagnose"
+	"github.com/goatnote-inc/pawl/internal/explain/profile"
+	"github.com/goatnote-inc/pawl/internal/kernel/suite/expr"
 	"github.com/goatnote-inc/pawl/internal/learn/gates"
-	"github.com/goatnote-inc/pawl/internal/profile"
-	"github.com/goatnote-inc/pawl/internal/suite/expr"
-	"github.com/goatnote-inc/pawl/internal/suite/spell"
 )
 
 // Facts is what is known of a kernel and of the session it is worked on in. What is not

@@ -14,7 +14,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/goatnote-inc/pawl/internal/disk"
+	"github.com/goatnote-inc/pawl/internal/base/disk"
 )
 
 // Dir is where the lessons of a repository are, from the folder of its suite.

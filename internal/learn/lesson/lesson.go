@@ -10,7 +10,7 @@ package lesson
 import (
 	"time"
 
-	"github.com/goatnote-inc/pawl/internal/suite/expr"
+	"github.com/goatnote-inc/pawl/internal/kernel/suite/expr"
 )
 
 // Lesson is one thing that was learned.

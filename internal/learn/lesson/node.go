@@ -8,8 +8,8 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/goatnote-inc/pawl/internal/lazyregexp"
-	"github.com/goatnote-inc/pawl/internal/suite/spell"
+	"github.com/goatnote-inc/pawl/internal/base/lazyregexp"
+	"github.com/goatnote-inc/pawl/internal/base/spell"
 )
 
 // reader goes through the nodes of one front matter and notes what is wrong with them. It

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/goatnote-inc/pawl/gpu"
-	"github.com/goatnote-inc/pawl/internal/lazyregexp"
+	"github.com/goatnote-inc/pawl/internal/base/lazyregexp"
 	"github.com/goatnote-inc/pawl/measure"
 	"github.com/goatnote-inc/pawl/stats"
 )

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goatnote-inc/pawl/internal/diagnose"
+	"github.com/goatnote-inc/pawl/internal/explain/diagnose"
 	"github.com/goatnote-inc/pawl/internal/learn/journal"
 )
 

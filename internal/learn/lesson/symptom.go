@@ -7,7 +7,7 @@ import (
 	"path"
 	"strings"
 
-	"github.com/goatnote-inc/pawl/internal/suite/expr"
+	"github.com/goatnote-inc/pawl/internal/kernel/suite/expr"
 )
 
 // compile reads a symptom. An error is an *expr.Error with the place inside of it.

@@ -12,7 +12,7 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/goatnote-inc/pawl/internal/lazyregexp"
+	"github.com/goatnote-inc/pawl/internal/base/lazyregexp"
 )
 
 // Write gives the text of a lesson as Parse reads it, with every text of the front matter

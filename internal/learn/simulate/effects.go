@@ -57,7 +57,7 @@ var classes = []string{"memory", "compute", "latency", "occupancy", "launch"}
 // entry is a fix of a rule with the class of that rule.
 type entry struct{ id, home string }
 
-// catalogue is the first fix of 16 rules of internal/diagnose/rules.
+// catalogue is the first fix of 16 rules of internal/explain/diagnose/rules.
 var catalogue = []entry{
 	{"bank-conflicts/1", "memory"},
 	{"uncoalesced-loads/1", "memory"},

@@ -3,7 +3,7 @@ package search_test
 import (
 	"testing"
 
-	"github.com/goatnote-inc/pawl/internal/testrun"
+	"github.com/goatnote-inc/pawl/internal/base/testrun"
 	"github.com/goatnote-inc/pawl/internal/tune/search"
 )
 

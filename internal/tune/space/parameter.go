@@ -7,7 +7,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/goatnote-inc/pawl/internal/suite/expr"
+	"github.com/goatnote-inc/pawl/internal/kernel/suite/expr"
 )
 
 // Limits of a definition, which comes from an untrusted file.

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/goatnote-inc/pawl/internal/suite/expr"
+	"github.com/goatnote-inc/pawl/internal/kernel/suite/expr"
 	"github.com/goatnote-inc/pawl/internal/tune/space"
 )
 

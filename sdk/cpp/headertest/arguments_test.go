@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	protocol "github.com/goatnote-inc/pawl/internal/harness"
-	"github.com/goatnote-inc/pawl/internal/tensor"
+	protocol "github.com/goatnote-inc/pawl/internal/kernel/harness"
+	"github.com/goatnote-inc/pawl/internal/kernel/tensor"
 	"github.com/goatnote-inc/pawl/sdk/conformance"
 )
 

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/goatnote-inc/pawl/internal/testrun"
+	"github.com/goatnote-inc/pawl/internal/base/testrun"
 )
 
 // Compiling is what can be tested of CUDA without a GPU, and what a program says where there is none.

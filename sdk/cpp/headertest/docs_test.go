@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goatnote-inc/pawl/internal/suite"
+	"github.com/goatnote-inc/pawl/internal/kernel/suite"
 )
 
 var codeBlock = regexp.MustCompile("(?ms)^```(\\w+)\n(.*?)^```$")

@@ -1,0 +1,183 @@
+// Package archive receives files from an untrusted sender: an archive that a job of an
+// untrusted change left, or the folder it was unpacked into. It extracts only the requested
+// files, each within its limit. It rejects the whole archive if any entry is one that no
+// honest sender makes. It must not know what the files contain.
+package archive
+
+import (
+	"archive/zip"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+)
+
+// Want is a requested file: a name at the top of the archive, and its max size in bytes.
+type Want struct {
+	Name string
+	Most int64
+}
+
+// Limits limits the cost of opening an archive.
+type Limits struct {
+	Want      []Want
+	Entries   int   // of all files, requested or not
+	Directory int64 // bytes of an archive's directory
+	Total     int64 // bytes of all extracted files
+}
+
+// Limits of names and of the compression ratio of honest text. Samples compress to a tenth,
+// a zip bomb to a thousandth.
+const (
+	nameMost  = 512
+	depthMost = 16
+	ratioMost = 250
+	ratioFrom = 1 << 20 // bytes up to which the ratio is not limited
+)
+
+// Manifest lists the extracted files.
+type Manifest struct {
+	Files   map[string]int64 // bytes, by name
+	Ignored int              // files that were not requested
+}
+
+// Has reports whether a file was extracted.
+func (m Manifest) Has(name string) bool { _, ok := m.Files[name]; return ok }
+
+// ErrPoisoned is wrapped by the error for an archive that no honest sender makes.
+var ErrPoisoned = errors.New("the archive is refused")
+
+func poisoned(format string, args ...any) error {
+	return fmt.Errorf("%w: %w", ErrPoisoned, fmt.Errorf(format, args...))
+}
+
+// Unpack extracts the requested files from an archive. It checks every entry before it
+// writes anything.
+func Unpack(archive io.ReaderAt, size int64, into *os.Root, l Limits) (Manifest, error) {
+	list := &fuse{from: archive, left: l.Directory + endOfArchive}
+	z, err := zip.NewReader(list, size)
+	if err != nil {
+		return Manifest{}, poisoned("its list of files cannot be read: %w", err)
+	}
+	list.left = -1 // the directory is read; from here on each file has its own limit
+	if len(z.File) > l.Entries {
+		return Manifest{}, poisoned("it has %d entries, the limit is %d", len(z.File), l.Entries)
+	}
+	names := newNames(l.Want)
+	for _, f := range z.File {
+		if err := names.add(f.Name, f.Mode()); err != nil {
+			return Manifest{}, err
+		}
+		if err := sound(f); err != nil {
+			return Manifest{}, err
+		}
+	}
+	if err := apart(z.File, size); err != nil {
+		return Manifest{}, err
+	}
+	m := Manifest{Files: map[string]int64{}}
+	for _, f := range z.File {
+		want, ok := l.want(f.Name)
+		if !ok {
+			m.Ignored++
+			continue
+		}
+		content, err := f.Open()
+		if err != nil {
+			return Manifest{}, poisoned("%s: %w", want.Name, err)
+		}
+		err = errors.Join(m.take(content, into, want, l.Total), content.Close())
+		if err != nil {
+			return Manifest{}, err
+		}
+	}
+	return m, nil
+}
+
+// Open copies the requested files from an unpacked folder. It does not follow links, not
+// even inside the folder.
+func Open(dir string, into *os.Root, l Limits) (Manifest, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return Manifest{}, fmt.Errorf("open results: %w", err)
+	}
+	defer root.Close()
+	m := Manifest{Files: map[string]int64{}}
+	for _, want := range l.Want {
+		info, err := root.Lstat(want.Name)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return Manifest{}, fmt.Errorf("open results: %w", err)
+		}
+		if !info.Mode().IsRegular() {
+			return Manifest{}, poisoned("%s is no regular file (%s)", want.Name, info.Mode().Type())
+		}
+		content, err := root.Open(want.Name)
+		if err != nil {
+			return Manifest{}, fmt.Errorf("open results: %w", err)
+		}
+		if now, err := content.Stat(); err != nil || !os.SameFile(info, now) {
+			content.Close()
+			return Manifest{}, poisoned("%s became another file while it was opened", want.Name)
+		}
+		if err := errors.Join(m.take(content, into, want, l.Total), content.Close()); err != nil {
+			return Manifest{}, err
+		}
+	}
+	return m, nil
+}
+
+func (l Limits) want(name string) (Want, bool) {
+	i := slices.IndexFunc(l.Want, func(w Want) bool { return w.Name == name })
+	if i < 0 {
+		return Want{}, false
+	}
+	return l.Want[i], true
+}
+
+// take copies one file. Sizes in an archive are untrusted, so it counts the actual bytes.
+func (m *Manifest) take(content io.Reader, into *os.Root, want Want, total int64) error {
+	out, err := into.OpenFile(want.Name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return fmt.Errorf("keep %s: %w", want.Name, err)
+	}
+	n, err := io.Copy(out, io.LimitReader(content, want.Most+1))
+	if err := out.Close(); err != nil {
+		return fmt.Errorf("keep %s: %w", want.Name, err)
+	}
+	for _, size := range m.Files {
+		total -= size
+	}
+	switch {
+	case n > want.Most:
+		return poisoned("%s has more than %d bytes", want.Name, want.Most)
+	case n > total:
+		return poisoned("its files together are too large (%s is where it ends)", want.Name)
+	case err != nil:
+		return poisoned("%s: %w", want.Name, err)
+	}
+	m.Files[want.Name] = n
+	return nil
+}
+
+// Text returns the start of a small file as one line of printable ASCII, so that untrusted
+// content is safe to log.
+func Text(root *os.Root, name string, most int) string {
+	f, err := root.Open(name)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	b, _ := io.ReadAll(io.LimitReader(f, int64(most)))
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r > '~' {
+			return -1
+		}
+		return r
+	}, string(b))
+}

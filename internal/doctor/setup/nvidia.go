@@ -1,0 +1,121 @@
+package setup
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/explain/profile/tool"
+	"github.com/goatnote-inc/pawl/internal/kernel/device"
+	"github.com/goatnote-inc/pawl/internal/kernel/device/host"
+	"github.com/goatnote-inc/pawl/internal/kernel/suite"
+)
+
+type variant = suite.Variant
+
+// nvidia adds the driver, its settings and the profiler, for suites that measure on an NVIDIA GPU or could.
+func (l *look) nvidia(ctx context.Context) {
+	wanted := l.Suite.Device.Kind == gpu.NVIDIA
+	card := slices.IndexFunc(l.inventory.Devices, func(d device.Device) bool { return d.Identity().Kind != gpu.CPU })
+	if l.Suite.Device.Kind == gpu.CPU || !wanted && card < 0 {
+		return
+	}
+	i := Item{Name: "driver", State: Here, Required: wanted, Why: "the suite measures on an NVIDIA GPU"}
+	if card < 0 {
+		l.add(l.withoutDriver(i))
+		return
+	}
+	d := l.inventory.Devices[card]
+	id := d.Identity()
+	i.Version = id.Driver
+	l.add(i)
+	if state, err := d.State(ctx); err == nil {
+		l.persistence(id, state)
+	}
+	l.profiler()
+}
+
+// withoutDriver adds what to do if no NVIDIA GPU can be read.
+func (l *look) withoutDriver(i Item) Item {
+	i.State, i.Note = Missing, l.inventory.NoNVIDIA
+	_, container := fs.Stat(l.Root, ".dockerenv")
+	switch {
+	case container == nil:
+		i.Note += "; in a container the host's driver serves: docker run --gpus all"
+	case !l.hasCard():
+		i.Note += "; no PCI device of NVIDIA's is in this machine"
+	case l.system.family == debian:
+		i.Note += "; Debian keeps it in non-free. A restart follows"
+		i.packages = []string{"nvidia-driver"}
+		if text, err := fs.ReadFile(l.Root, "etc/os-release"); err == nil && strings.Contains(string(text), "ID=ubuntu") {
+			i.packages = nil
+			i.Fix = []Command{{Line: "ubuntu-drivers install", Root: true}}
+		}
+	default:
+		i.Note += "; install the driver of your distribution"
+	}
+	return i
+}
+
+// hasCard reports whether the machine has an NVIDIA PCI device.
+func (l *look) hasCard() bool {
+	vendors, _ := fs.Glob(l.Root, "sys/bus/pci/devices/*/vendor") // fails only on a bad pattern
+	return slices.ContainsFunc(vendors, func(name string) bool {
+		text, err := fs.ReadFile(l.Root, name)
+		return err == nil && strings.TrimSpace(string(text)) == "0x10de"
+	})
+}
+
+func (l *look) persistence(id gpu.Identity, state gpu.State) {
+	if state.Persistence != "on" && state.Persistence != "off" {
+		return
+	}
+	i := Item{Name: "persistence", State: Here, Why: "the driver stays loaded between two processes, and keeps locked clocks"}
+	if state.Persistence == "off" {
+		i.State = Unset
+		i.Fix = []Command{{Line: fmt.Sprintf("nvidia-smi -i %s -pm 1", id.LockName()), Root: true}}
+	}
+	l.add(i)
+}
+
+// newest returns the last file of the first pattern with a match.
+func newest(root fs.FS, patterns ...string) string {
+	for _, pattern := range patterns {
+		if found, _ := fs.Glob(root, pattern); len(found) > 0 { // fails only on a bad pattern
+			return "/" + found[len(found)-1]
+		}
+	}
+	return ""
+}
+
+// profiler adds ncu, and whether it may read the GPU's counters.
+func (l *look) profiler() {
+	i := Item{Name: "ncu", State: Missing, Why: "profiles explain why a kernel is slow"}
+	if at, _ := tool.FindNcu(l.Root, l.search()); at != "" {
+		i.State, i.At = Here, at
+	} else if p := l.system.Package("ncu"); p != "" {
+		i.packages = []string{p}
+	} else {
+		i.Note = "it comes with NVIDIA's CUDA toolkit"
+	}
+	l.add(i)
+
+	text, err := fs.ReadFile(l.Root, "proc/driver/nvidia/params")
+	if err != nil {
+		return
+	}
+	c := Item{Name: "counters", State: Here, Why: "ncu reads the GPU's counters"}
+	if host.Field(string(text), "RmProfilingAdminOnly") == "1" && !l.Admin {
+		c.State, c.ByHand = Unset, true
+		if l.trusted() {
+			c.Fix = []Command{{Line: "sh -c 'echo options nvidia NVreg_RestrictProfilingToAdminUsers=0 > /etc/modprobe.d/nvidia-profiling.conf'", Root: true}}
+			c.Note = "only root may, or run pawl profile with sudo. The command lets everybody after a restart, who can then observe others' work on the GPU (CVE-2018-6260): not on a machine that runs strangers' code"
+		} else {
+			c.Note = "only root may, and that is right on a machine that runs strangers' code: profile elsewhere"
+		}
+	}
+	l.add(c)
+}

@@ -1,0 +1,100 @@
+package diagnose
+
+import "github.com/goatnote-inc/pawl/internal/explain/profile"
+
+// Rule is one piece of knowledge: when it applies, what it says and what to do. It is read from a
+// file; docs/reference/rules.md describes the format.
+type Rule struct {
+	ID    string
+	Class Bottleneck
+	Title string
+	// Explains names the findings that this one causes. If both apply, the cause comes first. The
+	// first name is the rule's place in the tree.
+	Explains []string
+	Fixes    []FixRule
+
+	when     formula // condition to apply
+	unless   formula // exception from when
+	intended formula // the finding is probably on purpose
+	share    formula // share of the runtime, as estimated by pawl
+	says     []saying
+	evidence []clue
+	tool     []toolRule
+	tests    []vector
+	at       place
+}
+
+// FixRule is a fix as written in a rule.
+type FixRule struct {
+	Do      string
+	Example string
+	Watch   string
+
+	do   template
+	when formula // condition to apply; empty for always
+	gain formula
+}
+
+// When returns the condition under which the rule applies, as written.
+func (r *Rule) When() string { return r.when.String() }
+
+// Holds returns the first of its conditions that is true for the facts, which must come from Seen.All.
+func (r *Rule) Holds(facts profile.Facts) (condition string, ok bool) {
+	v := values{}
+	for name, x := range facts {
+		v[name] = x
+	}
+	for _, e := range r.when {
+		if yes, err := e.Bool(v); err == nil && yes {
+			return e.String(), true
+		}
+	}
+	return "", false
+}
+
+// Unless returns the condition that keeps the rule from applying.
+func (r *Rule) Unless() string { return r.unless.String() }
+
+// Intended returns the condition under which the finding is not a problem.
+func (r *Rule) Intended() string { return r.intended.String() }
+
+// Tool lists the IDs of the tool's own rules that correspond to this one.
+func (r *Rule) Tool() []string {
+	var ids []string
+	for _, t := range r.tool {
+		ids = append(ids, t.id)
+	}
+	return ids
+}
+
+// saying is a sentence with a condition. The first one counts whose condition holds and whose
+// quantities were all measured.
+type saying struct {
+	when formula
+	text template
+}
+
+// clue is a quantity that supports a finding, with its limit.
+type clue struct {
+	quantity string
+	compare  string
+	limit    formula // empty for none
+}
+
+// vector is a test of a rule: facts, and the expected outcome.
+type vector struct {
+	name   string
+	device string // name of a card or an architecture; empty for none
+	facts  map[string]float64
+	want   outcome
+	at     place
+}
+
+// outcome is the result of a rule for a profile.
+type outcome string
+
+const (
+	silent   outcome = "silent"
+	speaks   outcome = "speaks"
+	intended outcome = "intended" // it applies, but the finding is not a problem
+)

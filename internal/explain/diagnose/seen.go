@@ -1,0 +1,66 @@
+package diagnose
+
+import (
+	"errors"
+	"math"
+
+	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/explain/profile"
+)
+
+// Look extracts from a profile what a diagnosis needs: the facts of the main launch. card is nil if
+// pawl does not know the device.
+func Look(p *profile.Profile, card *gpu.Card) (Seen, error) {
+	if p == nil {
+		return Seen{}, errors.New("diagnose: there is no profile")
+	}
+	launch, ok := p.Main()
+	if !ok {
+		return Seen{}, errors.New("diagnose: the profile has no launch of a kernel: was the right kernel named, and did it run under the tool?")
+	}
+	if card == nil {
+		if c, ok := gpu.CardOf(p.Subject.Device); ok {
+			card = &c
+		}
+	}
+	return Seen{Profile: p, Launch: launch, Facts: launch.Facts(), Card: card}, nil
+}
+
+// values returns the facts and the quantities derived from them.
+func (s Seen) values() values {
+	v := make(values, len(s.Facts)+len(derived))
+	for name, x := range s.Facts {
+		if !math.IsNaN(x) && !math.IsInf(x, 0) {
+			v[name] = x
+		}
+	}
+	derive(v, s.arch())
+	return v
+}
+
+// All returns the facts and the quantities derived from them: every known quantity that a rule may use.
+func (s Seen) All() profile.Facts {
+	facts, v := profile.Facts{}, s.values()
+	for name := range v {
+		if x, ok := v.get(name); ok {
+			facts[name] = x
+		}
+	}
+	return facts
+}
+
+// arch returns the architecture of the launch; nil if pawl does not know it.
+func (s Seen) arch() *gpu.Arch {
+	name := s.Launch.CC
+	if name == "" && s.Card != nil {
+		name = s.Card.Arch
+	}
+	if name == "" {
+		return nil
+	}
+	a, err := gpu.FindArch(name)
+	if err != nil {
+		return nil
+	}
+	return &a
+}

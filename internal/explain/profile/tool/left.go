@@ -1,0 +1,65 @@
+package tool
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/goatnote-inc/pawl/internal/explain/profile"
+)
+
+// forget removes files of an earlier run of a tool, which would be mistaken for this one's.
+func forget(files ...string) error {
+	for _, file := range files {
+		if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("remove an earlier profile: %w", err)
+		}
+	}
+	return nil
+}
+
+// begunWith lists the files whose path starts with start. It does not use a glob, because the
+// user's folder may contain special characters.
+func begunWith(start string) []string {
+	dir, name := filepath.Split(start)
+	entries, _ := os.ReadDir(filepath.Clean(dir)) // a missing folder has no files
+	var files []string
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), name) {
+			files = append(files, dir+e.Name())
+		}
+	}
+	return files
+}
+
+// percents escapes a path for tools that expand %p and the like.
+func percents(path string) string { return strings.ReplaceAll(path, "%", "%%") }
+
+// readFile reads a profile that a tool wrote.
+func readFile(file string, read func(io.Reader) (*profile.Profile, error)) (*profile.Profile, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, fmt.Errorf("read what the tool left: %w", err)
+	}
+	defer f.Close()
+	p, err := read(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return p, nil
+}
+
+// readSome returns the start of a file, for messages; empty if there is none.
+func readSome(file string, most int64) string {
+	f, err := os.Open(file)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	text, _ := io.ReadAll(io.LimitReader(f, most)) // partial text is better than none
+	return string(text)
+}

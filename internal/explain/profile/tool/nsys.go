@@ -1,0 +1,201 @@
+package tool
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/goatnote-inc/pawl/internal/base/shell"
+	"github.com/goatnote-inc/pawl/internal/explain/profile"
+)
+
+// NsysOptions configure nsys. The zero value works for this machine.
+type NsysOptions struct {
+	Program string // path of nsys; empty to search for it
+	Runs    int    // number of traced runs; 0 for 20
+
+	Root fs.FS  // file system of the machine; nil for this one
+	Path string // search path for programs; empty for PATH
+}
+
+// runsOfTrace is the default number of traced runs: enough for a median.
+const runsOfTrace = 20
+
+var errNoNsys = errors.New("nsys is not installed")
+
+func (o NsysOptions) open(ctx context.Context) (program, error) {
+	at := o.Program
+	if at == "" {
+		machine := NcuOptions{Root: o.Root, Path: o.Path}
+		if at, _ = FindNsys(machine.root(), machine.search()); at == "" {
+			return program{}, errNoNsys
+		}
+	}
+	return openProgram(ctx, at, "profile", "--help")
+}
+
+// Nsys traces runs of a target with Nsight Systems: the start and end of each kernel. It needs no
+// permission for counters, and its clock is not the harness's.
+func Nsys(ctx context.Context, o NsysOptions, t Target) (Result, error) {
+	r, err := o.run(ctx, t)
+	if err == nil {
+		return r, nil
+	}
+	if trouble, ok := errors.AsType[*Trouble](err); ok {
+		return Result{}, trouble
+	}
+	trouble := &Trouble{Tool: "nsys", What: t.what(), Why: err.Error(), Err: err}
+	if errors.Is(err, errNoNsys) {
+		trouble.Fix = "install Nsight Systems"
+	} else if why, fix, found := explained(printed(err)); found {
+		trouble.Why, trouble.Fix = why, fix
+	}
+	return Result{}, trouble
+}
+
+func (o NsysOptions) run(ctx context.Context, t Target) (Result, error) {
+	p, err := o.open(ctx)
+	if err != nil {
+		return Result{}, err
+	}
+	stem := filepath.Join(t.Dir, t.Stem)
+	report := stem + ".nsys-rep"
+	if err := forget(report, stem+".qdstrm", stem+".sqlite"); err != nil {
+		return Result{}, err
+	}
+	runs := o.Runs
+	if runs <= 0 {
+		runs = runsOfTrace
+	}
+	talk := &limited{most: 1 << 20}
+	wrap := append([]string{p.path}, nsysArgs(t, stem)...)
+	err = drive(ctx, t, wrap, driving{tool: "nsys", slower: 3, iterations: runs, exact: t.Exact, env: nsysEnv(t), log: talk})
+	if err != nil {
+		return Result{}, err
+	}
+	if err := p.complete(ctx, stem, talk.String()); err != nil {
+		return Result{}, &Trouble{Tool: "nsys", What: t.what(), Why: err.Error(), Fix: "is the run marked, and does it start a kernel on this GPU?", Err: err}
+	}
+	found, err := p.trace(ctx, report, stem+".sqlite")
+	if err != nil {
+		return Result{}, err
+	}
+	found.Tool.Version = p.version
+	found.Tool.Settings = []profile.Setting{{Name: "runs", Value: strconv.Itoa(runs)}}
+	if found.Launches = only(found.Launches, t.Kernel); len(found.Launches) == 0 {
+		return Result{}, &Trouble{Tool: "nsys", What: t.what(), Why: fmt.Sprintf("no kernel of the trace matches %q", t.Kernel), Fix: "check profile.kernel of the benchmark"}
+	}
+	return Result{Profile: found, Files: []string{report}}, nil
+}
+
+// nsysArgs returns nsys's command line up to the program. Host sampling and context switches are
+// off: they would disturb the trace and need permissions.
+func nsysArgs(t Target, stem string) []string {
+	args := []string{"profile", "--trace=cuda,nvtx", "--sample=none", "--cpuctxsw=none", "--force-overwrite=true", "--output=" + percents(stem)}
+	switch {
+	case t.Exact:
+		args = append(args, "--capture-range=cudaProfilerApi", "--capture-range-end=stop", "--kill=none")
+	case t.NVTX != "":
+		args = append(args, "--capture-range=nvtx", "--nvtx-capture="+strings.TrimSuffix(t.NVTX, "/"), "--capture-range-end=none")
+	}
+	return args
+}
+
+// nsysEnv makes nsys recognize ranges with unregistered names.
+func nsysEnv(t Target) []string {
+	if t.Exact || t.NVTX == "" {
+		return nil
+	}
+	return []string{"NSYS_NVTX_PROFILER_REGISTER_ONLY=0"}
+}
+
+// complete creates the report of a trace that nsys could not finish: some packages install its
+// importer where nsys does not look.
+func (p program) complete(ctx context.Context, stem, talk string) error {
+	if _, err := os.Stat(stem + ".nsys-rep"); err == nil {
+		return nil
+	}
+	if _, err := os.Stat(stem + ".qdstrm"); err != nil {
+		return errors.New("nsys left no trace: nothing was captured")
+	}
+	at := p.importer()
+	if at == "" {
+		why, _, found := explained(talk)
+		if !found {
+			why = "nsys left a trace without a report"
+		}
+		return errors.New(why)
+	}
+	if _, err := (program{path: at}).say(ctx, 0, "-i", stem+".qdstrm", "-o", stem+".nsys-rep"); err != nil {
+		return fmt.Errorf("make a report of the trace with %s: %w", at, err)
+	}
+	return forget(stem + ".qdstrm")
+}
+
+// importer returns the path of the program that creates reports; empty if there is none.
+func (p program) importer() string {
+	folders := []string{filepath.Join(filepath.Dir(p.path), "..", "host-linux-x64"), "/usr/lib/nsight-systems/host-linux-x64"}
+	if target, err := filepath.EvalSymlinks(p.path); err == nil {
+		folders = append(folders, filepath.Join(filepath.Dir(target), "..", "host-linux-x64"))
+	}
+	for _, folder := range folders {
+		if at, runs := (shell.Search{}).Find(filepath.Join(folder, "QdstrmImporter")); runs {
+			return at
+		}
+	}
+	return ""
+}
+
+// traceReports are nsys's names for the list of all kernels, newest release first.
+var traceReports = []string{"cuda_gpu_trace", "gputrace"}
+
+// trace reads every launch of a report.
+func (p program) trace(ctx context.Context, report, scratch string) (*profile.Profile, error) {
+	known, err := p.say(ctx, 0, "stats", "--help-reports") // exits with 1 in some releases
+	if len(known) == 0 && err != nil {
+		return nil, fmt.Errorf("ask nsys for its reports: %w", err)
+	}
+	i := slices.IndexFunc(traceReports, func(name string) bool {
+		return regexp.MustCompile(`(?m)^\s*` + name + `\b`).Match(known)
+	})
+	if i < 0 {
+		return nil, fmt.Errorf("nsys %s has none of the reports %s", p.version, strings.Join(traceReports, ", "))
+	}
+	said, err := p.say(ctx, mostSaid, "stats", "--report", traceReports[i], "--format", "csv", "--timeunit", "nsec", "--force-export=true", "--sqlite", scratch, "--output", "-", report)
+	if err := errors.Join(err, forget(scratch)); err != nil {
+		return nil, err
+	}
+	if why, _, found := explained(string(said)); found {
+		return nil, errors.New(why)
+	}
+	return profile.ReadTrace(bytes.NewReader(said))
+}
+
+// only returns the launches of kernels whose name, or whole signature, matches.
+func only(launches []profile.Launch, pattern string) []profile.Launch {
+	re, err := regexp.Compile(pattern)
+	if pattern == "" || err != nil { // the suite checked the pattern
+		return launches
+	}
+	return slices.DeleteFunc(launches, func(l profile.Launch) bool {
+		return !re.MatchString(functionName(l.Kernel)) && !re.MatchString(l.Kernel)
+	})
+}
+
+// functionName returns a kernel's name as ncu matches it: without return type,
+// namespaces, template and arguments.
+func functionName(signature string) string {
+	s := strings.ReplaceAll(signature, "(anonymous namespace)::", "")
+	s, _, _ = strings.Cut(s, "(")
+	s, _, _ = strings.Cut(s, "<")
+	s = s[strings.LastIndexByte(s, ' ')+1:]
+	return s[strings.LastIndexByte(s, ':')+1:]
+}

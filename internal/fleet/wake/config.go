@@ -1,0 +1,270 @@
+package wake
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/goatnote-inc/pawl/internal/base/lazyregexp"
+)
+
+// Config is the content of wake.yaml.
+type Config struct {
+	Version int           `yaml:"version"`
+	Listen  string        `yaml:"listen"`
+	State   string        `yaml:"state"` // file; relative to wake.yaml
+	Secret  Secret        `yaml:"secret"`
+	GitHub  GitHub        `yaml:"github"`
+	Poll    time.Duration `yaml:"poll"`
+	Hosts   []HostConfig  `yaml:"hosts"`
+	Budget  Budget        `yaml:"budget"`
+
+	dir string // of wake.yaml
+}
+
+// GitHub says which repositories' jobs are watched, and how to query them.
+type GitHub struct {
+	API          string   `yaml:"api"` // empty means github.com
+	Token        Secret   `yaml:"token"`
+	App          App      `yaml:"app"` // instead of a token
+	Repositories []string `yaml:"repositories"`
+}
+
+// App is a GitHub App that may read the jobs of the repositories.
+type App struct {
+	ID           int64  `yaml:"id"`
+	Installation int64  `yaml:"installation"`
+	Key          Secret `yaml:"key"`
+}
+
+// HostConfig is one machine and the commands that start and stop it.
+type HostConfig struct {
+	Name    string        `yaml:"name"`
+	Labels  []string      `yaml:"labels"`
+	Runners []string      `yaml:"runners"` // globs of its runners' names; empty if unknown
+	Start   string        `yaml:"start"`
+	Stop    string        `yaml:"stop"`
+	Status  string        `yaml:"status"`  // prints on, off, starting or stopping
+	Boot    time.Duration `yaml:"boot"`    // max time from the start command to on
+	Halt    time.Duration `yaml:"halt"`    // max time from the stop command to off
+	Idle    time.Duration `yaml:"idle"`    // max time on without a job
+	Timeout time.Duration `yaml:"timeout"` // of start and stop
+	Ask     time.Duration `yaml:"ask"`     // interval of status checks while it changes
+	Retry   time.Duration `yaml:"retry"`   // pause after five failed starts
+	Jobs    int           `yaml:"jobs"`    // max concurrent jobs
+	Price   float64       `yaml:"price_per_hour"`
+}
+
+// Budget limits the usage of all hosts per UTC day.
+type Budget struct {
+	Hours   float64       `yaml:"hours_per_day"`
+	Dollars float64       `yaml:"dollars_per_day"`
+	Least   time.Duration `yaml:"least"`  // min time left after the boot for a start to be worth it
+	Margin  time.Duration `yaml:"margin"` // how long pawl wake itself may be down
+	Grace   time.Duration `yaml:"grace"`  // how long a running job may exceed the budget
+}
+
+// Secret says where a secret is read from. It is never in the file itself.
+type Secret struct {
+	File string `yaml:"file"`
+	Env  string `yaml:"env"`
+}
+
+const (
+	maxConfig = 1 << 20
+	maxHosts  = 100
+	maxRepos  = 200
+	maxSecret = 64 << 10
+)
+
+// LoadConfig reads and checks wake.yaml.
+func LoadConfig(path string) (*Config, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("read what to watch: %w", err)
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxConfig+1))
+	if err != nil {
+		return nil, fmt.Errorf("read what to watch: %w", err)
+	}
+	c, err := ParseConfig(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	c.dir = filepath.Dir(path)
+	return c, nil
+}
+
+// ParseConfig parses wake.yaml. An unknown key is an error.
+func ParseConfig(data []byte) (*Config, error) {
+	if len(data) > maxConfig {
+		return nil, fmt.Errorf("longer than %d bytes", maxConfig)
+	}
+	var c Config
+	d := yaml.NewDecoder(bytes.NewReader(data))
+	d.KnownFields(true)
+	if err := d.Decode(&c); err != nil {
+		if errors.Is(err, io.EOF) {
+			return nil, errors.New(`it is empty: begin with "version: 1"`)
+		}
+		return nil, err
+	}
+	if err := d.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
+		return nil, errors.New("it has a second document: remove the ---")
+	}
+	c.setDefaults()
+	return &c, c.check()
+}
+
+func (c *Config) setDefaults() {
+	set(&c.Listen, "127.0.0.1:8787")
+	set(&c.State, "wake.state.json")
+	set(&c.Poll, time.Minute)
+	set(&c.Budget.Least, 10*time.Minute)
+	set(&c.Budget.Margin, 2*time.Minute)
+	for i, r := range c.GitHub.Repositories {
+		c.GitHub.Repositories[i] = strings.ToLower(r)
+	}
+	for i := range c.Hosts {
+		h := &c.Hosts[i]
+		set(&h.Boot, 5*time.Minute)
+		set(&h.Halt, 3*time.Minute)
+		set(&h.Idle, 15*time.Minute)
+		set(&h.Timeout, 2*time.Minute)
+		set(&h.Ask, 10*time.Second)
+		set(&h.Retry, time.Hour)
+		set(&h.Jobs, 1)
+		for j, l := range h.Labels {
+			h.Labels[j] = strings.ToLower(l)
+		}
+	}
+}
+
+func set[T comparable](field *T, value T) {
+	var zero T
+	if *field == zero {
+		*field = value
+	}
+}
+
+var (
+	hostName = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$`)
+	repoName = lazyregexp.New(`^[a-z0-9][a-z0-9-]{0,38}/[a-z0-9._-]{1,100}$`)
+)
+
+func (c *Config) check() error {
+	switch {
+	case c.Version != 1:
+		return fmt.Errorf("version is %d: this pawl reads version 1", c.Version)
+	case len(c.Hosts) == 0:
+		return errors.New("hosts: name at least one machine to wake")
+	case len(c.Hosts) > maxHosts:
+		return fmt.Errorf("hosts: %d of them, the limit is %d", len(c.Hosts), maxHosts)
+	case len(c.GitHub.Repositories) == 0:
+		return errors.New("github.repositories: name at least one, as owner/name")
+	case len(c.GitHub.Repositories) > maxRepos:
+		return fmt.Errorf("github.repositories: %d of them, the limit is %d", len(c.GitHub.Repositories), maxRepos)
+	case c.Poll < time.Second:
+		return fmt.Errorf("poll: %v is too often: a second is the least", c.Poll)
+	case c.Budget.Hours == 0 && c.Budget.Dollars == 0:
+		return errors.New("budget: say what a day may cost, as hours_per_day or dollars_per_day")
+	case c.Budget.Hours < 0 || c.Budget.Dollars < 0 || c.Budget.Least < 0 || c.Budget.Margin < 0 || c.Budget.Grace < 0:
+		return errors.New("budget: nothing in it may be negative")
+	}
+	for _, r := range c.GitHub.Repositories {
+		if !repoName.MatchString(r) {
+			return fmt.Errorf("github.repositories: %q is not owner/name", r)
+		}
+	}
+	seen := map[string]bool{}
+	for _, h := range c.Hosts {
+		if seen[h.Name] {
+			return fmt.Errorf("hosts: %s is there twice", h.Name)
+		}
+		seen[h.Name] = true
+		if err := c.checkHost(h); err != nil {
+			return fmt.Errorf("hosts: %s: %w", h.Name, err)
+		}
+	}
+	return nil
+}
+
+func (c *Config) checkHost(h HostConfig) error {
+	switch {
+	case !hostName.MatchString(h.Name):
+		return errors.New("name: use letters, digits, dots, dashes and underscores, at most 63")
+	case len(h.Labels) == 0:
+		return errors.New("labels: name those of its runner, self-hosted among them")
+	case h.Start == "" || h.Stop == "" || h.Status == "":
+		return errors.New("start, stop and status each need a command")
+	case h.Boot < 0 || h.Halt < 0 || h.Idle < 0 || h.Timeout < 0 || h.Ask < 0 || h.Retry < 0 || h.Jobs < 0 || h.Price < 0:
+		return errors.New("nothing of it may be negative")
+	case h.Ask < 10*time.Millisecond:
+		return fmt.Errorf("ask: %v is too often", h.Ask)
+	case c.Budget.Dollars > 0 && h.Price == 0:
+		return errors.New("price_per_hour: a budget in dollars needs the price of every host")
+	}
+	if need := c.startNeeds(&h); !amountOf(need, &h).within(c.Budget) {
+		return fmt.Errorf("the budget of a day does not reach for one start of it: boot, least, halt and margin are %v together", need)
+	}
+	return nil
+}
+
+// StateFile returns the path of the state file.
+func (c *Config) StateFile() string { return c.path(c.State) }
+
+// Dir returns the folder of wake.yaml, in which commands run.
+func (c *Config) Dir() string { return c.dir }
+
+func (c *Config) path(name string) string {
+	if filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(c.dir, name)
+}
+
+func (c *Config) host(name string) *HostConfig {
+	for i := range c.Hosts {
+		if c.Hosts[i].Name == name {
+			return &c.Hosts[i]
+		}
+	}
+	return nil
+}
+
+// ReadSecret reads a secret from its configured source.
+func (c *Config) ReadSecret(s Secret, getenv func(string) string) (string, error) {
+	switch {
+	case s.File != "" && s.Env != "":
+		return "", errors.New("file and env both say where it is: give one of them")
+	case s.Env != "":
+		if v := getenv(s.Env); v != "" {
+			return v, nil
+		}
+		return "", fmt.Errorf("the variable %s is empty", s.Env)
+	case s.File == "":
+		return "", errors.New("say where it is, with file or env")
+	}
+	f, err := os.Open(c.path(s.File))
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxSecret))
+	if err != nil {
+		return "", err
+	}
+	v := strings.TrimSpace(string(data))
+	if v == "" {
+		return "", fmt.Errorf("%s is empty", s.File)
+	}
+	return v, nil
+}

@@ -1,0 +1,168 @@
+package identity
+
+import (
+	"bytes"
+	"encoding/base64"
+	"fmt"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/goatnote-inc/pawl/internal/base/lazyregexp"
+)
+
+// Limits of a token. GitHub's are about 2 KB; repositories may add custom properties.
+const (
+	maxToken  = 16 << 10
+	maxDepth  = 8
+	maxClaims = 200
+	maxClaim  = 2 << 10
+)
+
+// parsed is a well-formed token. Nothing in it has been verified.
+type parsed struct {
+	raw     string
+	keyID   string
+	payload members
+}
+
+// members maps the names of a JSON object to undecoded values.
+type members map[string]jsontext.Value
+
+// keyIDForm excludes paths, schemes and quotes. A key ID is only compared, never used to
+// look anything up.
+var keyIDForm = lazyregexp.New(`^[A-Za-z0-9_-]{1,128}$`)
+
+// foreign lists header parameters that supply keys or change what was signed.
+var foreign = []string{"jku", "jwk", "x5u", "x5c", "crit", "b64", "zip", "enc", "epk", "p2c"}
+
+// parse checks everything that needs neither keys nor clocks. It is stricter than the
+// libraries behind it, so that they never see ambiguous input.
+func parse(raw string) (*parsed, error) {
+	if len(raw) > maxToken {
+		return nil, refuse(TooLarge, "it has %d bytes, more than %d", len(raw), maxToken)
+	}
+	parts := strings.Split(raw, ".")
+	if len(parts) != 3 {
+		return nil, refuse(Malformed, "it has %d parts, a signed token has 3", len(parts))
+	}
+	var plain [3][]byte
+	for i, part := range parts {
+		// Strict: unused bits must be zero, so that a token has only one encoding. Go's decoder
+		// skips line breaks, which are not allowed in a token.
+		b, err := base64.RawURLEncoding.Strict().DecodeString(part)
+		if err != nil || len(b) == 0 || strings.ContainsAny(part, "\r\n") {
+			if i == 2 && part == "" {
+				break // rejected below, by its algorithm
+			}
+			return nil, refuse(Malformed, "part %d is not base64url", i+1)
+		}
+		plain[i] = b
+	}
+	keyID, err := header(plain[0])
+	if err != nil {
+		return nil, err
+	}
+	if len(plain[2]) == 0 {
+		return nil, refuse(Malformed, "it has no signature")
+	}
+	payload, err := object(plain[1])
+	if err != nil {
+		return nil, refuse(BadClaims, "the claims: %v", err)
+	}
+	return &parsed{raw: raw, keyID: keyID, payload: payload}, nil
+}
+
+func header(text []byte) (keyID string, err error) {
+	h, err := object(text)
+	if err != nil {
+		return "", refuse(BadHeader, "the header: %v", err)
+	}
+	for _, name := range foreign {
+		if _, ok := h[name]; ok {
+			return "", refuse(BadHeader, "it has the parameter %q: keys come from the issuer alone", name)
+		}
+	}
+	// Check the algorithm before using any key: a token must not choose how it is verified.
+	if alg, ok := h.text("alg"); !ok || alg != "RS256" {
+		return "", refuse(BadAlgorithm, "it is signed with %s, only RS256 is taken", shown(string(h["alg"])))
+	}
+	if typ, there := h["typ"]; there && string(typ) != `"JWT"` {
+		return "", refuse(BadHeader, "its type is %s, not JWT", shown(string(typ)))
+	}
+	keyID, ok := h.text("kid")
+	if !ok || !keyIDForm.MatchString(keyID) {
+		return "", refuse(BadHeader, "its key is called %s: want letters, digits, '-' and '_'", shown(string(h["kid"])))
+	}
+	return keyID, nil
+}
+
+// object parses one JSON object with nothing after it. It rejects duplicate names, even if
+// only their case differs, because readers disagree about which one counts.
+func object(text []byte) (members, error) {
+	d := jsontext.NewDecoder(bytes.NewReader(text))
+	if start, err := d.ReadToken(); err != nil || start.Kind() != '{' {
+		return nil, fmt.Errorf("it is no JSON object")
+	}
+	m, folded := members{}, map[string]bool{}
+	for d.PeekKind() != '}' {
+		name, err := d.ReadToken()
+		if err != nil {
+			return nil, clean(err)
+		}
+		key := name.String()
+		value, err := d.ReadValue()
+		if err != nil {
+			return nil, clean(err)
+		}
+		switch fold := strings.ToLower(key); {
+		case folded[fold]:
+			return nil, fmt.Errorf("%s is there twice", shown(key))
+		case len(m) == maxClaims:
+			return nil, fmt.Errorf("it has more than %d members", maxClaims)
+		case len(value) > maxClaim:
+			return nil, fmt.Errorf("%s has %d bytes, more than %d", shown(key), len(value), maxClaim)
+		case depth(value) > maxDepth:
+			return nil, fmt.Errorf("%s is nested deeper than %d", shown(key), maxDepth)
+		default:
+			folded[fold] = true
+			m[key] = value.Clone()
+		}
+	}
+	if _, err := d.ReadToken(); err != nil { // the closing brace
+		return nil, clean(err)
+	}
+	if len(bytes.TrimSpace(text[d.InputOffset():])) != 0 {
+		return nil, fmt.Errorf("something follows it")
+	}
+	return m, nil
+}
+
+// clean returns a decoder's error without the input it quotes.
+func clean(err error) error {
+	text := err.Error()
+	if strings.Contains(text, "duplicate") {
+		return fmt.Errorf("a name is there twice")
+	}
+	return fmt.Errorf("it is not valid JSON")
+}
+
+func depth(v jsontext.Value) int {
+	deepest := 0
+	for d := jsontext.NewDecoder(bytes.NewReader(v)); ; {
+		if _, err := d.ReadToken(); err != nil {
+			return deepest
+		}
+		deepest = max(deepest, d.StackDepth())
+	}
+}
+
+// text returns a member that is a string.
+func (m members) text(name string) (string, bool) {
+	v, ok := m[name]
+	if !ok || v.Kind() != '"' {
+		return "", false
+	}
+	b, err := jsontext.AppendUnquote(nil, v)
+	return string(b), err == nil
+}

@@ -1,0 +1,246 @@
+package workflow
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/goatnote-inc/pawl/internal/base/lazyregexp"
+)
+
+// Problem is a violation of a rule by a workflow.
+type Problem struct {
+	Rule    string // its name
+	Path    string
+	Line    int
+	Grave   bool   // it gives untrusted code, or kernels, write access
+	Message string // what is wrong, and how to fix it
+}
+
+func (p Problem) String() string {
+	return fmt.Sprintf("%s:%d: %s (%s)", p.Path, p.Line, p.Message, p.Rule)
+}
+
+// finding is a problem without its rule and path.
+type finding struct {
+	line int
+	text string
+}
+
+// A rule checks a workflow and returns its violations.
+type rule struct {
+	name  string
+	grave bool
+	why   string
+	find  func(d document) []finding
+}
+
+// Rules returns the names of the rules, each with its reason.
+func Rules() map[string]string {
+	list := map[string]string{}
+	for _, r := range rules {
+		list[r.name] = r.why
+	}
+	return list
+}
+
+// Mentions reports whether a workflow uses pawl. Only those are checked.
+func Mentions(text []byte) bool { return mention.Match(text) }
+
+var mention = lazyregexp.New(`(?i)\bpawl\b`)
+
+// Check checks a workflow against every rule. An unreadable file is a problem too.
+func Check(path string, text []byte) []Problem {
+	d, err := parse(text)
+	if err != nil {
+		return []Problem{{Rule: "readable", Path: path, Line: 1, Grave: true, Message: err.Error()}}
+	}
+	var list []Problem
+	for _, r := range rules {
+		for _, f := range r.find(d) {
+			list = append(list, Problem{Rule: r.name, Path: path, Line: f.line, Grave: r.grave, Message: f.text})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b Problem) int { return a.Line - b.Line })
+	return list
+}
+
+var rules = []rule{
+	{"pull-request-target", true, "It runs with a write token and the repository's secrets on whatever a stranger sends.", targetTrigger},
+	{"no-default-permissions", false, "Without it a job that is added later may do what the repository allows.", topPermissions},
+	{"measure-reads-only", true, "Whatever a kernel can reach, its author can.", measurePermissions},
+	{"measure-has-no-secrets", true, "A kernel can read the memory and the environment of its job.", measureSecrets},
+	{"measure-apart-from-writing", true, "A job that runs a kernel has nothing to write with, and a job that writes runs no kernel.", apart},
+	{"no-persisted-credentials", true, "checkout leaves its token in .git/config, where the code that it checked out can read it.", credentials},
+	{"writer-checks-out-base", true, "A job that may write takes nothing from the change but data.", foreign},
+	{"no-text-in-scripts", true, "A branch may be called $(curl ...): data reaches a script through its environment.", injection},
+	{"artifact-stays-packed", true, "An archive of a stranger's run is unpacked by pawl, which expects the worst.", unpacking},
+	{"no-shared-cache", true, "A cache is how a pull request's job reaches the job of a release.", caches},
+	{"forks-wait", true, "A stranger's code runs on a GPU runner only after a person has said so.", forksWait},
+	{"pinned-actions", false, "A tag can be moved; a commit cannot.", pinned},
+	{"writer-on-hosted-runner", false, "A machine that runs kernels remembers what they did to it.", hosted},
+	{"no-paths-filter", false, "A required check that never starts blocks the pull request for ever.", pathsFilter},
+	{"concurrency", false, "A newer push makes the older measurement worthless; a ratchet never is.", concurrency},
+	{"timeout", false, "A hung kernel holds the runner for six hours.", timeouts},
+	{"retention", false, "Results are evidence for a month, and rubbish after it.", retention},
+}
+
+func targetTrigger(d document) []finding {
+	if n := d.triggers["pull_request_target"]; n != nil {
+		return []finding{{n.Line, "pull_request_target gives code of strangers a token that writes: use pull_request, and pawl-publish.yml for what a fork may not write (pawl init --github)"}}
+	}
+	return nil
+}
+
+func topPermissions(d document) []finding {
+	if d.permissions == nil {
+		return []finding{{1, "say permissions: {} at the top, and in each job what it needs"}}
+	}
+	if d.mayWrite(job{node: &yaml.Node{}}) {
+		return []finding{{d.permissions.Line, "every job of this workflow may write: say permissions: {} at the top, and in each job what it needs"}}
+	}
+	return nil
+}
+
+// eachJob applies a check to every job that matches a filter.
+func eachJob(d document, which func(job) bool, ask func(job) []finding) []finding {
+	var list []finding
+	for _, j := range d.jobs {
+		if which(j) {
+			list = append(list, ask(j)...)
+		}
+	}
+	return list
+}
+
+func eachStep(d document, ask func(job, step) string) []finding {
+	var list []finding
+	for _, j := range d.jobs {
+		for _, s := range j.steps {
+			if text := ask(j, s); text != "" {
+				list = append(list, finding{s.line, text})
+			}
+		}
+	}
+	return list
+}
+
+func anyJob(job) bool { return true }
+
+func measurePermissions(d document) []finding {
+	return eachJob(d, job.runsKernels, func(j job) []finding {
+		grants, all := d.grants(j)
+		delete(grants, "contents")
+		if _, id := grants["id-token"]; id {
+			return []finding{{j.line, fmt.Sprintf("the job %s runs kernels and may ask for an identity (id-token): mint it in another job", j.id)}}
+		}
+		if all || len(grants) > 0 || d.mayWrite(j) {
+			return []finding{{j.line, fmt.Sprintf("the job %s runs kernels: give it permissions: contents: read, and nothing else", j.id)}}
+		}
+		return nil
+	})
+}
+
+var secretContext = lazyregexp.New(`(?i)\$\{\{[^}]*(?:\bsecrets\b|github\s*(?:\.\s*token|\[\s*'token))`)
+
+func measureSecrets(d document) []finding {
+	return eachJob(d, job.runsKernels, func(j job) []finding {
+		if secretContext.MatchString(everything(j.node)) || secretContext.MatchString(everything(d.env)) {
+			return []finding{{j.line, fmt.Sprintf("the job %s runs kernels and is given a secret: give it to another job", j.id)}}
+		}
+		return nil
+	})
+}
+
+func apart(d document) []finding {
+	return eachJob(d, job.runsKernels, func(j job) []finding {
+		for _, s := range j.steps {
+			if writerCommand.MatchString(s.run) {
+				return []finding{{s.line, fmt.Sprintf("the job %s runs kernels and writes: do one of them in another job, on another runner", j.id)}}
+			}
+		}
+		return nil
+	})
+}
+
+var writerCommand = lazyregexp.New(`\bpawl\b[^\n|;&]*?\s(?:comment|baseline\s+(?:move|accept|reset)|tune\s+apply|push)\b`)
+
+// action reports whether a step uses the named action, at any version.
+func (s step) action(name string) bool {
+	at, _, _ := strings.Cut(s.uses, "@")
+	return strings.EqualFold(at, name)
+}
+
+func credentials(d document) []finding {
+	return eachStep(d, func(_ job, s step) string {
+		if s.action("actions/checkout") && scalar(s.with, "persist-credentials") != "false" {
+			return "say persist-credentials: false: the token stays in .git/config otherwise"
+		}
+		return ""
+	})
+}
+
+var (
+	pullEvents = []string{"pull_request", "pull_request_target", "workflow_run", "issue_comment"}
+	baseRef    = lazyregexp.New(`^\$\{\{[^}]*\}\}$`)
+	safeRefs   = []string{"github.event.pull_request.base.sha", "github.event.merge_group.base_sha", "github.event.repository.default_branch"}
+)
+
+// foreign checks the checkouts of jobs that may write. An expression may only choose
+// between refs of the base.
+func foreign(d document) []finding {
+	if !d.on(pullEvents...) {
+		return nil
+	}
+	return eachStep(d, func(j job, s step) string {
+		if !s.action("actions/checkout") || !d.mayWrite(j) {
+			return ""
+		}
+		ref := scalar(s.with, "ref")
+		safe := baseRef.MatchString(ref) && get(s.with, "repository") == nil
+		for part := range strings.SplitSeq(strings.Trim(ref, "${} "), "||") {
+			safe = safe && slices.Contains(safeRefs, strings.TrimSpace(part))
+		}
+		if !safe {
+			return fmt.Sprintf("the job %s may write and checks out the change: check out the base (ref: ${{ github.event.pull_request.base.sha }}), or the default branch", j.id)
+		}
+		return ""
+	})
+}
+
+func injection(d document) []finding {
+	return eachStep(d, func(_ job, s step) string {
+		if strings.Contains(s.run, "${{") {
+			return "an expression stands in a script: put it under env, and use the variable"
+		}
+		if s.action("actions/github-script") && strings.Contains(scalar(s.with, "script"), "${{") {
+			return "an expression stands in a script: put it under env, and use process.env"
+		}
+		return ""
+	})
+}
+
+func unpacking(d document) []finding {
+	return eachStep(d, func(j job, s step) string {
+		name, _, _ := strings.Cut(s.uses, "@")
+		if !strings.HasSuffix(name, "download-artifact") || !d.mayWrite(j) {
+			return ""
+		}
+		if get(s.with, "run-id") != nil || get(s.with, "run_id") != nil || !s.action("actions/download-artifact") {
+			return "the artifact of another run is unpacked in a job that may write: use pawl comment --from-run"
+		}
+		return ""
+	})
+}
+
+func caches(d document) []finding {
+	return eachStep(d, func(j job, s step) string {
+		name, _, _ := strings.Cut(s.uses, "@")
+		if (name == "actions/cache" || strings.HasPrefix(name, "actions/cache/")) && (j.runsKernels() || d.mayWrite(j)) {
+			return fmt.Sprintf("the job %s uses the cache of the repository: keep builds on the runner instead", j.id)
+		}
+		return ""
+	})
+}

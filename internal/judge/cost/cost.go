@@ -1,0 +1,155 @@
+// Package cost records what runs cost and what they found: how long each part of a run took, at
+// which price, and its verdict. It adds accounts up. It must not know how a run is made, nor where
+// accounts are stored. Accounts of other jobs are untrusted files.
+package cost
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"time"
+	"unicode/utf8"
+
+	"github.com/goatnote-inc/pawl/ratchet"
+)
+
+// Schema is the schema name of the document.
+const Schema = "pawl.account/v1"
+
+// FileName is the name of the file that pawl run writes beside the record.
+const FileName = "account.json"
+
+// ArtifactName is the name of the workflow artifact. It is separate from the record, so that adding up
+// does not fetch records.
+const ArtifactName = "pawl-account"
+
+// Account holds the time and cost of one run.
+type Account struct {
+	Schema  string             `json:"schema"`
+	Run     string             `json:"run,omitempty"` // ID of the record; empty if nothing was measured
+	Time    time.Time          `json:"time"`          // start of the run
+	Seconds float64            `json:"seconds"`       // from start to end, while the machine was in use
+	Stages  map[string]float64 `json:"stages,omitempty"`
+	// PricePerHour is the suite's device.price_per_hour; 0 if unset.
+	PricePerHour float64         `json:"price_per_hour,omitempty"`
+	Dollars      float64         `json:"dollars,omitempty"`
+	Verdict      ratchet.Verdict `json:"verdict,omitempty"` // empty if the run ended without one
+	Suite        string          `json:"suite,omitempty"`
+	Device       string          `json:"device,omitempty"`
+	Commit       string          `json:"commit,omitempty"`
+	Branch       string          `json:"branch,omitempty"` // branch of the change, which identifies its later runs
+}
+
+// The stages of a run, in order.
+const (
+	Build   = "build"
+	Wait    = "wait" // for the device
+	Check   = "check"
+	Measure = "measure"
+	Profile = "profile"
+)
+
+// Stages returns the stages of a run, in order.
+func Stages() []string { return []string{Build, Wait, Check, Measure, Profile} }
+
+// Limits on untrusted files.
+const (
+	FileLimit  = 64 << 10
+	mostText   = 300
+	mostTime   = 1e7 // seconds: four months
+	mostPrice  = 1e4 // dollars an hour
+	mostStages = 20
+)
+
+// Read reads the account of a run. The input is untrusted.
+func Read(r io.Reader) (Account, error) {
+	var a Account
+	data, err := io.ReadAll(io.LimitReader(r, FileLimit+1))
+	if err != nil {
+		return a, fmt.Errorf("read an account: %w", err)
+	}
+	if len(data) > FileLimit {
+		return a, fmt.Errorf("read an account: it has more than %d bytes", FileLimit)
+	}
+	if err := json.Unmarshal(data, &a); err != nil {
+		return Account{}, fmt.Errorf("read an account: %w", err)
+	}
+	if err := a.check(); err != nil {
+		return Account{}, fmt.Errorf("read an account: %w", err)
+	}
+	return a, nil
+}
+
+func (a Account) check() error {
+	if a.Schema != Schema {
+		return fmt.Errorf("its schema is %.40q, this pawl reads %s", a.Schema, Schema)
+	}
+	within := func(v, most float64) bool { return v >= 0 && v <= most && !math.IsNaN(v) }
+	if !within(a.Seconds, mostTime) || !within(a.PricePerHour, mostPrice) || !within(a.Dollars, mostTime/3600*mostPrice) {
+		return errors.New("its seconds or dollars cannot be")
+	}
+	if len(a.Stages) > mostStages {
+		return fmt.Errorf("it has %d stages", len(a.Stages))
+	}
+	for name, s := range a.Stages {
+		if !within(s, mostTime) || len(name) > mostText {
+			return errors.New("the seconds of a stage cannot be")
+		}
+	}
+	for _, text := range []string{a.Run, string(a.Verdict), a.Suite, a.Device, a.Commit, a.Branch} {
+		if len(text) > mostText || !utf8.ValidString(text) {
+			return fmt.Errorf("it has a text of %d bytes", len(text))
+		}
+	}
+	return nil
+}
+
+// Priced returns the account with a price and its cost, both in dollars.
+func (a Account) Priced(perHour float64) Account {
+	a.PricePerHour, a.Dollars = perHour, a.Seconds/time.Hour.Seconds()*perHour
+	return a
+}
+
+// Clock adds up how long a run spends in each stage. The caller reports when a stage starts.
+type Clock struct {
+	began, since time.Time
+	stage        string
+	spent        map[string]time.Duration
+}
+
+// Start returns a clock in stage Build.
+func Start(now time.Time) *Clock {
+	return &Clock{began: now, since: now, stage: Build, spent: map[string]time.Duration{}}
+}
+
+// Enter records that a stage starts or continues.
+func (c *Clock) Enter(stage string, now time.Time) {
+	c.spent[c.stage] += now.Sub(c.since)
+	c.stage, c.since = stage, now
+}
+
+// Account returns the time spent until now.
+func (c *Clock) Account(now time.Time) Account {
+	a := Account{Schema: Schema, Time: c.began.UTC(), Seconds: seconds(now.Sub(c.began)), Stages: map[string]float64{}}
+	c.Enter(c.stage, now)
+	for _, stage := range Stages() {
+		if d := c.spent[stage]; d > 0 {
+			a.Stages[stage] = seconds(d)
+		}
+	}
+	return a
+}
+
+// seconds rounds to the millisecond, which is precise enough for billing.
+func seconds(d time.Duration) float64 { return math.Round(d.Seconds()*1e3) / 1e3 }
+
+// bad reports whether the verdict of the run is Regression or Broken.
+func (a Account) bad() bool {
+	return slices.Contains([]ratchet.Verdict{ratchet.Regression, ratchet.Broken}, a.Verdict)
+}
+
+// fine reports whether the run let the change pass.
+func (a Account) fine() bool { return a.Verdict != "" && a.Verdict.Severity() == ratchet.Yes }

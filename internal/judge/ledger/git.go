@@ -1,0 +1,93 @@
+package ledger
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"slices"
+	"strings"
+
+	"github.com/goatnote-inc/pawl/internal/base/shell"
+	"github.com/goatnote-inc/pawl/ratchet"
+)
+
+// repository runs git in a folder.
+type repository struct{ dir string }
+
+// safe prevents a repository's own settings from running programs, from collecting garbage during
+// our work, and from leaving a ledger only in the page cache.
+var safe = []string{
+	"--no-replace-objects", "--literal-pathspecs", "--no-pager",
+	"-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "protocol.ext.allow=never",
+	"-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "core.fsync=loose-object,pack,reference",
+	"-c", "push.gpgSign=false", "-c", "push.followTags=false",
+	"-c", "i18n.commitEncoding=UTF-8", "-c", "i18n.logOutputEncoding=UTF-8",
+}
+
+func (r repository) command(ctx context.Context, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, "git", slices.Concat(safe, args)...)
+	cmd.Dir = r.dir
+	cmd.Env = append(shell.Environ(), "GIT_TERMINAL_PROMPT=0", "LC_ALL=C")
+	cmd.WaitDelay = shell.Grace // child processes of git may hold the pipes open
+	return cmd
+}
+
+// gitError is a failed git command with its output.
+type gitError struct {
+	command, text string
+	code          int // exit code; -1 if git did not exit by itself
+}
+
+func (e *gitError) Error() string { return fmt.Sprintf("git %s: %s", e.command, e.text) }
+
+// exitCode returns git's exit code, if err is a gitError.
+func exitCode(err error) int {
+	if e, ok := errors.AsType[*gitError](err); ok {
+		return e.code
+	}
+	return -1
+}
+
+// run returns the exact output of a git command.
+func (r repository) run(ctx context.Context, stdin []byte, env []string, args ...string) ([]byte, error) {
+	cmd := r.command(ctx, args...)
+	cmd.Env = append(cmd.Env, env...)
+	out, said := &bounded{most: ratchet.MaxLedger + ratchet.MaxLine}, &bounded{most: 64 << 10}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(stdin), out, said
+	err := cmd.Run()
+	if ctx.Err() != nil {
+		return nil, fmt.Errorf("git %s: %w", args[0], ctx.Err())
+	}
+	if err != nil {
+		failed := &gitError{command: args[0], text: strings.TrimSpace(said.String()), code: -1}
+		if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+			failed.code = exit.ExitCode()
+		}
+		if failed.text == "" {
+			failed.text = err.Error()
+		}
+		return nil, failed
+	}
+	return out.Bytes(), nil
+}
+
+// line returns the single line that a git command prints.
+func (r repository) line(ctx context.Context, args ...string) (string, error) {
+	out, err := r.run(ctx, nil, nil, args...)
+	return strings.TrimSuffix(string(out), "\n"), err
+}
+
+// bounded is a buffer that fails writes beyond its limit.
+type bounded struct {
+	bytes.Buffer
+	most int
+}
+
+func (b *bounded) Write(p []byte) (int, error) {
+	if b.Len()+len(p) > b.most {
+		return 0, fmt.Errorf("it printed more than %d bytes", b.most)
+	}
+	return b.Buffer.Write(p)
+}

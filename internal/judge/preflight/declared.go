@@ -1,0 +1,134 @@
+package preflight
+
+import (
+	"fmt"
+	"path"
+	"slices"
+
+	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/kernel/suite"
+)
+
+// point is a config of a benchmark with what the suite declares for it.
+type point struct {
+	benchmark, config string
+	suite.Preflight
+	launch *suite.Launch
+	claims suite.Claims
+	work   []gpu.Work // of its cases, one per cache mode
+	names  []string   // of those cases
+}
+
+// onDevice reports whether the config has a kernel with blocks and shared memory, as
+// far as the suite says.
+func (p point) onDevice() bool {
+	return p.launch == nil || slices.Contains([]string{".cubin", ".ptx", ".fatbin"}, path.Ext(p.launch.File))
+}
+
+// sharedDeclared checks the shared memory that the suite computes, before anything
+// is compiled.
+func (l *look) sharedDeclared(p point) {
+	static, dynamic := max(p.Shared, 0), max(p.Dynamic, 0)
+	if !p.onDevice() || static+dynamic == 0 {
+		return
+	}
+	g := Gate{Name: SharedMemory, Benchmark: p.benchmark, Config: p.config, Unit: "bytes"}
+	if !l.Target.Known() {
+		g.State, g.Number = Unknown, float64(static+dynamic)
+		g.Text = fmt.Sprintf("%s of shared memory in a block, by the suite: it is not known for which GPU", size(static+dynamic))
+		g.Fix = nameGPU
+		l.add(g)
+		return
+	}
+	l.add(shared(g, *l.Target.arch, static, dynamic, "by the suite"))
+}
+
+const nameGPU = "name one, as in --arch sm_89 or --gpu L4"
+
+// shared checks the shared memory of a block against both limits: static memory has its
+// own limit, and more must be requested dynamically.
+func shared(g Gate, a gpu.Arch, static, dynamic int, by string) Gate {
+	limit, total := a.SharedStatic.Value, a.SharedPerBlock.Value
+	g.Arch = a.Name
+	switch {
+	case static+dynamic > total:
+		g.State, g.Number, g.Limit = Stop, float64(static+dynamic), float64(total)
+		g.Text = fmt.Sprintf("%s of shared memory in a block, %s; %s has %s", size(static+dynamic), by, a.Name, size(total))
+		g.Fix = "a smaller tile, fewer stages, or narrower types in shared memory" + larger(a, static+dynamic)
+	case static > limit:
+		g.State, g.Number, g.Limit = Stop, float64(static), float64(limit)
+		g.Text = fmt.Sprintf("%s of static shared memory in a block, %s; the limit is %s", size(static), by, size(limit))
+		g.Fix = fmt.Sprintf("make it dynamic: extern __shared__, and cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, %d) before the launch "+
+			"(up to %s on %s); or a smaller tile", static+dynamic, size(total), a.Name)
+	default:
+		g.State, g.Number, g.Limit = Pass, float64(static+dynamic), float64(limit)
+		if static+dynamic > limit {
+			g.Limit = float64(total)
+		}
+		g.Text = fmt.Sprintf("%s in a block of %s at most, %s", size(static+dynamic), size(int(g.Limit)), by)
+	}
+	return g
+}
+
+// larger names the next architecture with enough shared memory.
+func larger(than gpu.Arch, bytes int) string {
+	later := false
+	for _, a := range gpu.Archs() {
+		if later && a.SharedPerBlock.Value >= bytes {
+			return fmt.Sprintf("; %s has %s", a.Name, size(a.SharedPerBlock.Value))
+		}
+		later = later || a.Name == than.Name
+	}
+	return ""
+}
+
+// Launch limits that are the same on every architecture since sm_30.
+var (
+	mostBlock = [3]int{1024, 1024, 64}
+	mostGrid  = [3]int{1<<31 - 1, 65535, 65535}
+)
+
+// blockDeclared checks the launch dimensions that the suite computes.
+func (l *look) blockDeclared(p point) {
+	if !p.onDevice() || p.Threads == 0 {
+		return
+	}
+	g := Gate{Name: Block, Benchmark: p.benchmark, Config: p.config, State: Pass, Number: float64(p.Threads), Limit: 1024, Unit: "threads"}
+	g.Text = fmt.Sprintf("%d threads in a block of %d at most", p.Threads, 1024)
+	if p.Threads > 1024 {
+		g.State = Stop
+		g.Text = fmt.Sprintf("%d threads in a block, the hardware has 1024", p.Threads)
+		g.Fix = "a smaller block, with more work for each thread"
+	}
+	if p.launch != nil {
+		for i, axis := range []string{"x", "y", "z"} {
+			for _, d := range []struct {
+				what       string
+				value, max int
+			}{{"block", p.launch.Block[i], mostBlock[i]}, {"grid", p.launch.Grid[i], mostGrid[i]}} {
+				if d.value > d.max {
+					g.State, g.Number, g.Limit, g.Unit = Stop, float64(d.value), float64(d.max), d.what
+					g.Text = fmt.Sprintf("the %s has %d in %s, the hardware %d at most", d.what, d.value, axis, d.max)
+					g.Fix = "put the largest dimension into x, which has room for 2147483647 blocks"
+					if d.what == "block" {
+						g.Fix = "a smaller block, or its threads in x"
+					}
+				}
+			}
+		}
+	}
+	l.add(g)
+}
+
+// size formats bytes in KB of 1024, as compilers and guides do, or in bytes if that
+// would lose some.
+func size(n int) string {
+	switch {
+	case n >= 1024 && n%1024 == 0:
+		return fmt.Sprintf("%d KB", n/1024)
+	case n >= 1024:
+		return fmt.Sprintf("%.1f KB", float64(n)/1024)
+	default:
+		return fmt.Sprintf("%d bytes", n)
+	}
+}

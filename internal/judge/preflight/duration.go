@@ -1,0 +1,69 @@
+package preflight
+
+import (
+	"fmt"
+
+	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/kernel/suite"
+	"github.com/goatnote-inc/pawl/measure"
+	"github.com/goatnote-inc/pawl/stats"
+)
+
+// shortUS is the kernel time below which the launch itself, 5 to 10 us, matters.
+const shortUS = 10
+
+// duration warns of kernels so short that mostly the launch is measured. It uses the time
+// from the last record, else the claimed time, else the minimum time that the work takes.
+func (l *look) duration(p point) {
+	g := Gate{Name: Duration, Benchmark: p.benchmark, Config: p.config, Limit: shortUS, Unit: "us"}
+	us, from, found := 0.0, "", false
+	for _, name := range p.names {
+		if ns, ok := l.times[name]; ok && (!found || ns/1e3 < us) {
+			us, from, found = ns/1e3, "as last measured", true
+		}
+	}
+	if p.claims.TimeUS > 0 && !found {
+		us, from, found = p.claims.TimeUS, "as claimed", true
+	}
+	if !found && l.Target.card != nil {
+		for _, w := range p.work {
+			if floor := l.Target.card.Floor(w); floor.Seconds*1e6 >= shortUS && (!found || floor.Seconds*1e6 < us) {
+				us, from, found = floor.Seconds*1e6, "at least, by its work", true
+			}
+		}
+	}
+	switch {
+	case !found:
+		return // the time is unknown, and there is nothing to do about it
+	case us < shortUS:
+		g.State, g.Number = Warn, us
+		g.Text = fmt.Sprintf("%.3g us %s: launching it takes 5 to 10 us itself", us, from)
+		g.Fix = "more work in one launch: a larger tile or batch, kernels fused, or a CUDA graph"
+	default:
+		g.State, g.Number = Pass, us
+		g.Text = fmt.Sprintf("%.4g us %s, above %d us", us, from, shortUS)
+	}
+	l.add(g)
+}
+
+// timesOf returns the medians of the candidate's cases in a record, in nanoseconds, if
+// launches cost time on its device.
+func timesOf(run *measure.Run) map[string]float64 {
+	times := map[string]float64{}
+	if run == nil || run.Device.Kind == gpu.CPU {
+		return times
+	}
+	for _, c := range run.Cases {
+		if c.Implementation != suite.Candidate || c.Unit != "ns" || c.Metric != "" && c.Metric != measure.MetricTime {
+			continue
+		}
+		var all []float64
+		for _, r := range c.Rounds {
+			all = append(all, r.Samples...)
+		}
+		if len(all) > 0 {
+			times[c.Name()] = stats.Median(all)
+		}
+	}
+	return times
+}

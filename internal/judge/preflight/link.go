@@ -1,0 +1,129 @@
+package preflight
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/goatnote-inc/pawl/internal/base/lazyregexp"
+	"github.com/goatnote-inc/pawl/internal/kernel/build/cuda"
+)
+
+// Unresolved is a symbol that a linker or a loader did not find.
+type Unresolved struct {
+	Symbol string // as printed: mangled or not
+	Device bool   // missing in device code
+}
+
+// linkErrors matches the linkers' messages about missing symbols.
+var linkErrors = []struct {
+	*lazyregexp.Regexp
+	device bool
+}{
+	{lazyregexp.New("undefined reference to [`']([^`\n]+?)'(?: follows)?\\s*$"), false},
+	{lazyregexp.New(`ld(?:\.lld|64\.lld)?: error: undefined symbol: (.+?)\s*$`), false},
+	{lazyregexp.New(`undefined symbol: (\S+)(?:\s+\(.*\))?\s*$`), false},
+	{lazyregexp.New(`^nvlink error\s*: Undefined reference to '([^']+)'`), true},
+	{lazyregexp.New(`^ptxas fatal\s*: Unresolved extern function '([^']+)'`), true},
+}
+
+const (
+	maxUnresolved = 1000
+	maxLogLine    = 16 << 10
+)
+
+// ReadLink returns the symbols that a link failed for, from the log of a build, without duplicates.
+func ReadLink(text string) []Unresolved {
+	var list []Unresolved
+	seen := map[Unresolved]bool{}
+	for line := range strings.Lines(text) {
+		if len(line) > maxLogLine || len(list) == maxUnresolved {
+			continue
+		}
+		line = strings.TrimRight(line, "\r\n")
+		for _, shape := range linkErrors {
+			if m := shape.FindStringSubmatch(line); m != nil {
+				if u := (Unresolved{m[1], shape.device}); !seen[u] {
+					seen[u] = true
+					list = append(list, u)
+				}
+				break
+			}
+		}
+	}
+	return list
+}
+
+// explainLink adds a gate for every missing symbol: what it is, where it is declared, and
+// what to do.
+func (l *look) explainLink(ctx context.Context, missing []Unresolved, where string) {
+	symbols := make([]string, len(missing))
+	for i, u := range missing {
+		symbols[i] = u.Symbol
+	}
+	sources := newSources(l.Dir)
+	for i, name := range cuda.Demangle(ctx, symbols) {
+		found := sources.find(base(name))
+		g := Gate{Name: Symbols, State: Stop, Kernel: cuda.Short(name)}
+		g.Text = fmt.Sprintf("%s: nothing defines %s", where, name)
+		if found.file != "" {
+			g.Text += fmt.Sprintf("; it is %s in %s", found.as(), found.place())
+		}
+		g.Fix = linkFix(name, found, missing[i].Device)
+		l.add(g)
+	}
+}
+
+// base returns the name of a function without its scope, arguments and parameters.
+func base(name string) string {
+	short, _, _ := strings.Cut(cuda.Short(name), "<")
+	return short[strings.LastIndex(short, ":")+1:]
+}
+
+func linkFix(name string, found sighting, device bool) string {
+	switch {
+	case strings.Contains(cuda.Short(name), "<"):
+		fix := "instantiate the template where it is defined: " + instantiation(name)
+		if found.defined {
+			return fmt.Sprintf("%s in %s; or include %s where it is used, so that one compilation unit has both", fix, found.file, found.file)
+		}
+		return fix + "; or put kernel and call into one compilation unit"
+	case device:
+		return "device code of several files needs -rdc=true for each and nvcc to link; or put the definition into the file that calls it"
+	case found.defined:
+		return fmt.Sprintf("add %s to what is compiled and linked", found.file)
+	}
+	for _, lib := range libraries {
+		if lib.MatchString(name) {
+			return lib.fix
+		}
+	}
+	return "link the object or library that defines it (-lNAME, behind the files that use it)"
+}
+
+// instantiation returns the line that makes a compiler emit a template's function.
+func instantiation(name string) string {
+	name = strings.TrimSpace(name)
+	if !strings.Contains(name, "(") {
+		name = "void " + name + "(...)"
+	}
+	return "template __global__ " + strings.TrimPrefix(name, "__global__ ") + ";"
+}
+
+// libraries lists which libraries contain well-known names.
+var libraries = []struct {
+	*lazyregexp.Regexp
+	fix string
+}{
+	{lazyregexp.New(`^(at|c10|torch)::`), "link PyTorch's libraries, of the version the extension was compiled for; if they are linked, the C++ ABI differs: " +
+		"compile with the -D_GLIBCXX_USE_CXX11_ABI that torch.compiled_with_cxx11_abi() tells"},
+	{lazyregexp.New(`^cublasLt`), "link -lcublasLt"},
+	{lazyregexp.New(`^cublas`), "link -lcublas"},
+	{lazyregexp.New(`^cudnn`), "link -lcudnn"},
+	{lazyregexp.New(`^nvml`), "link -lnvidia-ml"},
+	{lazyregexp.New(`^(__)?cuda[A-Z]`), "link the CUDA runtime: -lcudart, or let nvcc link"},
+	{lazyregexp.New(`^cu[A-Z]`), "link the CUDA driver: -lcuda"},
+	{lazyregexp.New(`^cl[A-Z]`), "link -lOpenCL"},
+	{lazyregexp.New(`^(sin|cos|exp|log|pow|sqrt|tanh|erf|fma|floor|ceil)[fl]?$`), "link -lm, behind the files that use it"},
+	{lazyregexp.New(`^pthread_`), "compile and link with -pthread"},
+}

@@ -1,0 +1,58 @@
+package runner
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"slices"
+
+	"github.com/goatnote-inc/pawl/internal/kernel/build"
+	"github.com/goatnote-inc/pawl/internal/kernel/harness"
+	"github.com/goatnote-inc/pawl/measure"
+)
+
+// keepApart checks whether the processes of the sides can be isolated from each other. Launchers do
+// not need this: they run the code of a change in an unprivileged process.
+func (r *run) keepApart(ctx context.Context) error {
+	if r.checked() || len(r.sides) < 2 || os.Getenv(build.SandboxVariable) == "never" {
+		return nil
+	}
+	apart, err := build.FindApart(ctx)
+	switch {
+	case err == nil:
+	case r.trust() == measure.SelfTimed:
+		return err
+	default:
+		r.ending.Warnings = append(r.ending.Warnings, measure.Warning{
+			Code: "apart", Message: "a side could reach the processes and the files of the other: " + err.Error(),
+		})
+		return nil
+	}
+	r.apart = apart
+	if repo, err := build.Open(ctx, r.Dir); err == nil {
+		r.locked = append(r.locked, repo.Metadata())
+	}
+	if dir, err := build.CacheDir(); err == nil {
+		r.locked = append(r.locked, dir)
+	}
+	return nil
+}
+
+// confine isolates a command of a side. Files that it could gain from changing are read-only for
+// it: the trees of the other sides, git's files, and what pawl keeps for later runs.
+func (r *run) confine(s side, c *harness.Command) {
+	if r.apart == nil {
+		return
+	}
+	own := []string{os.TempDir()} // may be inside a read-only tree
+	locked := slices.Clone(r.locked)
+	if s.root != "" {
+		own = append(own, s.root)
+	}
+	for _, other := range r.sides {
+		if other.root != "" && other.root != s.root {
+			locked = append(locked, other.root)
+		}
+	}
+	c.Confine = func(cmd *exec.Cmd) (func(), error) { return r.apart.Confine(cmd, own, locked) }
+}

@@ -1,0 +1,267 @@
+package runner
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/judge/trial"
+	"github.com/goatnote-inc/pawl/internal/kernel/build"
+	"github.com/goatnote-inc/pawl/internal/kernel/suite"
+	"github.com/goatnote-inc/pawl/measure"
+)
+
+// buildAll builds the sides. Sides in different folders are built in parallel, as far as the
+// machine allows; sides in the same folder are built in order.
+func (r *run) buildAll(ctx context.Context, sides []side) error {
+	lanes := map[string][]int{}
+	for i, s := range sides {
+		lanes[s.dir] = append(lanes[s.dir], i)
+	}
+	r.workshop = newWorkshop(r, len(lanes))
+	emit := r.Emit
+	defer func() { r.Emit = emit }()
+	var mu sync.Mutex
+	r.Emit = func(e Event) {
+		mu.Lock()
+		defer mu.Unlock()
+		emit(e)
+	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	errs := make([]error, len(sides))
+	var wg sync.WaitGroup
+	for _, lane := range lanes {
+		wg.Go(func() {
+			for _, i := range lane {
+				if errs[i] = r.build(ctx, &sides[i]); errs[i] != nil && sides[i].name == suite.Candidate {
+					stop() // without a candidate there is nothing to measure
+				}
+			}
+		})
+	}
+	wg.Wait()
+	for i := range sides { // the candidate is the first
+		s := &sides[i]
+		switch err := errs[i]; {
+		case err != nil && s.name == BaselineSide && ctx.Err() == nil:
+			r.without(s.impl.Commit, err)
+			s.name = ""
+		case err != nil:
+			return &trial.SideError{Side: s.name, Err: err}
+		}
+	}
+	return nil
+}
+
+// build builds every variant of a side and records its files, toolchain and digests.
+func (r *run) build(ctx context.Context, s *side) error {
+	if r.workshop == nil {
+		r.workshop = newWorkshop(r, 1)
+	}
+	log, err := r.log(s.name + ".build.log")
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	s.impl.Name = s.name
+	var commands, files, starts []string
+	var recipes []build.Recipe
+	done := map[string]bool{}
+	for _, v := range r.toBuild(*s) {
+		starts = append(starts, fmt.Sprintf("%q %q", v.Harness.Command, environ(v.Harness.Env)))
+		recipe, err := r.recipe(ctx, *s, v.Build)
+		if err != nil {
+			return err
+		}
+		commands = append(commands, recipe.Command, v.Harness.Command)
+		files = append(files, v.Harness.Files...)
+		if !done[v.Build.Key()] {
+			done[v.Build.Key()] = true
+			recipes = append(recipes, recipe)
+		}
+	}
+	if err := r.make(ctx, s, recipes, log); err != nil {
+		return err
+	}
+	for _, c := range commands {
+		files = append(files, build.Programs(s.dir, c)...)
+	}
+	if s.impl.Harness.Files, err = build.Digests(s.dir, files); err != nil {
+		return err
+	}
+	s.impl.Harness.Command = commands[1]
+	s.impl.Toolchain = build.Toolchain(ctx, s.dir, commands...)
+	s.impl.Recipe = digestOf(cmp.Or(s.own, r.written(*s)).Recipe(s.from, r.written(*s)))
+	s.impl.Digest = build.Combine(r.written(*s).Digest, s.impl, starts)
+	return nil
+}
+
+// buildVariant builds one variant of a side.
+func (r *run) buildVariant(ctx context.Context, s *side, b suite.Build, log io.Writer) error {
+	if r.workshop == nil {
+		r.workshop = newWorkshop(r, 1)
+	}
+	recipe, err := r.recipe(ctx, *s, b)
+	if err != nil {
+		return err
+	}
+	return r.make(ctx, s, []build.Recipe{recipe}, log)
+}
+
+// toBuild returns the variants of a side to build: all of them, or only those of the requested cases.
+func (r *run) toBuild(s side) []suite.Variant {
+	all := r.variants(s)
+	if !r.narrow {
+		return all
+	}
+	var list []suite.Variant
+	for _, v := range all {
+		if len(v.Cases) == 0 || slices.ContainsFunc(v.Cases, func(c suite.Case) bool { return r.wants(c.Name(), c.Benchmark) }) {
+			list = append(list, v)
+		}
+	}
+	if len(list) == 0 {
+		return all
+	}
+	return list
+}
+
+// recipe turns a build of the suite into a recipe for this side on this machine.
+func (r *run) recipe(ctx context.Context, s side, b suite.Build) (build.Recipe, error) {
+	recipe, err := build.Compose(b, build.Place{Dir: s.dir, Arch: r.arch()})
+	if err != nil || recipe.Command == "" {
+		return recipe, err
+	}
+	// The base is sandboxed too, so that both are built alike.
+	if recipe.Sandbox, err = build.Confine(ctx, b.Sandbox, r.trust(), os.Getenv); err != nil {
+		return recipe, err
+	}
+	if recipe.Jobs == 0 {
+		recipe.Jobs = r.workshop.jobs
+	}
+	if b.Cache {
+		recipe.Cache = r.workshop.cache
+	}
+	recipe.Ignore = r.makes(s)
+	return recipe, nil
+}
+
+// makes returns the files in the folder of a side that are created by pawl or by a build of its
+// suite. They are not sources of any build.
+func (r *run) makes(s side) []string {
+	list := []string{".pawl"}
+	if results := within(s.dir, filepath.Dir(r.Out)); results != "" {
+		list = append(list, results)
+	}
+	for _, v := range r.written(s).Variants() {
+		list = append(list, v.Build.Outputs...)
+		switch v.Build.Recipe {
+		case "nvcc", "torch":
+			list = append(list, v.Build.Target)
+		case "cmake":
+			list = append(list, cmp.Or(v.Build.Folder, build.DefaultFolder))
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// within returns the path of folder relative to dir, or "" if folder is not below dir.
+// Either may be absolute or relative.
+func within(dir, folder string) string {
+	from, err := filepath.Abs(dir)
+	if err != nil {
+		return ""
+	}
+	to, err := filepath.Abs(folder)
+	if err != nil {
+		return ""
+	}
+	rel, err := filepath.Rel(from, to)
+	if err != nil || rel == "." || !filepath.IsLocal(rel) {
+		return ""
+	}
+	return filepath.ToSlash(rel)
+}
+
+// arch returns the architecture to compile for; empty when it is unknown.
+func (r *run) arch() string {
+	if r.Arch != "" {
+		return r.Arch
+	}
+	if r.device == nil || r.device.Identity().Kind != gpu.NVIDIA {
+		return ""
+	}
+	if cc := r.device.Identity().ComputeCapability; cc != "" {
+		return "sm_" + strings.ReplaceAll(cc, ".", "")
+	}
+	return ""
+}
+
+// make builds the recipes of a side: in parallel if each has its own
+// scratch folder, else one after the other.
+func (r *run) make(ctx context.Context, s *side, recipes []build.Recipe, log io.Writer) error {
+	places := map[string]bool{"": true}
+	apart := len(recipes) > 1
+	for _, x := range recipes {
+		apart = apart && !places[x.Scratch]
+		places[x.Scratch] = true
+	}
+	kept := ""
+	if f, ok := log.(*os.File); ok {
+		kept = f.Name()
+	}
+	results, errs := make([]build.Result, len(recipes)), make([]error, len(recipes))
+	if apart {
+		var wg sync.WaitGroup
+		for i, recipe := range recipes {
+			wg.Go(func() { results[i], errs[i] = r.makeOne(ctx, s.name, recipe, io.Discard) })
+		}
+		wg.Wait()
+	} else {
+		for i, recipe := range recipes {
+			if results[i], errs[i] = r.makeOne(ctx, s.name, recipe, log); errs[i] != nil {
+				break
+			}
+		}
+	}
+	for i, recipe := range recipes {
+		res := results[i]
+		if apart { // parallel builds would interleave their logs
+			fmt.Fprintf(log, "# %s\n%s", recipe.Name(), res.Log)
+		}
+		if err := errs[i]; err != nil {
+			if e, ok := errors.AsType[*build.Error](err); ok {
+				e.Log = kept
+			}
+			return err
+		}
+		s.account(res.Facts)
+	}
+	return nil
+}
+
+// account adds the facts of a build to its side.
+func (s *side) account(facts measure.BuildFacts) {
+	all := &s.impl.Build
+	if all.Command == "" {
+		all.Command, all.Cached, all.Sandboxed = facts.Command, facts.Cached, facts.Sandboxed
+	}
+	all.Cached = all.Cached && facts.Cached
+	all.Sandboxed = all.Sandboxed && facts.Sandboxed
+	all.Seconds += facts.Seconds
+	for _, o := range facts.Outputs {
+		if !slices.Contains(all.Outputs, o) {
+			all.Outputs = append(all.Outputs, o)
+		}
+	}
+}

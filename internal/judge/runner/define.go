@@ -1,0 +1,199 @@
+package runner
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/goatnote-inc/pawl/internal/kernel/build"
+	"github.com/goatnote-inc/pawl/internal/kernel/device"
+	"github.com/goatnote-inc/pawl/internal/kernel/suite"
+	"github.com/goatnote-inc/pawl/measure"
+)
+
+// define finds where the suite, harness or oracle of the change differs from the base's. Both sides
+// are then measured with the change's definition, and the report says so: a change could otherwise
+// redefine its own test unnoticed. If the base has no suite yet, the change's definition is the
+// only one, and its files are copied over the base.
+func (r *run) define(base *side) (err error) {
+	if r.Path == "" {
+		return nil
+	}
+	if base.overlay, err = r.otherQuestion(*base); err != nil {
+		return err
+	}
+	if r.first = errors.Is(base.ownErr, fs.ErrNotExist); r.first {
+		base.overlay = r.withStart(*base, base.overlay)
+		return nil
+	}
+	var d measure.Definition
+	if was := base.own; was == nil {
+		d.Changed = []string{filepath.Base(r.Path) + " (the base's cannot be read)"}
+	} else {
+		redefined := r.Suite.Redefines(was)
+		d.Changed, d.Cases, r.missing = redefined.Changed, redefined.Cases, redefined.Missing
+		r.terms = was
+		r.rebuilt = r.Suite.Rebuilt(was)
+	}
+	if len(base.overlay) > 0 {
+		d.Changed, d.Cases = append(d.Changed, base.overlay...), nil
+	}
+	if len(d.Changed) > 0 {
+		r.definition = &d
+	}
+	return nil
+}
+
+// otherQuestion returns the definition files that differ between the change and the tree of a side.
+func (r *run) otherQuestion(s side) ([]string, error) {
+	globs := r.Suite.Definition
+	if s.own != nil {
+		globs = slices.Concat(globs, s.own.Definition)
+	}
+	return otherFiles(s.dir, r.Dir, globs)
+}
+
+// withStart adds the files that the harness command names and that the base lacks.
+func (r *run) withStart(base side, files []string) []string {
+	h := r.variants(side{from: suite.Candidate})[0].Harness
+	for word := range strings.FieldsSeq(h.Command) {
+		word = filepath.Clean(word)
+		_, err := os.Stat(filepath.Join(base.dir, word))
+		info, ownErr := os.Stat(filepath.Join(r.Dir, word))
+		if filepath.IsLocal(word) && errors.Is(err, fs.ErrNotExist) && ownErr == nil && info.Mode().IsRegular() && !slices.Contains(files, word) {
+			files = append(files, word)
+		}
+	}
+	return files
+}
+
+// otherFiles returns the files that match the globs in either folder and differ.
+func otherFiles(was, is string, globs []string) ([]string, error) {
+	digests := map[string][2]string{}
+	for i, dir := range []string{was, is} {
+		list, err := build.Digests(dir, globs)
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range list {
+			d := digests[f.Path]
+			d[i] = f.Digest
+			digests[f.Path] = d
+		}
+	}
+	var files []string
+	for path, d := range digests {
+		if d[0] != d[1] {
+			files = append(files, path)
+		}
+	}
+	slices.Sort(files)
+	return files, nil
+}
+
+// define copies the change's definition files to a side.
+func (s side) define(from string) error {
+	for _, path := range s.overlay {
+		if err := carry(from, s.dir, path); err != nil {
+			return fmt.Errorf("give %s the change's %s: %w", s.name, path, err)
+		}
+	}
+	return nil
+}
+
+// carry copies a file from one folder to another, or removes it there if the source has none.
+// Symbolic links cannot lead out of either folder.
+func carry(from, to, path string) error {
+	source, err := os.OpenRoot(from)
+	if err != nil {
+		return err
+	}
+	defer source.Close()
+	target, err := os.OpenRoot(to)
+	if err != nil {
+		return err
+	}
+	defer target.Close()
+	in, err := source.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return target.Remove(path)
+	}
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	info, err := in.Stat()
+	if err != nil {
+		return err
+	}
+	if dir := filepath.Dir(path); dir != "." {
+		if err := target.MkdirAll(dir, 0o755); err != nil {
+			return err
+		}
+	}
+	if err := target.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	out, err := target.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, info.Mode().Perm())
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Close())
+}
+
+// noticeDefinition reports, before the first round, which definition the run is measured with.
+func (r *run) noticeDefinition() {
+	for _, glob := range r.Suite.Definition {
+		if list, err := build.Digests(r.Dir, []string{glob}); err == nil && len(list) == 0 {
+			r.notice(device.Notice{Code: "definition_unmatched", Message: fmt.Sprintf("definition: %q matches no file here: a change of what was meant would go unnoticed", glob)})
+		}
+	}
+	r.noticeBuild()
+	var overlay []string
+	for _, s := range r.sides {
+		if s.name == suite.Base {
+			overlay = s.overlay
+		}
+	}
+	if r.first {
+		text := "the base has no suite yet: it is built and measured as the change's suite says"
+		if len(overlay) > 0 {
+			text += ", with the change's " + strings.Join(overlay, ", ")
+		}
+		r.notice(device.Notice{Code: "definition", Message: text})
+	}
+	if r.definition == nil {
+		return
+	}
+	text := "definition changed: " + strings.Join(r.definition.Changed, ", ")
+	switch {
+	case slices.Equal(r.definition.Changed, []string{"harness"}):
+		text += "; each side is started as its own commit says"
+	case len(overlay) == 0 && slices.Contains(r.definition.Changed, "harness"):
+		text += "; each side is started as its own commit says, the rest is the change's on both sides"
+	default:
+		text += "; both sides are measured with the change's own"
+	}
+	r.notice(device.Notice{Code: "definition", Message: text})
+}
+
+// noticeBuild reports how the recipe of the change differs from its base's, and whether it also
+// builds the harness: then the change affects the program that measures it.
+func (r *run) noticeBuild() {
+	if len(r.rebuilt) == 0 {
+		return
+	}
+	text := "build changed: " + strings.Join(r.rebuilt, "; ") + "; each side is built by its own recipe"
+	s := r.sides[0]
+	program, _, _ := strings.Cut(r.variants(s)[0].Harness.Command, " ")
+	if slices.ContainsFunc(s.impl.Build.Outputs, func(o measure.FileDigest) bool { return o.Path == strings.TrimPrefix(program, "./") }) {
+		text += ", its harness too"
+	}
+	r.notice(device.Notice{Code: "build", Message: text})
+}

@@ -1,0 +1,106 @@
+package runner
+
+import (
+	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/judge/loop"
+	"github.com/goatnote-inc/pawl/internal/judge/trial"
+	"github.com/goatnote-inc/pawl/internal/kernel/correctness"
+	"github.com/goatnote-inc/pawl/internal/kernel/device"
+	"github.com/goatnote-inc/pawl/measure"
+)
+
+// Event reports progress of a run. It is one of the types below.
+type Event interface{ benchEvent() }
+
+type (
+	// Recovered reports that the record of an earlier, crashed run was saved.
+	Recovered struct {
+		Path   string
+		Rounds int
+	}
+	// Building reports the start of a build.
+	Building struct{ Side, Command string }
+	// Built reports the end of a build.
+	Built struct {
+		Side    string
+		Seconds float64
+		Cached  bool // taken from an earlier build
+	}
+	// Identical reports that there is nothing to measure: all changes since the base can be ignored.
+	Identical struct {
+		Base    string
+		Ignored int // number of ignored files
+	}
+	// Waiting names the holder of something the run needs: the device, or the place of the record.
+	Waiting struct{ What, Holder string }
+	// Listed reports cases that will be measured, before their first result.
+	Listed struct{ Cases []measure.Case }
+	// Ready reports what will be measured and on which device.
+	Ready struct {
+		Run    string // name of the record
+		Commit string // commit of the candidate; empty outside a repository
+		Device gpu.Identity
+		State  gpu.State
+		Sides  []string
+		Cases  int
+		Rounds []int
+	}
+	// Calibrated reports the median of pawl's own kernel.
+	Calibrated struct {
+		When   string
+		Median float64
+	}
+	// Noticed passes on a notice about the device for the user.
+	Noticed struct{ Notice device.Notice }
+	// Measuring passes on an event of the trial.
+	Measuring struct{ trial.Event }
+	// Confirming reports that a gain is measured again, with fresh rounds.
+	Confirming struct{ Cases []string }
+	// FuzzPlanned reports what will be tried, before any time is spent.
+	FuzzPlanned struct {
+		Benchmark        string
+		Points, Replayed int
+		Seconds          float64 // estimate
+	}
+	// Fuzzing passes on an event of the search for wrong results.
+	Fuzzing struct {
+		Benchmark string
+		correctness.Event
+	}
+	// Staged reports the result of a step before measuring.
+	Staged struct{ loop.Stage }
+	// Profiling reports that a tool starts to profile a side of a case.
+	Profiling struct{ Case, Side, Tool string }
+	// Profiled reports that the tool is done.
+	Profiled struct {
+		Case, Side, Tool string
+		Seconds          float64
+	}
+	// Explained reports what the profiles of a case mean.
+	Explained struct{ Why }
+	// Saved reports where the record is.
+	Saved struct {
+		Path string
+		End  measure.End
+	}
+)
+
+func (Recovered) benchEvent()  {}
+func (Profiling) benchEvent()  {}
+func (Profiled) benchEvent()   {}
+func (Explained) benchEvent()  {}
+func (Confirming) benchEvent() {}
+func (Building) benchEvent()   {}
+func (Built) benchEvent()      {}
+func (Identical) benchEvent()  {}
+func (Waiting) benchEvent()    {}
+func (Listed) benchEvent()     {}
+func (Ready) benchEvent()      {}
+func (Calibrated) benchEvent() {}
+func (Noticed) benchEvent()    {}
+func (Measuring) benchEvent()  {}
+func (Staged) benchEvent()     {}
+func (Saved) benchEvent()      {}
+
+func (FuzzPlanned) benchEvent() {}
+func (Fuzzing) benchEvent()     {}

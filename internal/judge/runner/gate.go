@@ -1,0 +1,146 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/goatnote-inc/pawl/internal/judge/ledger"
+	"github.com/goatnote-inc/pawl/internal/judge/loop"
+	"github.com/goatnote-inc/pawl/internal/judge/trial"
+	"github.com/goatnote-inc/pawl/internal/kernel/suite"
+	"github.com/goatnote-inc/pawl/measure"
+	"github.com/goatnote-inc/pawl/ratchet"
+)
+
+// Gate describes a whole run of the loop on this machine.
+type Gate struct {
+	Options                // what to measure; Base is required
+	Plan    loop.Plan      // what the loop may do
+	Ledger  *ledger.Ledger // where baselines are kept; nil for none
+	// ReadOnly leaves writing the ledger to another job, which finds all it needs in the records.
+	ReadOnly bool
+	Fuzz     time.Duration // time to search for wrong results before measuring
+	Explain  time.Duration // time to profile what changed
+	// Report writes the reports for people, once everything is known.
+	Report func(Outcome) error
+}
+
+// Outcome is the result of a gate.
+type Outcome struct {
+	State  loop.State
+	Run    *measure.Run // the record; nil if nothing was measured
+	Path   string       // path of the record
+	Kept   []ratchet.Entry
+	Whys   []Why // what profiles show of the cases that changed
+	Result Result
+}
+
+// RunGate carries out the loop: it asks for the next action, performs it and reports the outcome.
+// If a step fails, it returns the outcome so far with the error.
+func RunGate(ctx context.Context, g Gate) (Outcome, error) {
+	d := &driver{Gate: g}
+	d.State = loop.Start(g.Plan)
+	if err := d.readLedger(ctx); err != nil {
+		return d.Outcome, err
+	}
+	if err := d.forget(); err != nil {
+		return d.Outcome, err
+	}
+	if err := d.measure(ctx); err != nil {
+		return d.Outcome, err
+	}
+	for action := loop.Next(d.State); action != nil; action = loop.Next(d.State) {
+		outcome, err := d.do(ctx, action)
+		if err != nil {
+			return d.Outcome, err
+		}
+		if err := d.apply(outcome); err != nil {
+			return d.Outcome, err
+		}
+	}
+	return d.Outcome, nil
+}
+
+// driver is the state of a running gate.
+type driver struct {
+	Gate
+	Outcome
+	baselines ratchet.Baselines // as they were when the run started
+	confirmed *measure.Run      // the fresh rounds of a gain
+}
+
+func (d *driver) apply(o loop.Outcome) (err error) {
+	d.State, err = loop.Apply(d.State, o)
+	return err
+}
+
+// measure builds the sides and takes all looks. The looks happen inside Run, which holds the device from the
+// first round to the last: at every look it asks whether to continue, and the loop answers.
+func (d *driver) measure(ctx context.Context) error {
+	o := d.Options
+	var stopped error
+	o.built = d.before
+	o.Baseline = d.baselineCommit
+	o.Decide = func(seen *measure.Run, over bool) []string {
+		d.State.Plan.Policy.Dependence = seen.Plan.Dependence // depends on the device, which is known only now
+		if stopped = d.apply(d.looked(seen, over)); stopped != nil {
+			return nil
+		}
+		if m, ok := loop.Next(d.State).(loop.Measure); ok {
+			return m.Cases
+		}
+		return nil
+	}
+	var err error
+	d.Result, err = Run(ctx, o)
+	if d.Path = d.Result.Path; d.Path != "" {
+		var loadErr error
+		if d.Run, loadErr = measure.Load(d.Path); loadErr != nil {
+			return errors.Join(err, loadErr)
+		}
+	}
+	side, broke := errors.AsType[*trial.SideError](err)
+	switch {
+	case stopped != nil || ctx.Err() != nil:
+		return errors.Join(err, stopped)
+	case errors.Is(err, errStopped):
+		return nil
+	case d.Result.Identical:
+		return d.apply(loop.Built{Identical: d.identicalCases()})
+	case broke:
+		return d.apply(loop.Failed{Side: side.Side, Why: err.Error()})
+	default:
+		return err
+	}
+}
+
+// identicalCases returns the suite's cases as evidence that needed no measurement.
+func (d *driver) identicalCases() []ratchet.Evidence {
+	list := []ratchet.Evidence{}
+	for _, c := range d.Suite.Cases() {
+		if c.Implementation == suite.Candidate && d.wants(c.Name(), c.Benchmark) {
+			list = append(list, ratchet.Evidence{Case: c.CaseKey, Gate: c.Gate, Identical: true})
+		}
+	}
+	if len(list) == 0 { // only the harness could list them
+		list = append(list, ratchet.Evidence{Case: measure.CaseKey{Benchmark: "all"}, Gate: true, Identical: true})
+	}
+	return list
+}
+
+func (d *driver) do(ctx context.Context, action loop.Action) (loop.Outcome, error) {
+	switch a := action.(type) {
+	case loop.Confirm:
+		return d.confirm(ctx, a)
+	case loop.Keep:
+		return d.keep(ctx)
+	case loop.Profile:
+		return d.explain(ctx, a)
+	case loop.Report:
+		return loop.Finished{}, d.Report(d.Outcome)
+	default: // the plan asks for a step that this driver does not have
+		return nil, fmt.Errorf("this version of pawl has no step %q", d.State.Step)
+	}
+}

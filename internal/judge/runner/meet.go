@@ -1,0 +1,209 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/judge/trial"
+	"github.com/goatnote-inc/pawl/internal/kernel/device"
+	"github.com/goatnote-inc/pawl/internal/kernel/harness"
+	"github.com/goatnote-inc/pawl/internal/kernel/suite"
+	"github.com/goatnote-inc/pawl/measure"
+	"github.com/goatnote-inc/pawl/sdk"
+	"github.com/goatnote-inc/pawl/stats"
+)
+
+// calibrationSamples is the number of samples of pawl's own kernel at the start and the end of a run.
+const (
+	calibrationSamples = 50
+	calibrationWarm    = 500 * time.Millisecond
+)
+
+// driftLimit is how much pawl's own kernel may change during a run before a warning. Its code never
+// changes, so a difference comes from the machine.
+const driftLimit = 0.03
+
+// meet starts the candidate's harness once, to learn its timers and, if the
+// suite does not list them, its cases.
+func (r *run) meet(ctx context.Context) (harness.Welcome, error) {
+	if r.plain() {
+		return harness.Welcome{}, nil
+	}
+	session, err := r.open(ctx)
+	if err != nil {
+		return harness.Welcome{}, &trial.SideError{Side: suite.Candidate, Err: err}
+	}
+	defer session.Kill()
+	if r.Suite.NeedsHarness() {
+		listed, err := session.Cases(ctx)
+		if err != nil {
+			return harness.Welcome{}, &trial.SideError{Side: suite.Candidate, Err: err}
+		}
+		if r.Suite, err = r.Suite.Fill(listed); err != nil {
+			return harness.Welcome{}, err
+		}
+		for i := range r.sides {
+			if s := &r.sides[i]; s.suite != nil {
+				if s.suite, err = s.suite.Fill(listed); err != nil {
+					return harness.Welcome{}, &trial.SideError{Side: s.name, Err: err}
+				}
+			}
+		}
+	}
+	if now, command := sdk.Newer(session.Welcome.SDK); now != "" {
+		r.notice(device.Notice{Code: "sdk", Message: fmt.Sprintf("the harness is made with %s, and pawl brings %s", session.Welcome.SDK, now), Fix: command + " writes it"})
+	}
+	return session.Welcome, session.Bye(ctx)
+}
+
+// open starts the candidate's first harness.
+func (r *run) open(ctx context.Context) (*harness.Session, error) {
+	s := r.sides[0]
+	h := r.variants(s)[0].Harness
+	for _, l := range r.launchers {
+		h.Command, h.Env = l.command, nil
+	}
+	return harness.Start(ctx, r.start(s, h, nil), hello(r.Version, r.lease.Device().Identity()))
+}
+
+func (r *run) deviceEnv() []string { return DeviceEnv(r.lease.Device().Identity()) }
+
+// DeviceEnv returns variables that make a harness use this device, whatever its framework, and load
+// all code before the first launch.
+func DeviceEnv(id gpu.Identity) []string {
+	if id.UUID == "" {
+		return nil
+	}
+	return []string{"CUDA_VISIBLE_DEVICES=" + id.UUID, "CUDA_MODULE_LOADING=EAGER"}
+}
+
+// calibrate measures pawl's own kernel, which never changes.
+func (r *run) calibrate(ctx context.Context, when string) error {
+	if r.plain() {
+		return nil
+	}
+	c, err := r.calibration(ctx, when)
+	if err != nil || c == nil {
+		return err
+	}
+	if err := r.journal.AddCalibration(*c); err != nil {
+		return err
+	}
+	median := stats.Median(c.Samples)
+	r.Emit(Calibrated{When: when, Median: median})
+	if when == "open" {
+		r.opened = median
+		return nil
+	}
+	if drift := median/r.opened - 1; drift > driftLimit || drift < -driftLimit {
+		r.ending.Warnings = append(r.ending.Warnings, measure.Warning{
+			Code:    "drift",
+			Message: fmt.Sprintf("pawl's own kernel took %+.1f %% at the end of the run against its begin: the machine changed while it measured", drift*100),
+		})
+	}
+	return nil
+}
+
+func (r *run) calibration(ctx context.Context, when string) (*measure.Calibration, error) {
+	session, err := r.open(ctx)
+	if err != nil {
+		return nil, &trial.SideError{Side: suite.Candidate, Err: err}
+	}
+	defer session.Kill()
+	if !session.Welcome.Calibration {
+		return nil, session.Bye(ctx)
+	}
+	timer := r.calibrationTimer(session.Welcome.Timers)
+	_, err = session.Prepare(ctx, harness.Prepare{
+		Benchmark: harness.CalibrationBenchmark, Implementation: suite.Candidate, Params: map[string]any{},
+		Cache: measure.Hot, Timer: timer, Seed: 1,
+	})
+	if e, ok := errors.AsType[*harness.Error](err); ok && !e.Broken() {
+		return nil, session.Bye(ctx) // a harness may lack the kernel; the run does not depend on it
+	}
+	if err != nil {
+		return nil, &trial.SideError{Side: suite.Candidate, Err: err}
+	}
+	// The first calibration starts on an idle device. It needs a real warm-up to be comparable with the last.
+	warm := harness.Measure{Samples: calibrationSamples, Busy: calibrationWarm.Nanoseconds(), Warmup: true}
+	if _, err = session.Measure(ctx, "warm-up of "+harness.CalibrationBenchmark, warm); err != nil {
+		return nil, &trial.SideError{Side: suite.Candidate, Err: err}
+	}
+	m, err := session.Measure(ctx, harness.CalibrationBenchmark, harness.Measure{Samples: calibrationSamples})
+	if err != nil {
+		return nil, &trial.SideError{Side: suite.Candidate, Err: err}
+	}
+	return &measure.Calibration{When: when, Kernel: session.Welcome.SDK, Timer: timer, Samples: m.Samples}, session.Bye(ctx)
+}
+
+// calibrationTimer returns a timer that the candidate's cases use, so that the drift
+// is measured on the clock that counts.
+func (r *run) calibrationTimer(known []measure.Timer) measure.Timer {
+	for _, c := range r.cases[suite.Candidate] {
+		if slices.Contains(known, c.Timer) {
+			return c.Timer
+		}
+	}
+	return known[0]
+}
+
+// runner returns the runner that measures the cases of a side.
+func (r *run) runner(s side) (trial.Runner, error) {
+	log := r.logs[s.name]
+	variants := r.variants(s)
+	if h := variants[0].Harness; r.plain() {
+		return &trial.Commands{
+			Command: r.start(s, h, log), Format: formatName(h.Format), Output: h.Output, Side: s.name,
+			Found: r.list,
+			Keep:  func(k measure.CaseKey) bool { return r.wants(k.Name(), k.Benchmark) },
+		}, nil
+	}
+	byCase := map[string]suite.Harness{}
+	for _, v := range variants {
+		for _, c := range v.Cases {
+			byCase[c.Name()] = v.Harness
+		}
+	}
+	doubt, err := r.doubts(s)
+	if err != nil {
+		return nil, err
+	}
+	return trial.Sessions{
+		Hello: hello(r.Version, r.lease.Device().Identity()),
+		Command: func(c trial.Case) harness.Command {
+			return r.start(s, r.harnessFor(byCase[c.Key.Name()], c), log)
+		},
+		Doubt: doubt, Work: r.work(s),
+	}, nil
+}
+
+// SlowedSide is the name of the side that does more work per sample than is counted.
+const SlowedSide = "slowed"
+
+// plants reports whether the run has a slowed side. It cannot for a plain command or a kernel that
+// pawl times from outside: they choose the number of runs per sample themselves.
+func (o Options) plants() bool { return o.Planted && !o.plain() && o.trust() != measure.SelfTimed }
+
+// work returns how much work a side does per sample, relative to what is counted.
+func (o Options) work(s side) trial.Work {
+	switch {
+	case !o.plants():
+		return 0
+	case s.name == SlowedSide:
+		return trial.MoreWork
+	default:
+		return trial.AllWork
+	}
+}
+
+// formatName translates the suite's "auto" into the adapter's name for it.
+func formatName(f string) string {
+	if f == "auto" {
+		return ""
+	}
+	return f
+}

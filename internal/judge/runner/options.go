@@ -1,0 +1,163 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/kernel/suite"
+	"github.com/goatnote-inc/pawl/measure"
+)
+
+// Options describe what to measure.
+type Options struct {
+	Suite *suite.Suite
+	Dir   string // folder of the suite; commands run here
+	Path  string // path of the suite file, for the record; empty if there is none
+
+	Case    string // glob over case names; empty for all
+	Base    string // ref of the commit to compare the candidate with; empty for none
+	Again   bool   // measure the candidate against itself, as side "base": the machine's own spread
+	Planted bool   // and once more, as side "slowed", which does more work than it is counted for
+	Rounds  int    // exact number of rounds; 0 for the suite's growth
+	Samples int    // samples per round; 0 for the suite's
+	Budget  time.Duration
+	Seed    uint64
+	BuildOptions
+
+	Trust    measure.Trust // empty for the suite's
+	Accepted string        // reason for accepting a changed definition; empty if not accepted
+
+	ID           string // ID of the run; empty for a new one
+	Out          string // path of the record
+	ForceMeasure bool   // measure even if the change is identical
+	Wait         time.Duration
+	LockDir      string
+	Version      string // version of pawl
+	Owner        string // shown to others waiting for the device
+
+	Names []string // only these cases; empty for all that Case matches
+	// Baseline returns a third commit to measure, once the device is known; empty for none. A
+	// commit that cannot be checked out or built is left out, with a notice.
+	Baseline func(gpu.Identity) string
+	// lineup chooses the sides; nil for the candidate, its base and the references.
+	lineup func(context.Context, *run) ([]side, error)
+	// built is called after all sides are built, before anything is measured.
+	built func(context.Context, *run) error
+	// Decide returns the cases that need more rounds, given everything measured so far. over means
+	// that no more rounds will follow. Nil decides all at the first look.
+	Decide func(seen *measure.Run, over bool) []string
+	Emit   func(Event)
+	Now    func() time.Time
+}
+
+// filled returns o with defaults for Emit and Now.
+func (o Options) filled() Options {
+	if o.Emit == nil {
+		o.Emit = func(Event) {}
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return o
+}
+
+// growth returns the number of rounds per side at each look. Without Decide, more looks would change nothing.
+func (o Options) growth() []int {
+	switch {
+	case o.Rounds > 0:
+		return []int{o.Rounds}
+	case o.Decide == nil:
+		return o.Suite.Measure.Rounds[:1]
+	default:
+		return o.Suite.Measure.Rounds
+	}
+}
+
+// turns reports whether sides take turns inside a round. On a GPU two processes would hold its
+// memory at once, so there it is opt-in.
+func (r *run) turns() bool {
+	switch r.Suite.Measure.Turns {
+	case "always":
+		return true
+	case "never":
+		return false
+	default:
+		return r.lease.Device().Identity().Kind == gpu.CPU
+	}
+}
+
+func (o Options) budget() time.Duration {
+	if o.Budget > 0 {
+		return o.Budget
+	}
+	return o.Suite.Budget.Time
+}
+
+// references returns the implementations measured beside the candidate. There are none when the
+// candidate is measured against itself: they would only make the run longer.
+func (o Options) references() []suite.Implementation {
+	if o.Again || o.checked() { // references run in the suite's harness, which a checked run does not use
+		return nil
+	}
+	return o.Suite.Implementations[1:]
+}
+
+// measuresReferences reports whether anything is measured beside the candidate and its base.
+func (o Options) measuresReferences() bool {
+	return len(o.references()) > 0 && (o.plain() || o.Suite.NeedsHarness() ||
+		slices.ContainsFunc(o.Suite.Cases(), func(c suite.Case) bool { return c.Implementation != suite.Candidate }))
+}
+
+// wants reports whether a case is measured. A glob without a slash matches the
+// benchmark, one with a slash the whole name.
+func (o Options) wants(name, benchmark string) bool {
+	if len(o.Names) > 0 && !slices.Contains(o.Names, name) {
+		return false
+	}
+	return o.Case == "" || measure.MatchCase(o.Case, name, benchmark)
+}
+
+// plain reports whether the candidate is a command that prints a known format, not
+// a harness that speaks the protocol.
+func (o Options) plain() bool {
+	i, _ := o.Suite.Implementation(suite.Candidate)
+	return i.Harness.Format != "pawl" && !o.checked()
+}
+
+// noCase returns the error for a request that matches no case.
+func (o Options) noCase() error {
+	var names []string
+	for _, c := range o.Suite.Cases() {
+		if c.Implementation == suite.Candidate {
+			names = append(names, c.Name())
+		}
+	}
+	shown := strings.Join(names[:min(len(names), 5)], ", ")
+	if more := len(names) - 5; more > 0 {
+		shown += fmt.Sprintf(" and %d more", more)
+	}
+	return &UsageError{fmt.Errorf("no case matches %q; the suite has %s", o.Case, shown)}
+}
+
+// check rejects options that would otherwise fail minutes later.
+func (o Options) check() error {
+	if _, err := path.Match(o.Case, ""); err != nil {
+		return fmt.Errorf("--case %q is not a glob: use * ? and [...] as in a shell", o.Case)
+	}
+	if o.trust() == measure.SelfTimed && o.plain() {
+		return errors.New("trust self-timed needs a harness that speaks pawl's protocol: a command that prints times can print any")
+	}
+	return nil
+}
+
+// UsageError is a mistake in the request, not a failure of the machine.
+type UsageError struct{ Err error }
+
+func (e *UsageError) Error() string { return e.Err.Error() }
+func (e *UsageError) Unwrap() error { return e.Err }

@@ -1,0 +1,130 @@
+package runner
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/goatnote-inc/pawl/measure"
+)
+
+// placePoll is how often a waiting pawl checks whether the place is free.
+const placePoll = 200 * time.Millisecond
+
+// takePlace locks the place of the record, so that no other pawl writes the same one,
+// and saves the record of a crashed run.
+func (r *run) takePlace(ctx context.Context) error {
+	dir, name := filepath.Split(r.Out)
+	if err := os.MkdirAll(filepath.Dir(r.Out), 0o755); err != nil {
+		return fmt.Errorf("make a place for the record: %w", err)
+	}
+	lock, err := os.OpenFile(filepath.Join(dir, "."+name+".lock"), os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return fmt.Errorf("lock the place of the record: %w", err)
+	}
+	r.atEnd(func(context.Context) error { return lock.Close() }) // the file stays: removing it would race
+	if err := r.waitForPlace(ctx, lock); err != nil {
+		return err
+	}
+	if err := lock.Truncate(0); err == nil {
+		fmt.Fprintf(lock, "process %d (%s)", os.Getpid(), r.Owner)
+	}
+	return r.recover()
+}
+
+func (r *run) waitForPlace(ctx context.Context, lock *os.File) error {
+	deadline := r.Now().Add(r.Wait)
+	for told := false; ; {
+		err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if !errors.Is(err, syscall.EWOULDBLOCK) {
+			return err
+		}
+		holder, _ := io.ReadAll(io.NewSectionReader(lock, 0, 200))
+		if r.Now().After(deadline) {
+			return fmt.Errorf("%s is still being written by %s: wait for it, or choose another --out", r.Out, holder)
+		}
+		if !told {
+			told = true
+			r.Emit(Waiting{What: r.Out, Holder: string(holder)})
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(placePoll):
+		}
+	}
+}
+
+// recover writes the record of a run that crashed.
+func (r *run) recover() error {
+	journal := measure.JournalPath(r.Out)
+	if _, err := os.Stat(journal); errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	path := filepath.Join(filepath.Dir(r.Out), "interrupted-"+r.Now().UTC().Format("20060102T150405Z")+".json")
+	saved, old, err := measure.Finish(journal, path)
+	if errors.Is(err, measure.ErrNotRecord) {
+		return removeTorn(journal)
+	}
+	if err != nil {
+		return fmt.Errorf("save what an interrupted run left in %s: %w", journal, err)
+	}
+	if len(old.Rounds) == 0 {
+		return os.Remove(saved) // it crashed before it measured anything
+	}
+	r.Emit(Recovered{Path: saved, Rounds: len(old.Rounds)})
+	return nil
+}
+
+// removeTorn removes a journal whose first line is incomplete. Any other file with that name is not pawl's.
+func removeTorn(journal string) error {
+	f, err := os.Open(journal)
+	if err != nil {
+		return fmt.Errorf("look into %s: %w", journal, err)
+	}
+	defer f.Close()
+	begin := []byte(`{"record":"open"`)
+	have := make([]byte, len(begin))
+	n, _ := io.ReadFull(f, have)
+	if !bytes.HasPrefix(begin, have[:n]) {
+		return &UsageError{fmt.Errorf("%s is in the way and is no journal of pawl's: move it, or choose another --out", journal)}
+	}
+	return os.Remove(journal)
+}
+
+// setAside moves the last record away when a new run starts, so that the record is not mistaken for
+// the result of a run that crashes.
+func (r *run) setAside() error {
+	for _, suffix := range []string{"", ".zst"} {
+		if err := os.Rename(r.Out+suffix, previous(r.Out)+suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return fmt.Errorf("move the last record aside: %w", err)
+		}
+	}
+	return nil
+}
+
+// putBack undoes setAside if nothing was measured.
+func (r *run) putBack() error {
+	err := errors.Join(r.journal.End(r.ending), os.Remove(measure.JournalPath(r.Out)))
+	for _, suffix := range []string{"", ".zst"} {
+		if e := os.Rename(previous(r.Out)+suffix, r.Out+suffix); e != nil && !errors.Is(e, os.ErrNotExist) {
+			err = errors.Join(err, e)
+		}
+	}
+	return err
+}
+
+// previous returns the path to which the last record moves when a new run starts.
+func previous(out string) string {
+	dir, name := filepath.Split(out)
+	if name == "current.json" {
+		return filepath.Join(dir, "previous.json")
+	}
+	return filepath.Join(dir, "previous-"+name) // a record of another kind must not replace it
+}

@@ -1,0 +1,53 @@
+package runner
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/goatnote-inc/pawl/internal/kernel/device"
+	"github.com/goatnote-inc/pawl/measure"
+)
+
+// excuse keeps cases that the base quarantines from failing the run. They are still measured, so
+// that their results stay visible.
+func (r *run) excuse(cases []measure.Case) {
+	if r.terms == nil {
+		return
+	}
+	for i := range cases {
+		c := &cases[i]
+		if q, ok := r.terms.Quarantined(timed(c.CaseKey), c.Benchmark, r.Now()); ok {
+			c.Gate, c.Quarantine = false, q.String()
+		}
+	}
+}
+
+// timed returns the name of the case that a metric is computed from.
+func timed(key measure.CaseKey) string {
+	key.Metric = ""
+	return key.Name()
+}
+
+// noticeQuarantine reports quarantines that have ended, and those that have no effect yet because
+// only the change has them.
+func (r *run) noticeQuarantine() {
+	if r.terms == nil {
+		return
+	}
+	for _, q := range r.terms.Quarantine {
+		if q.Ended(r.Now()) {
+			r.notice(device.Notice{
+				Code: "quarantine_ended", Message: fmt.Sprintf("the quarantine of %s has ended (%s): it fails a change again", q.Case, q),
+				Fix: "take it out of the suite",
+			})
+		}
+	}
+	for _, q := range r.Suite.Quarantine {
+		if !slices.Contains(r.terms.Quarantine, q) && !q.Ended(r.Now()) {
+			r.notice(device.Notice{
+				Code:    "quarantine_own",
+				Message: fmt.Sprintf("the change quarantines %s: that counts once it is on the base", q.Case),
+			})
+		}
+	}
+}

@@ -1,0 +1,346 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+
+	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/judge/trial"
+	"github.com/goatnote-inc/pawl/internal/kernel/build"
+	"github.com/goatnote-inc/pawl/internal/kernel/device"
+	"github.com/goatnote-inc/pawl/internal/kernel/harness"
+	"github.com/goatnote-inc/pawl/internal/kernel/suite"
+	"github.com/goatnote-inc/pawl/measure"
+)
+
+// Result is the result of a run.
+type Result struct {
+	Path      string // path of the record; empty if nothing was measured
+	Identical bool   // nothing was measured because nothing relevant changed
+	Outcome   trial.Outcome
+}
+
+// Run builds, measures and records. If it fails, the result still holds the
+// path of the record, if there is one.
+func Run(ctx context.Context, o Options) (res Result, err error) {
+	o = o.filled()
+	r := &run{Options: o}
+	if err := o.check(); err != nil {
+		return Result{}, &UsageError{err}
+	}
+	defer func() { err = errors.Join(r.explainBase(err), r.cleanUp(ctx)) }()
+	if err := r.takePlace(ctx); err != nil {
+		return Result{}, err
+	}
+	if same, err := r.identical(ctx); err != nil || same {
+		return Result{Identical: same}, err
+	}
+	if err := r.chooseDevice(ctx); err != nil {
+		return Result{}, err
+	}
+	for _, step := range r.begin() {
+		if err := step(ctx); err != nil {
+			return Result{}, err
+		}
+	}
+	if r.built != nil {
+		if err := r.built(ctx, r); err != nil {
+			return Result{}, err
+		}
+	}
+	return r.measure(ctx)
+}
+
+// begin returns the first two steps: building and acquiring the device. A build uses the CPU, so if
+// the CPU is the device, the build also waits for its turn.
+func (r *run) begin() []func(context.Context) error {
+	if r.device.Identity().Kind == gpu.CPU {
+		return []func(context.Context) error{r.takeDevice, r.prepare}
+	}
+	return []func(context.Context) error{r.prepare, r.takeDevice}
+}
+
+// run is the state of one run.
+type run struct {
+	Options
+	sides    []side
+	device   device.Device
+	found    []device.Notice // notices from listing the devices
+	lease    *device.Lease
+	journal  *measure.Journal
+	header   measure.Header
+	cases    map[string][]trial.Case // by side
+	declared []measure.Case          // the same cases, as in the record
+	metrics  map[measure.CaseKey]suite.Case
+	opened   float64             // median of the calibration at the start of the run
+	logs     map[string]*os.File // output of the sides
+	ending   measure.Ending
+	loads    loads
+	recorded int          // number of rounds in the journal
+	seen     *measure.Run // everything measured so far, for Decide
+
+	definition *measure.Definition // nil if it is the base's
+	questions  map[string]string   // digests of definitions, by side and benchmark
+	first      bool                // the base has no suite: the change adds the first
+	rebuilt    []string            // how the change's recipe differs from the base's
+	missing    []suite.Case        // cases of the base that the candidate lacks
+	terms      *suite.Suite        // the base's suite, whose terms a change must meet; nil if it has none
+	secret     *rand.Rand          // random source that no side can predict
+	launchers  map[string]launcher // pawl's own launchers, by kind
+	verifying  *verifier           // nil if the suite defines no correct results
+	sites      map[string]*site    // where oracles run, by folder
+	apart      *build.Apart        // isolates the processes of the sides from each other; nil if nothing does
+	locked     []string            // folders that no side may write to
+	ready      map[string]bool     // reference implementations already built, by name and key
+
+	workshop *workshop // shared state of the builds
+	narrow   bool      // build only what the requested cases need
+
+	undo []func(context.Context) error
+}
+
+// atEnd registers f to run when the run ends, whatever happens before.
+func (r *run) atEnd(f func(context.Context) error) { r.undo = append(r.undo, f) }
+
+// cleanUp calls the functions registered with atEnd in reverse order, even after an interrupt.
+func (r *run) cleanUp(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+	defer cancel()
+	var errs []error
+	for _, f := range slices.Backward(r.undo) {
+		errs = append(errs, f(ctx))
+	}
+	return errors.Join(errs...)
+}
+
+// chooseDevice finds the device that the suite selects.
+func (r *run) chooseDevice(ctx context.Context) error {
+	inv, err := device.List(ctx, device.Options{})
+	if err != nil {
+		return err
+	}
+	want := r.Suite.Device
+	if r.device, err = inv.Select(want.Kind, want.Select); err != nil {
+		return err
+	}
+	r.found = inv.Notices
+	return nil
+}
+
+// takeDevice waits until the device is free, acquires it and sets its clocks.
+func (r *run) takeDevice(ctx context.Context) (err error) {
+	name := r.device.Identity().Name
+	r.lease, err = device.Acquire(ctx, r.device, device.LockOptions{
+		Dir: r.LockDir, Owner: r.Owner, Wait: r.Wait, Now: r.Now,
+		OnWait: func(h device.Holder) { r.Emit(Waiting{What: name, Holder: h.String()}) },
+	})
+	if err != nil {
+		return err
+	}
+	r.atEnd(r.lease.Release)
+	want := r.Suite.Device
+	notices, err := r.lease.SetClocks(ctx, want.Clocks, want.Persistence)
+	if err != nil {
+		return err
+	}
+	for _, n := range slices.Concat(r.found, r.lease.Notices(), notices) {
+		r.notice(n)
+	}
+	return nil
+}
+
+// notice reports n now and adds it to the record.
+func (r *run) notice(n device.Notice) {
+	r.Emit(Noticed{Notice: n})
+	r.ending.Warnings = append(r.ending.Warnings, measure.Warning{Code: n.Code, Message: n.String()})
+}
+
+// measure does everything between acquiring and releasing the device.
+func (r *run) measure(ctx context.Context) (Result, error) {
+	if err := r.buildLaunchers(ctx); err != nil {
+		return Result{}, err
+	}
+	r.identify(ctx)
+	welcome, err := r.meet(ctx)
+	if err != nil {
+		return Result{}, err
+	}
+	if err := r.choose(welcome); err != nil {
+		return Result{}, err
+	}
+	state, err := r.describe(ctx, welcome)
+	if err != nil {
+		return Result{}, err
+	}
+	if err := r.openLogs(); err != nil {
+		return Result{}, err
+	}
+	if err := r.setAside(); err != nil {
+		return Result{}, err
+	}
+	if r.journal, err = measure.CreateJournal(measure.JournalPath(r.Out), r.header); err != nil {
+		return Result{}, err
+	}
+	if err := r.list(r.declared); err != nil {
+		return Result{}, err
+	}
+	r.noticeDefinition()
+	r.noticeQuarantine()
+	r.Emit(Ready{Run: r.header.ID, Commit: r.sides[0].impl.Commit, Device: r.header.Device, State: state, Sides: r.sideNames(), Cases: len(r.cases[r.sides[0].name]), Rounds: r.header.Plan.Growth})
+
+	if err := r.calibrate(ctx, "open"); err != nil {
+		return Result{}, r.abandon(err)
+	}
+	plan, err := r.plan()
+	if err != nil {
+		return Result{}, r.abandon(err)
+	}
+	out, trialErr := trial.Run(ctx, plan)
+	if trialErr == nil {
+		trialErr = r.calibrate(ctx, "close")
+	}
+	r.ending.End = measure.End{State: out.State, Reason: out.Reason, Seconds: out.Seconds, Dollars: out.Dollars}
+	r.ending.Warnings = append(r.ending.Warnings, out.Warnings...)
+	if r.recorded == 0 && ctx.Err() != nil {
+		return Result{Outcome: out}, errors.Join(trialErr, r.putBack())
+	}
+	path, err := r.finish()
+	return Result{Path: path, Outcome: out}, errors.Join(trialErr, err)
+}
+
+// list records the cases and reports them.
+func (r *run) list(cases []measure.Case) error {
+	r.excuse(cases)
+	if err := r.ask(cases); err != nil {
+		return err
+	}
+	if err := r.journal.AddCases(cases); err != nil {
+		return err
+	}
+	for _, c := range cases {
+		if !slices.ContainsFunc(r.declared, func(d measure.Case) bool { return d.CaseKey == c.CaseKey }) {
+			c.Rounds = nil
+			r.declared = append(r.declared, c)
+		}
+	}
+	r.Emit(Listed{Cases: cases})
+	return nil
+}
+
+// abandon closes a journal that has no rounds.
+func (r *run) abandon(cause error) error {
+	r.ending.End = measure.End{State: measure.Failed, Reason: cause.Error()}
+	_, err := r.finish()
+	return errors.Join(cause, err)
+}
+
+func (r *run) finish() (string, error) {
+	r.ending.Loaded = r.loads.files
+	if err := r.journal.End(r.ending); err != nil {
+		return "", err
+	}
+	path, _, err := measure.Finish(measure.JournalPath(r.Out), r.Out)
+	if err != nil {
+		return "", err
+	}
+	r.Emit(Saved{Path: path, End: r.ending.End})
+	return path, nil
+}
+
+func (r *run) plan() (trial.Plan, error) {
+	p := r.header.Plan
+	plan := trial.Plan{
+		Seed: p.Seed, Growth: p.Growth, Turns: p.Turns, Budget: r.budget(), Dollars: p.Dollars, PricePerHour: p.PricePerHour,
+		MaxTemperatureC: r.Suite.Device.MaxTemperature, Decide: r.decider(), Now: r.Now,
+		Record: r.record,
+		Emit:   func(e trial.Event) { r.Emit(Measuring{e}) },
+		Watch: func(ctx context.Context) (gpu.State, func() (gpu.State, error), error) {
+			before, err := r.lease.Device().State(ctx)
+			if err != nil {
+				return before, nil, err
+			}
+			return before, device.Watch(ctx, r.lease.Device(), device.WatchInterval).Stop, nil
+		},
+	}
+	for _, s := range r.measured() {
+		runner, err := r.runner(s)
+		if err != nil {
+			return plan, err
+		}
+		plan.Sides = append(plan.Sides, trial.Side{Name: s.name, Cases: r.cases[s.name], Runner: runner})
+	}
+	return plan, nil
+}
+
+// record writes a finished round, with the metrics computed from it.
+func (r *run) record(round measure.Round, results []measure.Result) error {
+	derived, err := r.derive(results)
+	if err != nil {
+		return err
+	}
+	r.recorded++
+	results = append(results, derived...)
+	if r.Decide != nil {
+		r.see(round, results)
+	}
+	return r.journal.AddRound(round, results)
+}
+
+// measured returns the sides that have cases. A reference that only provides correct results has none.
+func (r *run) measured() []side {
+	if r.plain() { // a plain command reports its cases only after it has run
+		return r.sides
+	}
+	return slices.DeleteFunc(slices.Clone(r.sides), func(s side) bool { return len(r.cases[s.name]) == 0 })
+}
+
+func (r *run) sideNames() []string {
+	var names []string
+	for _, s := range r.measured() {
+		names = append(names, s.name)
+	}
+	return names
+}
+
+func (r *run) log(name string) (*os.File, error) {
+	dir := filepath.Join(filepath.Dir(r.Out), "logs")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("make a place for logs: %w", err)
+	}
+	f, err := os.Create(filepath.Join(dir, name))
+	if err != nil {
+		return nil, fmt.Errorf("open a log: %w", err)
+	}
+	return f, nil
+}
+
+// openLogs opens the log files of the sides, beside the record.
+func (r *run) openLogs() error {
+	r.logs = map[string]*os.File{}
+	for _, s := range r.sides {
+		f, err := r.log(s.name + ".log")
+		if err != nil {
+			return err
+		}
+		r.logs[s.name] = f
+		r.atEnd(func(context.Context) error { return f.Close() })
+	}
+	return nil
+}
+
+// NewID returns a new run ID. IDs sort by time and are unique without a server.
+func NewID(now time.Time) string {
+	return ulid.MustNew(ulid.Timestamp(now), ulid.DefaultEntropy()).String()
+}
+
+func hello(version string, id gpu.Identity) harness.Hello {
+	return harness.Hello{Pawl: version, Device: harness.HelloDevice{Kind: id.Kind, UUID: id.UUID}}
+}

@@ -1,0 +1,327 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/goatnote-inc/pawl/internal/judge/trial"
+	"github.com/goatnote-inc/pawl/internal/kernel/build"
+	"github.com/goatnote-inc/pawl/internal/kernel/harness"
+	"github.com/goatnote-inc/pawl/internal/kernel/suite"
+	"github.com/goatnote-inc/pawl/measure"
+)
+
+// side is one implementation in a run: its sources, builds and commands.
+type side struct {
+	name string // name in the record
+	from string // implementation of the suite that it is built as: a base is a candidate
+	dir  string // where its commands run
+	root string // root of its tree: the repository's, or empty if there is none
+	// own is the suite of the side's commit. It is nil if the commit has no readable suite; ownErr
+	// says why. It is not loaded for the working tree.
+	own    *suite.Suite
+	ownErr error
+	// suite is the run's definition combined with the recipe of own; nil for the run's suite.
+	suite *suite.Suite
+	// overlay lists the definition files that differ in the side's commit or are missing there.
+	overlay []string
+	impl    measure.Implementation
+}
+
+// prepare checks out, builds and identifies every side, the candidate first.
+func (r *run) prepare(ctx context.Context) error {
+	lineup := r.lineup
+	if lineup == nil {
+		lineup = usualSides
+	}
+	names, err := lineup(ctx, r)
+	if err != nil {
+		return err
+	}
+	if repo, err := build.Open(ctx, r.Dir); err == nil {
+		head, dirty, _ := repo.Head(ctx) // a repository without a commit has none
+		for i := range names {
+			if s := &names[i]; s.impl.Commit == "" {
+				s.impl.Commit, s.impl.Dirty = head, dirty
+			}
+			if s := &names[i]; s.root == "" {
+				if inside, err := relativeTo(repo.Root, s.dir); err == nil && filepath.IsLocal(inside) {
+					s.root = repo.Root
+				}
+			}
+		}
+	}
+	if err := r.buildAll(ctx, names); err != nil {
+		return err
+	}
+	r.sides = slices.DeleteFunc(names, func(s side) bool { return s.name == "" })
+	if err := r.keepApart(ctx); err != nil {
+		return err
+	}
+	return r.prepareReferences(ctx)
+}
+
+// usualSides returns the candidate, the sides it is compared with, and the references of the suite.
+func usualSides(ctx context.Context, r *run) ([]side, error) {
+	names := []side{{name: suite.Candidate, from: suite.Candidate, dir: r.Dir}}
+	if r.Base != "" {
+		base, err := r.checkout(ctx, suite.Base, r.Base)
+		if err != nil {
+			return nil, err
+		}
+		if err := r.define(&base); err != nil {
+			return nil, err
+		}
+		commits := []side{base}
+		if baseline, ok := r.baseline(ctx, base.impl.Commit); ok {
+			commits = append(commits, baseline)
+		}
+		for _, s := range commits {
+			err := r.answer(&s)
+			if err == nil {
+				err = s.define(r.Dir)
+			}
+			switch {
+			case err == nil:
+				names = append(names, s)
+			case s.name == BaselineSide:
+				r.without(s.impl.Commit, err)
+			default:
+				return nil, &trial.SideError{Side: s.name, Err: err}
+			}
+		}
+	}
+	if r.Again {
+		names = append(names, side{name: suite.Base, from: suite.Candidate, dir: r.Dir})
+	}
+	if r.plants() {
+		names = append(names, side{name: SlowedSide, from: suite.Candidate, dir: r.Dir})
+	}
+	for _, i := range r.references() {
+		names = append(names, side{name: i.Name, from: i.Name, dir: r.Dir})
+	}
+	return names, nil
+}
+
+// OnlyTracked explains the usual reason why a base fails that worked when it was the working tree.
+const OnlyTracked = "only tracked files are in the base's checkout: what is generated, ignored or not committed yet is missing there, unless build.command makes it"
+
+// explainBase adds OnlyTracked to an error of the base.
+func (r *run) explainBase(err error) error {
+	if h, ok := errors.AsType[*harness.Error](err); ok && (h.Kind == harness.Foreign || h.Kind == harness.Changed) {
+		return err
+	}
+	if e, ok := errors.AsType[*trial.SideError](err); ok && e.Side == suite.Base && !r.Again {
+		err = fmt.Errorf("%w\n  %s", err, OnlyTracked)
+		if r.first {
+			err = fmt.Errorf("%w\n  the base has no suite: name what its build needs of the change in definition: of the suite", err)
+		}
+	}
+	return err
+}
+
+// base returns the repository of the base and the suite's path in it. A ref
+// that is not a commit is a usage error.
+func (o Options) base(ctx context.Context) (repo *build.Repository, inside string, err error) {
+	if repo, err = build.Open(ctx, o.Dir); err != nil {
+		return nil, "", &UsageError{fmt.Errorf("--base needs a git repository: %w", err)}
+	}
+	if inside, err = relativeTo(repo.Root, o.Dir); err != nil {
+		return nil, "", &UsageError{err}
+	}
+	if _, err := repo.Commit(ctx, o.Base); err != nil {
+		return nil, "", &UsageError{err}
+	}
+	return repo, inside, nil
+}
+
+// checkout checks out a commit into a separate worktree and returns it as a side.
+func (r *run) checkout(ctx context.Context, name, ref string) (side, error) {
+	own := r.Options
+	own.Base = ref
+	repo, inside, err := own.base(ctx)
+	if err != nil {
+		return side{}, err
+	}
+	tree, err := repo.Checkout(ctx, ref)
+	if err != nil {
+		return side{}, err
+	}
+	r.atEnd(func(ctx context.Context) error { return tree.Remove(ctx) })
+	root, err := filepath.EvalSymlinks(tree.Dir) // processes report loaded files by real path
+	if err != nil {
+		return side{}, err
+	}
+	s := side{name: name, from: suite.Candidate, dir: filepath.Join(root, inside), root: root}
+	s.impl.Commit, s.impl.Ref = tree.Commit, ref
+	if err := makeFolder(root, inside); err != nil {
+		return side{}, &trial.SideError{Side: name, Err: fmt.Errorf("the folder %s is not in %s, and cannot be made there: %w", inside, ref, err)}
+	}
+	if r.Path != "" {
+		s.own, s.ownErr = suite.Load(filepath.Join(s.dir, filepath.Base(r.Path)))
+	}
+	return s, nil
+}
+
+// makeFolder creates the suite's folder if a commit does not have it yet.
+func makeFolder(tree, inside string) error {
+	root, err := os.OpenRoot(tree)
+	if err != nil {
+		return err
+	}
+	return errors.Join(root.MkdirAll(inside, 0o755), root.Close())
+}
+
+// relativeTo returns the path of dir in the working tree at root. It resolves links, because git does too.
+func relativeTo(root, dir string) (string, error) {
+	root, err := filepath.EvalSymlinks(root)
+	if err != nil {
+		return "", err
+	}
+	if dir, err = filepath.Abs(dir); err != nil {
+		return "", err
+	}
+	if dir, err = filepath.EvalSymlinks(dir); err != nil {
+		return "", err
+	}
+	return filepath.Rel(root, dir)
+}
+
+// answer sets the suite of a commit: the definition of the run, with the commit's own recipe and
+// tunables. It also uses the commit's own harness command, unless the commit gets the change's
+// definition files. A commit without a suite is built and started as in the change.
+func (r *run) answer(s *side) (err error) {
+	if s.own == nil {
+		return nil
+	}
+	if s.suite, err = r.Suite.AnsweredBy(s.own, s.startsItself()); err != nil {
+		return fmt.Errorf("its recipe does not fit the benchmarks of the change: %w", err)
+	}
+	return nil
+}
+
+// startsItself reports whether a commit is started by its own harness command. It is not if it gets
+// the change's definition files, which that command may not know.
+func (s side) startsItself() bool { return len(s.overlay) == 0 }
+
+// written returns the suite that a side is built and started by.
+func (r *run) written(s side) *suite.Suite {
+	if s.suite != nil {
+		return s.suite
+	}
+	return r.Suite
+}
+
+// variants returns what to build and start for a side. Before the harness has listed its cases
+// there are none, and the suite's own commands are used.
+func (r *run) variants(s side) []suite.Variant {
+	var list []suite.Variant
+	written, implementation := r.written(s), s.from
+	for _, v := range written.Variants() {
+		if v.Implementation == implementation {
+			list = append(list, v)
+		}
+	}
+	if len(list) == 0 {
+		i, _ := written.Implementation(implementation)
+		list = []suite.Variant{{Implementation: implementation, Build: i.Build, Harness: i.Harness}}
+	}
+	return list
+}
+
+// command returns the command that starts a variant's harness for a side.
+func (s side) command(h suite.Harness, log io.Writer, extra ...string) harness.Command {
+	return harness.Command{
+		Line: h.Command, Dir: s.dir, Silence: h.Timeout, Log: log,
+		Env: append(environ(h.Env), extra...),
+	}
+}
+
+// start returns the command of a variant's harness. pawl's launcher gets no search paths: it must
+// not load anything from a side's tree.
+func (r *run) start(s side, h suite.Harness, log io.Writer) harness.Command {
+	var own []string
+	if !r.checked() {
+		own = s.paths(h.Env)
+	}
+	c := s.command(h, log, slices.Concat(own, r.deviceEnv())...)
+	c.Alone, c.Loaded = r.alone(s.from, h), r.loaded(s)
+	c.Unchanged = func() error { return r.unchanged(s) }
+	r.confine(s, &c)
+	return c
+}
+
+// alone reports whether h starts a program that runs only the reference and not also the candidate.
+func (r *run) alone(implementation string, h suite.Harness) bool {
+	candidate, _ := r.Suite.Implementation(suite.Candidate)
+	return implementation != "" && implementation != suite.Candidate && h.Command != candidate.Harness.Command
+}
+
+// paths returns PYTHONPATH and LD_LIBRARY_PATH with the side's own tree first. Without it, a package
+// installed with pip install -e, or a library in LD_LIBRARY_PATH, comes from the working tree on
+// both sides.
+func (s side) paths(env map[string]string) []string {
+	dir, err := filepath.Abs(s.dir)
+	if err != nil {
+		return nil
+	}
+	python := s.modules(dir)
+	var libraries []string
+	for _, o := range s.impl.Build.Outputs {
+		if folder := filepath.Join(dir, filepath.Dir(o.Path)); strings.Contains(filepath.Base(o.Path), ".so") && !slices.Contains(libraries, folder) {
+			libraries = append(libraries, folder)
+		}
+	}
+	list := []string{searchPath("PYTHONPATH", python, env)}
+	if len(libraries) > 0 {
+		list = append(list, searchPath("LD_LIBRARY_PATH", libraries, env))
+	}
+	return list
+}
+
+// modules returns the folders of the side's tree that may contain Python modules. dir is the
+// absolute folder of the side.
+func (s side) modules(dir string) []string {
+	var list []string
+	for _, root := range []string{dir, s.root} {
+		if root != "" && !slices.Contains(list, root) {
+			list = append(list, root)
+			if src := filepath.Join(root, "src"); isFolder(src) {
+				list = append(list, src)
+			}
+		}
+	}
+	return list
+}
+
+// searchPath sets a variable to folders, followed by its value in the suite or in pawl's environment.
+func searchPath(name string, folders []string, env map[string]string) string {
+	was, ok := env[name]
+	if !ok {
+		was = os.Getenv(name)
+	}
+	if was != "" {
+		folders = append(folders, was)
+	}
+	return name + "=" + strings.Join(folders, string(filepath.ListSeparator))
+}
+
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+func environ(env map[string]string) []string {
+	var list []string
+	for _, key := range slices.Sorted(maps.Keys(env)) {
+		list = append(list, key+"="+env[key])
+	}
+	return list
+}

@@ -1,0 +1,294 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/judge/trial"
+	"github.com/goatnote-inc/pawl/internal/kernel/build"
+	"github.com/goatnote-inc/pawl/internal/kernel/correctness"
+	"github.com/goatnote-inc/pawl/internal/kernel/harness"
+	"github.com/goatnote-inc/pawl/internal/kernel/suite"
+	"github.com/goatnote-inc/pawl/measure"
+)
+
+// site is where the oracles and reference implementations of a tree run. The change cannot write
+// there, and nothing there reveals what the kernel computed.
+type site struct {
+	side
+	away   []string         // the tree of the change, if the site is in another one
+	kept   []string         // Python environments in away without files of the change
+	python string           // folder with pawl's modules for oracles
+	cell   *build.Enclosure // sandbox; nil if the code is trusted
+}
+
+// referenceSide returns the side in whose tree the correct results of a benchmark are computed. It
+// is the base if its suite names the same oracle or implementation, else the working tree.
+func (r *run) referenceSide(b suite.Benchmark) side {
+	own := side{name: suite.Candidate, from: suite.Candidate, dir: r.Dir}
+	for _, s := range r.sides {
+		switch {
+		case s.name == suite.Candidate:
+			own = s
+		case s.name == suite.Base && s.own != nil && b.Check != nil:
+			was := benchmarkOf(s.own, b.Name).Check
+			if was != nil && was.Oracle == b.Check.Oracle && was.Implementation == b.Check.Implementation {
+				return s
+			}
+		}
+	}
+	return own
+}
+
+// prepareReferences builds the reference implementations where they run, and makes the sites before
+// any code of the change has run.
+func (r *run) prepareReferences(ctx context.Context) error {
+	if r.plain() {
+		return nil
+	}
+	r.ready = map[string]bool{}
+	for _, b := range r.Suite.Benchmarks {
+		if b.Check == nil || b.Check.Oracle == "" && b.Check.Implementation == "" {
+			continue
+		}
+		s := r.referenceSide(b)
+		if name := b.Check.Implementation; name != "" {
+			if err := r.buildReference(ctx, s, name); err != nil {
+				return &trial.SideError{Side: name, Err: err}
+			}
+		}
+		if _, err := r.site(ctx, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// buildReference builds a reference implementation in the tree of a side.
+func (r *run) buildReference(ctx context.Context, s side, name string) error {
+	s.name, s.from = name, name
+	var log io.WriteCloser
+	for _, v := range r.variants(s) {
+		key := v.Build.Key()
+		if r.ready[name+key] {
+			continue
+		}
+		if log == nil {
+			var err error
+			if log, err = r.log(name + ".build.log"); err != nil {
+				return err
+			}
+			defer log.Close()
+		}
+		if err := r.buildVariant(ctx, &s, v.Build, log); err != nil {
+			return err
+		}
+		r.ready[name+key] = true
+	}
+	return nil
+}
+
+// site returns the site of a side's tree, creating it on first use.
+func (r *run) site(ctx context.Context, s side) (*site, error) {
+	if known := r.sites[s.dir]; known != nil {
+		return known, nil
+	}
+	o := &site{side: s}
+	if len(r.sides) > 0 && r.sides[0].dir != s.dir {
+		change := r.sides[0]
+		tree := change.root
+		if tree == "" {
+			tree = change.dir
+		}
+		o.away = []string{tree}
+		o.kept = r.environments(ctx, change)
+	}
+	var err error
+	if o.python, err = build.SharedFolder("pawl-oracle-"); err != nil {
+		return nil, fmt.Errorf("make a folder for oracles: %w", err)
+	}
+	r.atEnd(func(context.Context) error { return os.RemoveAll(o.python) })
+	if err := correctness.WritePython(o.python); err != nil {
+		return nil, fmt.Errorf("make a folder for oracles: %w", err)
+	}
+	if err := o.enclose(ctx, r); err != nil {
+		return nil, err
+	}
+	if r.sites == nil {
+		r.sites = map[string]*site{}
+	}
+	r.sites[s.dir] = o
+	return o, nil
+}
+
+// environments returns the active Python environments of the user that contain no files of the
+// change's commit or of its build.
+func (r *run) environments(ctx context.Context, change side) []string {
+	var list []string
+	for _, name := range []string{"VIRTUAL_ENV", "CONDA_PREFIX"} {
+		folder := os.Getenv(name)
+		if folder == "" {
+			continue
+		}
+		repo, err := build.Open(ctx, change.dir)
+		if err == nil && within(repo.Root, folder) != "" && repo.Tracks(ctx, folder) {
+			continue
+		}
+		if !slices.ContainsFunc(change.impl.Build.Outputs, func(f measure.FileDigest) bool { return within(folder, filepath.Join(change.dir, f.Path)) != "" }) {
+			list = append(list, folder)
+		}
+	}
+	return list
+}
+
+// enclose creates the sandbox of a site, by the rules for builds.
+func (o *site) enclose(ctx context.Context, r *run) error {
+	candidate, _ := r.written(o.side).Implementation(suite.Candidate)
+	sandbox, err := build.Confine(ctx, candidate.Build.Sandbox, r.trust(), os.Getenv)
+	if err != nil {
+		if e, ok := errors.AsType[*build.SandboxError](err); ok {
+			e.What = "run the oracle"
+		}
+		return err
+	}
+	if sandbox == nil {
+		return nil
+	}
+	var outputs []string
+	for _, v := range r.written(o.side).Variants() {
+		for _, glob := range v.Build.Outputs {
+			if !slices.Contains(outputs, glob) {
+				outputs = append(outputs, glob)
+			}
+		}
+	}
+	if o.cell, err = sandbox.Enclose(ctx, o.dir, outputs); err != nil {
+		return err
+	}
+	r.atEnd(func(context.Context) error {
+		o.cell.Remove()
+		return nil
+	})
+	return nil
+}
+
+// outside returns the folders of a search path that are absolute and not in the tree of the change.
+func (o *site) outside(path string) []string {
+	return slices.DeleteFunc(filepath.SplitList(path), func(folder string) bool {
+		if !filepath.IsAbs(folder) {
+			return true
+		}
+		names := []string{folder}
+		if resolved, err := filepath.EvalSymlinks(folder); err == nil {
+			names = append(names, resolved)
+		}
+		in := func(tree string) bool {
+			return slices.ContainsFunc(names, func(f string) bool {
+				rel, err := filepath.Rel(tree, f)
+				return err == nil && filepath.IsLocal(rel)
+			})
+		}
+		return slices.ContainsFunc(o.away, in) && !slices.ContainsFunc(o.kept, in)
+	})
+}
+
+// env returns the variables that replace pawl's own in the environment of an oracle.
+func (o *site) env() []string {
+	dir, err := filepath.Abs(o.dir)
+	if err != nil {
+		dir = o.dir
+	}
+	return append(correctness.PythonEnv(o.python, o.outside(os.Getenv("PYTHONPATH")), o.modules(dir), o.away), o.path())
+}
+
+// path returns the search path for programs, without the tree of the change.
+func (o *site) path() string {
+	return "PATH=" + strings.Join(o.outside(os.Getenv("PATH")), string(filepath.ListSeparator))
+}
+
+// oracleVariables are the variables passed to an oracle: Python's, and those of libraries it may use.
+var oracleVariables = append([]string{
+	"PAWL_PROTOCOL", "PAWL_IN", "PAWL_OUT", "PYTHONHOME", "PYTHONUTF8", "PYTHONUNBUFFERED", "PYTHONHASHSEED",
+	"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "CUDA_VISIBLE_DEVICES", "CUDA_MODULE_LOADING",
+}, correctness.PythonVariables...)
+
+// confine runs a command in the sandbox of the site, if it has one. dir is the only folder it can write to.
+func (o *site) confine(ctx context.Context, c *harness.Command, dir string, v build.View) error {
+	if o.cell == nil {
+		return nil
+	}
+	if err := build.OwnedInside(dir); err != nil {
+		return err
+	}
+	read, programs := build.Interpreter(ctx, c.Line, append(os.Environ(), c.Env...))
+	v.Read = slices.Concat(v.Read, []string{o.python}, read)
+	v.Write, v.Path = []string{dir}, programs
+	c.Confine = func(cmd *exec.Cmd) (func(), error) { return o.cell.Confine(cmd, v) }
+	return nil
+}
+
+// startOracle returns the function that starts the oracle of a benchmark at its site.
+func (f *fuzz) startOracle(b suite.Benchmark, dir, line string, log io.Writer) func(context.Context) (*harness.Session, error) {
+	h, _ := f.Suite.Implementation(suite.Candidate) // for its timeout
+	return func(ctx context.Context) (*harness.Session, error) {
+		o, err := f.site(ctx, f.referenceSide(b))
+		if err != nil {
+			return nil, err
+		}
+		c := o.command(suite.Harness{Command: line, Timeout: h.Harness.Timeout}, log, slices.Concat(o.env(), f.deviceEnv())...)
+		c.Role = harness.Oracle
+		if err := o.confine(ctx, &c, dir, build.View{Read: o.outside(os.Getenv("PYTHONPATH")), Variables: oracleVariables}); err != nil {
+			return nil, err
+		}
+		session, err := harness.Start(ctx, c, hello(f.Version, f.lease.Device().Identity()))
+		return session, o.explain(err)
+	}
+}
+
+// explain adds to a start error of an oracle what may be missing at its site.
+func (o *site) explain(err error) error {
+	if err != nil && o.name == suite.Base {
+		err = fmt.Errorf("%w\n  it runs in the tree of the base: %s", err, OnlyTracked)
+	}
+	if err != nil && o.cell != nil {
+		err = fmt.Errorf("%w\n  it runs in a sandbox, which shows the tree, the system and the environment of its Python", err)
+	}
+	return err
+}
+
+// startReference returns the function that starts the harness of a reference implementation at its site.
+func (f *fuzz) startReference(at side, dir string, h suite.Harness, alone bool, log io.Writer) func(context.Context) (*harness.Session, error) {
+	return func(ctx context.Context) (*harness.Session, error) {
+		o, err := f.site(ctx, at)
+		if err != nil {
+			return nil, err
+		}
+		isolated := append(o.paths(h.Env), o.path(), "PYTHONNOUSERSITE=1", "PYTHONDONTWRITEBYTECODE=1")
+		c := o.command(h, log, slices.Concat(isolated, f.deviceEnv())...)
+		c.Alone = alone
+		variables := slices.Clone(oracleVariables)
+		for name := range h.Env {
+			variables = append(variables, name)
+		}
+		if err := o.confine(ctx, &c, dir, build.View{Variables: variables, Devices: f.lease.Device().Identity().Kind != gpu.CPU}); err != nil {
+			return nil, err
+		}
+		return harness.Start(ctx, c, hello(f.Version, f.lease.Device().Identity()))
+	}
+}
+
+// brokenReference is a reference that could not be prepared.
+type brokenReference struct{ err error }
+
+// Compute implements oracle.Reference.
+func (b brokenReference) Compute(context.Context, correctness.Task, bool) (correctness.Right, error) {
+	return correctness.Right{}, b.err
+}

@@ -1,0 +1,278 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/kernel/build"
+	"github.com/goatnote-inc/pawl/internal/kernel/suite"
+	"github.com/goatnote-inc/pawl/internal/tune"
+	"github.com/goatnote-inc/pawl/internal/tune/search"
+	"github.com/goatnote-inc/pawl/internal/tune/space"
+	"github.com/goatnote-inc/pawl/measure"
+)
+
+// TuneOptions describe how to search for the best point of a case. The suite, the
+// device and the seed are in Options.
+type TuneOptions struct {
+	Case      string        // the case whose time counts
+	Strategy  string        // empty for auto
+	Evals     int           // max points, including those of a resumed journal; 0 for no limit
+	Budget    time.Duration // everything stops after this; 0 for no limit
+	Resume    bool          // continue the journal
+	WarmStart []string      // journals of other devices, or older ones
+	Jobs      int           // parallel builds; 0 for as many as the machine can run
+	Journal   string        // empty for tuning/journal.jsonl in the suite's folder
+}
+
+// Tuning is the result of a search.
+type Tuning struct {
+	Header      tune.Header
+	Space       *space.Space // includes the parameters of the config, with one value each
+	Evaluations []tune.Evaluation
+	Resumed     int             // number of evaluations from a resumed journal
+	Default     tune.Evaluation // the first evaluation
+	Best        tune.Evaluation
+	Unchecked   string // why results were not checked; empty when they were
+	End         string // why it ended: "evaluations", "budget", "space" or "interrupted"
+	Seconds     float64
+	Journal     string
+}
+
+// Reasons why a search ended.
+const (
+	EndEvaluations = "evaluations"
+	EndBudget      = "budget"
+	EndSpace       = "space"
+	EndInterrupted = "interrupted"
+)
+
+// Tune searches for the values of a benchmark's tunables that make a case fastest. The result is a
+// candidate: a run must prove that it is really faster. If Tune fails, it returns what it found so
+// far, which is also in the journal.
+func Tune(ctx context.Context, o Options, what TuneOptions) (found *Tuning, err error) {
+	o = o.filled()
+	t := &tuner{run: &run{Options: o}, TuneOptions: what, began: o.Now()}
+	if t.Dir, err = filepath.Abs(t.Dir); err != nil {
+		return nil, fmt.Errorf("find the suite's folder: %w", err)
+	}
+	if t.Journal == "" {
+		t.Journal = filepath.Join(t.Dir, "tuning", "journal.jsonl")
+	}
+	t.results = o.Out
+	t.Out = t.Journal // logs go beside the journal
+	if t.Budget > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadlineCause(ctx, time.Now().Add(t.Budget), errBudget)
+		defer cancel()
+	}
+	if err := t.chooseCase(); err != nil {
+		return nil, &UsageError{err}
+	}
+	defer func() { err = errors.Join(err, t.cleanUp(ctx)) }()
+	if err := t.begin(ctx); err != nil {
+		return nil, err
+	}
+	err = t.search(ctx)
+	return t.found(ctx, err)
+}
+
+// errBudget cancels running work when the budget is spent.
+var errBudget = errors.New("the budget is spent")
+
+// tuner is the state of one search.
+type tuner struct {
+	*run
+	TuneOptions
+	results string // where records of this suite go; they are not sources
+
+	target    suite.Case
+	benchmark suite.Benchmark
+	usual     suite.Variant // variant of the default point
+	space     *space.Space
+	strategy  search.Strategy
+	journal   *tune.Journal
+	header    tune.Header
+	race      tune.Race
+	judge     *tuneJudge // nil if the suite defines no correct results
+	unchecked string
+
+	list    []tune.Evaluation
+	resumed int
+	best    *tune.Evaluation
+	began   time.Time
+	end     string
+
+	sources *build.Rooms
+	rooms   chan *build.Room
+	quiet   sync.RWMutex // on the CPU, nothing is built during a measurement
+}
+
+// chooseCase finds the case and checks that it can be tuned.
+func (t *tuner) chooseCase() error {
+	if t.Suite.NeedsHarness() {
+		return errors.New("the suite leaves its configs to the harness: give the benchmark a matrix, so that its points are known before anything is built")
+	}
+	if trust := t.trust(); trust != measure.Trusted {
+		return fmt.Errorf("a search runs the suite's own harness, and trust is %s: tune your own code, with trust: trusted", trust)
+	}
+	if t.plain() {
+		return errors.New("a search needs a harness that speaks pawl's protocol: a command that prints times chooses by itself what to measure")
+	}
+	var matching, tunable []string
+	for _, c := range t.Suite.Cases() {
+		if c.Implementation != suite.Candidate {
+			continue
+		}
+		if t.Options.benchmark(c.Benchmark).Tune != nil {
+			tunable = append(tunable, c.Name())
+		}
+		if t.Case == "" || c.Name() == t.Case || measure.MatchCase(t.Case, c.Name(), c.Benchmark) {
+			t.target = c
+			matching = append(matching, c.Name())
+		}
+	}
+	switch {
+	case len(tunable) == 0:
+		return errors.New("no benchmark of the suite has anything to tune: write tune for one, with the parameters to try")
+	case len(matching) == 0:
+		return fmt.Errorf("no case matches %q; these can be tuned: %s", t.Case, strings.Join(tunable, ", "))
+	case len(matching) > 1:
+		return fmt.Errorf("%d cases match %q, and one is tuned at a time: choose one of %s", len(matching), t.Case, strings.Join(matching, ", "))
+	case !slices.Contains(tunable, t.target.Name()):
+		return fmt.Errorf("benchmark %q has nothing to tune; these can be: %s", t.target.Benchmark, strings.Join(tunable, ", "))
+	}
+	t.benchmark = t.Options.benchmark(t.target.Benchmark)
+	t.race = tune.NewRace(min(t.target.Samples, mostSamples))
+	var err error
+	t.usual, err = t.Suite.VariantFor(suite.Candidate, t.benchmark.Complete(t.target.Params))
+	return err
+}
+
+// begin acquires the device and the journal, and creates the strategy.
+func (t *tuner) begin(ctx context.Context) error {
+	if err := t.chooseDevice(ctx); err != nil {
+		return err
+	}
+	if err := t.takeDevice(ctx); err != nil {
+		return err
+	}
+	if err := t.openSpace(); err != nil {
+		return err
+	}
+	if err := t.openJournal(ctx); err != nil {
+		return err
+	}
+	if err := t.openStrategy(); err != nil {
+		return err
+	}
+	if err := t.openJudge(ctx); err != nil {
+		return err
+	}
+	return t.openRooms(ctx)
+}
+
+func (t *tuner) openJournal(ctx context.Context) (err error) {
+	t.header.Case, t.header.Suite, t.header.Device = t.target.Name(), t.Suite.Digest, t.device.Identity()
+	t.header.Timer, t.header.Strategy, t.header.Seed, t.header.Pawl = string(t.target.Timer), t.Strategy, t.Seed, t.Version
+	if repo, err := build.Open(ctx, t.Dir); err == nil {
+		t.header.Commit, t.header.Dirty, _ = repo.Head(ctx) // a repository without a commit has none
+	}
+	switch {
+	case t.Resume && tune.Exists(t.Journal):
+		t.journal, t.list, err = tune.Resume(t.Journal, t.header)
+		if e, ok := errors.AsType[*tune.OtherError](err); ok {
+			return &UsageError{e}
+		}
+	default:
+		if tune.Exists(t.Journal) {
+			if err := os.Rename(t.Journal, previous(t.Journal)); err != nil {
+				return fmt.Errorf("move the last journal aside: %w", err)
+			}
+		}
+		t.journal, err = tune.Create(t.Journal, t.header)
+	}
+	if err != nil {
+		return err
+	}
+	t.resumed = len(t.list)
+	t.atEnd(func(context.Context) error { return t.journal.Close() })
+	return nil
+}
+
+// openRooms makes separate folders for builds that would overwrite each other. If no tunable
+// affects the build, there is one build, in the suite's own folder.
+func (t *tuner) openRooms(ctx context.Context) error {
+	jobs := t.Jobs
+	if jobs <= 0 {
+		jobs = min(mostAhead, build.Capacity(t.usual.Build.Memory))
+	}
+	t.workshop = newWorkshop(t.run, jobs)
+	if !t.Suite.TunesBuild(suite.Candidate, t.benchmark) {
+		t.rooms = make(chan *build.Room, 1)
+		return nil
+	}
+	leave := t.makes(side{dir: t.Dir})
+	if results := within(t.Dir, filepath.Dir(t.results)); t.results != "" && results != "" {
+		leave = append(leave, results)
+	}
+	var err error
+	// The journal's lock makes this folder exclusive; files of a killed search are removed.
+	place := filepath.Join(filepath.Dir(t.Journal), ".rooms")
+	if t.sources, err = build.NewRooms(ctx, place, t.Dir, t.usual.Harness.Files, leave); err != nil {
+		return err
+	}
+	t.atEnd(func(context.Context) error { return t.sources.Remove() })
+	t.rooms = make(chan *build.Room, jobs+1) // one more than the parallel builds: the one being measured
+	for range cap(t.rooms) {
+		room, err := t.sources.Room(ctx)
+		if err != nil {
+			return err
+		}
+		t.atEnd(room.Remove)
+		t.rooms <- room
+	}
+	return nil
+}
+
+// variant returns what a tuned suite builds and starts for the case.
+func (t *tuner) variant(s *suite.Suite) (suite.Variant, error) {
+	return s.VariantFor(suite.Candidate, s.Benchmarks[0].Complete(t.target.Params))
+}
+
+// found returns the result of the search, also after an error.
+func (t *tuner) found(ctx context.Context, err error) (*Tuning, error) {
+	f := &Tuning{
+		Header: t.header, Space: t.space, Evaluations: t.list, Resumed: t.resumed, Unchecked: t.unchecked,
+		End: t.end, Seconds: t.Now().Sub(t.began).Seconds(), Journal: t.Journal,
+	}
+	if len(t.list) > 0 {
+		f.Default = t.list[0]
+	}
+	if t.best != nil {
+		f.Best = *t.best
+	}
+	switch cause := context.Cause(ctx); {
+	case errors.Is(cause, errBudget) && len(t.list) > 0:
+		f.End, err = EndBudget, nil
+	case errors.Is(cause, errBudget):
+		err = &UsageError{fmt.Errorf("the budget of %v was spent before the default was measured: give it more", t.Budget)}
+	case cause != nil:
+		f.End = EndInterrupted
+		if err == nil {
+			err = cause
+		}
+	}
+	return f, err
+}
+
+// onCPU reports whether builds and measurements would compete for the CPU.
+func (t *tuner) onCPU() bool { return t.device.Identity().Kind == gpu.CPU }

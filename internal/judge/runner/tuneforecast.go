@@ -1,0 +1,93 @@
+package runner
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/goatnote-inc/pawl/internal/kernel/suite"
+	"github.com/goatnote-inc/pawl/internal/tune"
+	"github.com/goatnote-inc/pawl/stats"
+)
+
+// TunePlan describes what a search would do and cost, before any time is spent.
+type TunePlan struct {
+	Case        string         `json:"case"`
+	Device      string         `json:"device"`
+	Strategy    string         `json:"strategy"`
+	Seed        uint64         `json:"seed,string"`
+	Parameters  []string       `json:"parameters"`
+	Constraints []string       `json:"constraints,omitempty"`
+	Points      int            `json:"points"`
+	Complete    bool           `json:"complete"` // Points counts the whole space, not a sample of it
+	Defaults    map[string]any `json:"defaults"`
+	Known       int            `json:"known"`       // evaluations in the journal to resume
+	Evaluations int            `json:"evaluations"` // about how many more fit into the limits
+	Each        float64        `json:"seconds_each"`
+	Basis       string         `json:"basis"` // source of the time per evaluation
+	Search      Cost           `json:"search"`
+	Proof       Cost           `json:"proof"` // max
+	Unchecked   string         `json:"unchecked,omitempty"`
+}
+
+// guessEvaluation is the assumed time of a point in seconds, without earlier data: a compiler, two processes.
+const guessEvaluation = 5.0
+
+// ForecastTune plans a search and its proof without building or measuring anything. proof is the
+// time budget of the proof; 0 for none.
+func ForecastTune(ctx context.Context, o Options, what TuneOptions, proof time.Duration) (TunePlan, error) {
+	t := &tuner{run: &run{Options: o}, TuneOptions: what}
+	if err := t.chooseCase(); err != nil {
+		return TunePlan{}, &UsageError{err}
+	}
+	if err := t.chooseDevice(ctx); err != nil {
+		return TunePlan{}, err
+	}
+	if err := t.openSpace(); err != nil {
+		return TunePlan{}, err
+	}
+	p := TunePlan{
+		Case: t.target.Name(), Device: t.device.Identity().Name, Strategy: cmp.Or(t.Strategy, defaultStrategy), Seed: o.Seed,
+		Points: t.space.Len(), Complete: t.space.Complete(), Constraints: t.header.Space.Constraints, Defaults: t.benchmark.Tune.Defaults(),
+	}
+	for _, x := range t.benchmark.Tune.Parameters {
+		p.Parameters = append(p.Parameters, fmt.Sprintf("%s: %v", x.Name, x.Values))
+	}
+	if t.benchmark.Check == nil {
+		p.Unchecked = "the suite does not say what is right"
+	}
+	p.estimate(t, proof)
+	return p, nil
+}
+
+// estimate takes the time of an evaluation from the last journal of the case, or guesses.
+func (p *TunePlan) estimate(t *tuner, proof time.Duration) {
+	p.Each, p.Basis = guessEvaluation, "a guess: nothing was tuned here yet"
+	journal := cmp.Or(t.Journal, filepath.Join(t.Dir, "tuning", "journal.jsonl"))
+	if h, list, err := tune.Load(journal); err == nil && h.Case == p.Case && len(list) > 0 {
+		var each []float64
+		for _, e := range list {
+			each = append(each, e.Seconds())
+		}
+		p.Each, p.Basis = stats.Mean(each), "the last search, "+journal
+		if t.Resume {
+			p.Known = len(list)
+		}
+	}
+	p.Evaluations = p.Points - p.Known
+	if t.Evals > 0 {
+		p.Evaluations = max(0, min(p.Evaluations, t.Evals-p.Known))
+	}
+	seconds := float64(p.Evaluations) * p.Each
+	if limit := t.Budget.Seconds(); limit > 0 && limit < seconds {
+		seconds, p.Evaluations = limit, int(limit/p.Each)
+	}
+	p.Search = cost(t.Suite, seconds)
+	p.Proof = cost(t.Suite, proof.Seconds())
+}
+
+func cost(s *suite.Suite, seconds float64) Cost {
+	return Cost{Seconds: seconds, Dollars: seconds / time.Hour.Seconds() * s.Device.PricePerHour}
+}

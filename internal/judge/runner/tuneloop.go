@@ -1,0 +1,279 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/goatnote-inc/pawl/internal/judge/trial"
+	"github.com/goatnote-inc/pawl/internal/kernel/build"
+	"github.com/goatnote-inc/pawl/internal/kernel/suite"
+	"github.com/goatnote-inc/pawl/internal/tune"
+	"github.com/goatnote-inc/pawl/stats"
+)
+
+// mostAhead is the max number of builds that run ahead of the device. A strategy learns nothing
+// from points that are built but not yet measured.
+const mostAhead = 4
+
+// leastToForecast is the min number of evaluations needed to estimate the time of the next.
+const leastToForecast = 5
+
+// attempt is a point being built and measured.
+type attempt struct {
+	point   int
+	e       tune.Evaluation
+	suite   *suite.Suite
+	variant suite.Variant
+	dir     string      // where it was built
+	room    *build.Room // nil if built in the suite's own folder
+	err     error       // ends the search: a failure of the machine, or an interrupt
+}
+
+// search evaluates points until no reason or no time is left for more. Only this goroutine uses the
+// strategy. Builds run in parallel; the device measures one point at a time.
+func (t *tuner) search(ctx context.Context) error {
+	t.Emit(TuneReady{
+		Case: t.header.Case, Device: t.header.Device, Strategy: t.Strategy, Points: t.space.Len(), Complete: t.space.Complete(),
+		Resumed: t.resumed, Unchecked: t.unchecked, Jobs: cap(t.workshop.slots),
+	})
+	if err := t.evaluateDefault(ctx); err != nil {
+		return err
+	}
+	ctx, stop := context.WithCancel(ctx)
+	built := make(chan *attempt)
+	out := 0
+	defer func() { // no build may outlive the search
+		stop()
+		for ; out > 0; out-- {
+			<-built
+		}
+	}()
+	for {
+		for out < max(1, cap(t.rooms)) && t.mayBegin(out) {
+			points := t.strategy.Ask(1) // one by one: each may depend on the last result
+			if len(points) == 0 {
+				t.end = EndSpace
+				break
+			}
+			out++
+			go func() { built <- t.prepare(ctx, points[0]) }()
+		}
+		if out == 0 {
+			return nil
+		}
+		a := <-built
+		out--
+		if err := t.finish(ctx, a); err != nil {
+			return err
+		}
+	}
+}
+
+// evaluateDefault measures the default point, with which every other point is compared. Without it
+// there is nothing to tune.
+func (t *tuner) evaluateDefault(ctx context.Context) error {
+	point, ok := t.space.Default()
+	if !ok {
+		return fmt.Errorf("the default of %s is no point of its space", t.header.Case)
+	}
+	resumed := len(t.list) > 0
+	if resumed && t.list[0].Status != tune.OK {
+		return &trial.SideError{Side: suite.Candidate, Err: fmt.Errorf("its defaults do not work: %s", t.list[0].Why)}
+	}
+	a := t.prepare(ctx, point)
+	if a.err == nil && a.e.Status == "" {
+		a.err = t.meetDefault(ctx, a)
+	}
+	if a.err == nil && a.e.Status == "" && !resumed {
+		a.err = t.measureOrFail(ctx, a)
+	}
+	if err := errors.Join(a.err, t.release(ctx, a), a.failure()); err != nil || resumed {
+		return err
+	}
+	return t.keep(a)
+}
+
+// failure returns why tuning cannot start from the default; nil if it can.
+func (a *attempt) failure() error {
+	if a.e.Status == tune.OK || a.e.Status == "" {
+		return nil
+	}
+	return &trial.SideError{Side: suite.Candidate, Err: fmt.Errorf("its defaults do not work (%s), and nothing can be tuned from there: %s", a.e.Status, a.e.Why)}
+}
+
+// mayBegin reports whether one more point fits, with out points in progress.
+func (t *tuner) mayBegin(out int) bool {
+	if t.end != "" {
+		return false
+	}
+	if t.Evals > 0 && t.counted()+out >= t.Evals {
+		t.end = EndEvaluations
+		return false
+	}
+	if t.Budget > 0 && t.Now().Add(t.forecast(out)).After(t.began.Add(t.Budget)) {
+		t.end = EndBudget
+		return false
+	}
+	return true
+}
+
+// counted returns the number of evaluations that were not pruned.
+func (t *tuner) counted() int {
+	n := 0
+	for i := range t.list {
+		if t.list[i].Status != tune.Pruned {
+			n++
+		}
+	}
+	return n
+}
+
+// forecast estimates the time until the next point is measured: its build, and the measurements
+// queued before its own. It is cautious, and the deadline cuts off what it underestimates. The
+// first builds fill caches and predict nothing: until there are enough, it returns 0, because an
+// abandoned point costs only time that would otherwise be unused.
+func (t *tuner) forecast(out int) time.Duration {
+	if len(t.list) < leastToForecast {
+		return 0
+	}
+	recent := t.list[max(0, len(t.list)-20):]
+	var builds, rest []float64
+	for _, e := range recent {
+		builds, rest = append(builds, e.Build), append(rest, e.Check+e.Measure)
+	}
+	seconds := stats.Quantile(builds, 0.75) + float64(out+1)*stats.Quantile(rest, 0.75)
+	return time.Duration(seconds * float64(time.Second))
+}
+
+// prepare builds a point, or records why it need not be built. It does not use the device.
+func (t *tuner) prepare(ctx context.Context, point int) *attempt {
+	a := &attempt{point: point, e: tune.Evaluation{Point: t.values(point)}, dir: t.Dir}
+	if a.suite, a.err = t.Suite.Tuned(t.benchmark.Name, a.e.Point); a.err != nil {
+		return a
+	}
+	if a.variant, a.err = t.variant(a.suite); a.err != nil {
+		return a
+	}
+	if why := t.pruned(a.suite); why != "" {
+		a.e.Status, a.e.Why = tune.Pruned, why
+		return a
+	}
+	if t.sources != nil {
+		select {
+		case a.room = <-t.rooms:
+			a.dir = a.room.Dir
+		case <-ctx.Done():
+			a.err = context.Cause(ctx)
+			return a
+		}
+	}
+	a.err = t.buildPoint(ctx, a)
+	return a
+}
+
+// buildPoint builds a point in its folder.
+func (t *tuner) buildPoint(ctx context.Context, a *attempt) error {
+	select {
+	case t.workshop.slots <- struct{}{}:
+		defer func() { <-t.workshop.slots }()
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	if t.onCPU() {
+		t.quiet.RLock()
+		defer t.quiet.RUnlock()
+	}
+	if err := ctx.Err(); err != nil {
+		return context.Cause(ctx)
+	}
+	recipe, err := t.recipe(ctx, side{name: suite.Candidate, from: suite.Candidate, dir: a.dir}, a.variant.Build)
+	if err != nil || recipe.Command == "" {
+		return err
+	}
+	began := t.Now()
+	_, err = build.Make(ctx, recipe, nil)
+	a.e.Build = t.Now().Sub(began).Seconds()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if e, ok := errors.AsType[*build.Error](err); ok {
+		a.e.Status, a.e.Why = tune.CompileError, oneLine(buildReason(e))
+		return nil
+	}
+	return err
+}
+
+// buildReason returns the compiler's first error, or else the reason of e.
+func buildReason(e *build.Error) string {
+	if e.First != nil {
+		return fmt.Sprint(*e.First)
+	}
+	return e.Reason
+}
+
+// finish measures what was built and records the result.
+func (t *tuner) finish(ctx context.Context, a *attempt) error {
+	if a.err == nil && a.e.Status == "" {
+		a.err = t.measureOrFail(ctx, a)
+	}
+	if err := t.release(ctx, a); err != nil {
+		return errors.Join(a.err, err)
+	}
+	if a.err != nil {
+		return a.err
+	}
+	return t.keep(a)
+}
+
+// release makes the folder of a point available to the next one.
+func (t *tuner) release(ctx context.Context, a *attempt) error {
+	if a.room == nil {
+		return nil
+	}
+	if err := a.room.Clean(context.WithoutCancel(ctx)); err != nil {
+		return err
+	}
+	t.rooms <- a.room
+	return nil
+}
+
+// keep writes an evaluation to the journal, and only then reports it.
+func (t *tuner) keep(a *attempt) error {
+	a.e.At = t.Now().UTC()
+	if err := t.journal.Append(&a.e); err != nil {
+		return err
+	}
+	t.list = append(t.list, a.e)
+	t.tell(a.point, a.e)
+	t.consider(a.e)
+	event := TuneEvaluated{Evaluation: a.e, Default: t.list[0], Done: t.counted(), Of: t.Evals, Elapsed: t.Now().Sub(t.began)}
+	if t.best != nil {
+		event.Best = *t.best
+	}
+	if t.Budget > 0 {
+		event.Left = max(0, t.Budget-event.Elapsed)
+	}
+	for _, e := range t.list {
+		switch {
+		case e.Status == tune.Pruned:
+			event.Pruned++
+		case e.Status != tune.OK:
+			event.Failed++
+		}
+	}
+	if all := t.space.Len(); event.Of == 0 && t.Budget == 0 || event.Of > all {
+		event.Of = all
+	}
+	t.Emit(event)
+	return nil
+}
+
+// Finalists returns the best n points of a search, best first, without the default. A proof must
+// measure them again, because the best of many looks better than it is.
+func (f *Tuning) Finalists(n int) []tune.Evaluation {
+	ranked := slices.DeleteFunc(tune.Ranked(f.Evaluations), func(e tune.Evaluation) bool { return e.N == 0 || e.Lost })
+	return ranked[:min(n, len(ranked))]
+}

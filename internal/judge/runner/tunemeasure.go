@@ -1,0 +1,200 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/goatnote-inc/pawl/internal/kernel/correctness"
+	"github.com/goatnote-inc/pawl/internal/kernel/device"
+	"github.com/goatnote-inc/pawl/internal/kernel/harness"
+	"github.com/goatnote-inc/pawl/internal/kernel/suite"
+	"github.com/goatnote-inc/pawl/internal/tune"
+	"github.com/goatnote-inc/pawl/measure"
+	"github.com/goatnote-inc/pawl/stats"
+)
+
+// How a point is measured.
+const (
+	mostSamples = 56 // per process; a proof takes as many as it needs
+	tuneWarm    = 100 * time.Millisecond
+	// A point that stays silent for this many times the default's time is not the best one.
+	patience      = 20
+	leastPatience = 5 * time.Second
+)
+
+// measureOrFail checks a point's results and measures it. Failures of the point become its status;
+// an error is a failure of something else.
+func (t *tuner) measureOrFail(ctx context.Context, a *attempt) error {
+	if a.e.Status != "" {
+		return nil
+	}
+	if t.onCPU() {
+		t.quiet.Lock()
+		defer t.quiet.Unlock()
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	samples, lost, err := t.process(ctx, a)
+	// A new best, and the default, is measured in a second process: a lucky memory layout is no gain.
+	if err == nil && a.e.Status == "" && !lost && (t.best == nil || stats.Median(samples) < t.best.Value) {
+		var more []float64
+		more, _, err = t.process(ctx, a)
+		samples = append(samples, more...)
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if err != nil {
+		return t.blame(a, err)
+	}
+	if a.e.Status == "" {
+		a.e.Measured(samples, lost)
+	}
+	return nil
+}
+
+// process measures a point in a fresh process. The first process also checks its results.
+func (t *tuner) process(ctx context.Context, a *attempt) (samples []float64, lost bool, err error) {
+	began := t.Now()
+	session, err := t.startPoint(ctx, a)
+	if err != nil {
+		return nil, false, err
+	}
+	defer session.Kill()
+	if t.judge != nil && a.e.Check == 0 {
+		wrong, err := t.judge.look(ctx, a.suite.Benchmarks[0], session)
+		a.e.Check = t.Now().Sub(began).Seconds()
+		if err != nil {
+			return nil, false, err
+		}
+		if wrong != "" {
+			a.e.Status, a.e.Why = tune.Wrong, oneLine(wrong)
+			return nil, false, session.Bye(ctx)
+		}
+		began = t.Now()
+	}
+	samples, lost, err = t.samples(ctx, a, session)
+	a.e.Measure += t.Now().Sub(began).Seconds()
+	if err != nil {
+		return nil, false, err
+	}
+	return samples, lost, session.Bye(ctx)
+}
+
+func (t *tuner) startPoint(ctx context.Context, a *attempt) (*harness.Session, error) {
+	command := t.start(side{dir: a.dir}, a.variant.Harness, nil)
+	command.Silence = t.silence(a.variant.Harness)
+	return harness.Start(ctx, command, hello(t.Version, t.lease.Device().Identity()))
+}
+
+// meetDefault finds out which of the default's results can be checked.
+func (t *tuner) meetDefault(ctx context.Context, a *attempt) error {
+	if t.judge == nil {
+		return nil
+	}
+	session, err := t.startPoint(ctx, a)
+	if err == nil {
+		defer session.Kill()
+		err = t.judge.meet(ctx, a.suite.Benchmarks[0], session)
+	}
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case err != nil:
+		return t.blame(a, err)
+	case len(t.judge.tasks) == 0:
+		t.judge, t.unchecked = nil, "the harness cannot run "+t.benchmark.Name+" on inputs it is given: see check in the harness protocol"
+		t.notice(device.Notice{Code: "unchecked", Message: t.unchecked})
+	}
+	return session.Bye(ctx)
+}
+
+// samples takes as many samples as the race asks for.
+func (t *tuner) samples(ctx context.Context, a *attempt, session *harness.Session) (samples []float64, lost bool, err error) {
+	b, c := a.suite.Benchmarks[0], t.target
+	p := harness.Prepare{
+		Benchmark: b.Name, Implementation: suite.Candidate, Params: b.Complete(c.Params).Map(), Cache: measure.Hot,
+		Timer: c.Timer, Seed: t.Seed, Bytes: c.Bytes,
+	}
+	if c.Cache == measure.Cold {
+		p.Cache = measure.Cold
+	}
+	if p.Timer == "" {
+		p.Timer = session.Welcome.Timers[0]
+	}
+	if p.Arguments, err = b.Arguments(c.Params); err != nil {
+		return nil, false, err
+	}
+	if _, err := session.Prepare(ctx, p); err != nil {
+		return nil, false, err
+	}
+	name := t.header.Case
+	if _, err := session.Measure(ctx, "warm-up of "+name, harness.Measure{Samples: 1, Busy: tuneWarm.Nanoseconds(), Warmup: true}); err != nil {
+		return nil, false, err
+	}
+	var best []float64
+	if t.best != nil {
+		best = t.best.Samples
+	}
+	for {
+		more, lost := t.race.More(samples, best)
+		if more == 0 {
+			return samples, lost, nil
+		}
+		m, err := session.Measure(ctx, name, harness.Measure{Samples: more})
+		if err != nil {
+			return nil, false, err
+		}
+		samples = append(samples, m.Samples...)
+	}
+}
+
+// silence returns how long a point may stay silent. The suite's limit is meant for kernels worth
+// running; most points of a search are not.
+func (t *tuner) silence(h suite.Harness) time.Duration {
+	if len(t.list) == 0 {
+		return h.Timeout
+	}
+	usual := time.Duration((t.list[0].Check + t.list[0].Measure) * float64(time.Second))
+	return min(h.Timeout, max(leastPatience, patience*usual))
+}
+
+// blame turns a failure of the kernel into the status of its point. Any other error ends the search.
+func (t *tuner) blame(a *attempt, err error) error {
+	if fault, ok := errors.AsType[*correctness.FaultError](err); ok {
+		a.e.Status, a.e.Why = tune.RuntimeError, oneLine(fault.Message)
+		switch fault.Kind {
+		case string(harness.Hung):
+			a.e.Status = tune.Timeout
+		case harness.CodeIntegrity:
+			a.e.Status = tune.Wrong
+		}
+		return nil
+	}
+	e, ok := errors.AsType[*harness.Error](err)
+	if !ok {
+		return err
+	}
+	a.e.Status, a.e.Why = tune.RuntimeError, oneLine(e.Error())
+	switch {
+	case e.Kind == harness.Hung:
+		a.e.Status = tune.Timeout
+	case e.Code == harness.CodeIntegrity:
+		a.e.Status = tune.Wrong
+	}
+	return nil
+}
+
+const mostWhy = 300
+
+// oneLine shortens a message to one line for the journal.
+func oneLine(s string) string {
+	s = strings.Join(strings.Fields(s), " ")
+	if len(s) > mostWhy {
+		s = strings.ToValidUTF8(s[:mostWhy], "") + "..."
+	}
+	return s
+}

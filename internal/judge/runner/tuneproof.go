@@ -1,0 +1,260 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/goatnote-inc/pawl/internal/judge/ledger"
+	"github.com/goatnote-inc/pawl/internal/judge/trial"
+	"github.com/goatnote-inc/pawl/internal/kernel/suite"
+	"github.com/goatnote-inc/pawl/internal/tune"
+	"github.com/goatnote-inc/pawl/measure"
+	"github.com/goatnote-inc/pawl/ratchet"
+)
+
+// ProofOptions describe how to prove the result of a search. The suite, the
+// device and the seed are in Options.
+type ProofOptions struct {
+	Finalists int            // number of points to measure again; 0 for 3
+	Budget    time.Duration  // total time; 0 for no limit
+	Fuzz      time.Duration  // time to search for wrong results of each finalist; 0 for none
+	Ledger    *ledger.Ledger // also measure its baseline's commit; nil for none
+}
+
+// DefaultSide is the name of the default point's side in the record of a proof.
+const DefaultSide = "default"
+
+// finalistSides are the names of the finalists' sides, best of the search first.
+var finalistSides = []string{"best", "second", "third", "fourth", "fifth"}
+
+// usualFinalists is the default number of finalists, enough not to miss the best one behind a lucky winner.
+const usualFinalists = 3
+
+// Prove measures the best few points of a search again, beside the defaults, in rounds of fresh
+// processes and on every config of the benchmark. It does not use the search's own times: the best
+// of many looks better than it is. If it fails, it also returns the proof so far.
+func Prove(ctx context.Context, o Options, found *Tuning, what ProofOptions) (*tune.Proof, error) {
+	o = o.filled()
+	if what.Finalists <= 0 {
+		what.Finalists = usualFinalists
+	}
+	p := &prover{ProofOptions: what, found: found, out: o.Out, began: o.Now()}
+	if err := p.begin(ctx, o); err != nil {
+		return nil, err
+	}
+	if len(p.proof.Finalists) == 0 {
+		p.conclude()
+		return &p.proof, nil
+	}
+	err := p.measure(ctx)
+	p.proof.Seconds = p.Now().Sub(p.began).Seconds()
+	return &p.proof, err
+}
+
+// prover is the state of a proof.
+type prover struct {
+	Options
+	ProofOptions
+	found     *Tuning
+	proof     tune.Proof
+	benchmark suite.Benchmark
+	policy    ratchet.Policy
+	suites    map[string]*suite.Suite // by side
+	out       string                  // where other records go
+	began     time.Time
+}
+
+// begin chooses the finalists and the sides to compare them with.
+func (p *prover) begin(ctx context.Context, o Options) (err error) {
+	if o.Dir, err = filepath.Abs(o.Dir); err != nil {
+		return fmt.Errorf("find the suite's folder: %w", err)
+	}
+	name := benchmarkIn(o.Suite, p.found.Header.Case)
+	if o.Suite, err = o.Suite.Tuned(name, nil); err != nil {
+		return &UsageError{err}
+	}
+	o.Case, o.Names, o.Base, o.ForceMeasure = "", nil, "", true
+	o.Out = filepath.Join(filepath.Dir(p.found.Journal), "proof.json")
+	o.lineup, o.built = p.sides, p.ready
+	if p.Ledger != nil {
+		d := &driver{Gate: Gate{Ledger: p.Ledger}}
+		if err := d.readLedger(ctx); err != nil {
+			return err
+		}
+		o.Baseline = d.baselineCommit
+	}
+	o.Decide = p.decide
+	p.Options, p.benchmark = o, o.Suite.Benchmarks[0]
+	p.suites = map[string]*suite.Suite{}
+	for i, e := range p.found.Finalists(min(p.Finalists, len(finalistSides))) {
+		if e.Value >= p.found.Default.Value {
+			break // slower points need no proof
+		}
+		side := finalistSides[i]
+		if p.suites[side], err = o.Suite.Tuned(name, e.Point); err != nil {
+			return err
+		}
+		p.proof.Finalists = append(p.proof.Finalists, tune.Finalist{N: e.N, Point: e.Point, Side: side})
+	}
+	p.fit()
+	p.policy = tune.ProofPolicy(Policy(o.Suite), len(p.proof.Finalists))
+	return nil
+}
+
+// fit drops what the budget has no time for: finalists first, then the other configs. An answer
+// about one point on one config is better than none about everything.
+func (p *prover) fit() {
+	budget, all := p.ProofOptions.Budget.Seconds(), len(p.proof.Finalists)
+	if budget <= 0 || all == 0 {
+		return
+	}
+	// Each process starts, warms up, is measured in turns with the others, and has one result checked.
+	each := 0.5 + 2*p.found.Default.Measure
+	finalists, one := tune.Fit(all, len(p.benchmark.Configs), p.Suite.Measure.Rounds[0], each, budget)
+	p.proof.Finalists = p.proof.Finalists[:finalists]
+	switch {
+	case one:
+		p.Names = []string{p.found.Header.Case}
+		p.proof.Reduced = fmt.Sprintf("%d of %d finalists were measured, and no config but %s: the budget has no time for more", finalists, all, p.found.Header.Case)
+	case finalists < all:
+		p.proof.Reduced = fmt.Sprintf("%d of %d finalists were measured: the budget has no time for more", finalists, all)
+	}
+}
+
+// benchmarkIn returns the name of the benchmark that a case belongs to.
+func benchmarkIn(s *suite.Suite, name string) string {
+	for _, c := range s.Cases() {
+		if c.Name() == name {
+			return c.Benchmark
+		}
+	}
+	return name
+}
+
+// measure runs the rounds. If a finalist fails, it is dropped and the others are measured again:
+// a point that crashes on another config must not hide one that does not.
+func (p *prover) measure(ctx context.Context) error {
+	for {
+		res, err := Run(ctx, p.Options)
+		broke, ok := errors.AsType[*trial.SideError](err)
+		if f := p.finalist(broke); ok && f != nil && ctx.Err() == nil {
+			f.Wrong = oneLine(broke.Err.Error())
+			if p.left() > 0 {
+				continue
+			}
+			err = nil
+		}
+		if res.Path != "" {
+			p.proof.Record, p.proof.Rounds = res.Path, res.Outcome.Rounds
+			run, loadErr := measure.Load(res.Path)
+			if loadErr != nil {
+				return errors.Join(err, loadErr)
+			}
+			p.judge(run)
+		}
+		p.conclude()
+		if errors.Is(err, errNoFinalist) {
+			return nil
+		}
+		return err
+	}
+}
+
+// finalist returns the finalist whose side failed; nil for any other side.
+func (p *prover) finalist(e *trial.SideError) *tune.Finalist {
+	if e == nil {
+		return nil
+	}
+	i := slices.IndexFunc(p.proof.Finalists, func(f tune.Finalist) bool { return f.Side == e.Side })
+	if i < 0 {
+		return nil
+	}
+	return &p.proof.Finalists[i]
+}
+
+// left counts the finalists with no known failure.
+func (p *prover) left() int {
+	n := 0
+	for _, f := range p.proof.Finalists {
+		if f.Wrong == "" {
+			n++
+		}
+	}
+	return n
+}
+
+// decide asks the judge which configs need more rounds: those still undecided for any finalist.
+func (p *prover) decide(seen *measure.Run, over bool) []string {
+	if over {
+		return nil
+	}
+	var questions [][]ratchet.Evidence
+	for _, f := range p.proof.Finalists {
+		if f.Wrong == "" {
+			questions = append(questions, p.evidence(seen, DefaultSide, f.Side))
+		}
+	}
+	return ratchet.MoreRounds(p.policy, questions...)
+}
+
+// evidence compares the times of two sides on the cases that both have.
+func (p *prover) evidence(run *measure.Run, base, candidate string) []ratchet.Evidence {
+	list := ratchet.Gather([]*measure.Run{run}, []*measure.Run{run}, base, candidate)
+	return slices.DeleteFunc(list, func(e ratchet.Evidence) bool {
+		return e.Case.Metric != "" || !e.HasBase || !e.HasCandidate
+	})
+}
+
+// judge compares every finalist with the defaults, and with the baseline if there is one.
+func (p *prover) judge(run *measure.Run) {
+	tuned := p.found.Header.Case
+	for _, im := range run.Implementations {
+		if im.Name == BaselineSide {
+			p.proof.Baseline = im.Commit
+		}
+	}
+	for i := range p.proof.Finalists {
+		f := &p.proof.Finalists[i]
+		judged := map[string]tune.Comparison{}
+		for _, j := range ratchet.Judge(p.policy, p.evidence(run, DefaultSide, f.Side)).Cases {
+			judged[j.Name] = tune.NewComparison(j)
+			if j.Verdict == ratchet.Broken && f.Wrong == "" {
+				f.Wrong = j.Name + ": " + j.Sentence
+			}
+		}
+		f.Cases = nil
+		for _, c := range p.benchmark.Configs {
+			name := p.caseName(c)
+			if ok, why := p.benchmark.Allows(c.Params, f.Point); !ok {
+				f.Cases = append(f.Cases, tune.Comparison{Case: name, Excluded: why})
+			} else if x, ok := judged[name]; ok {
+				f.Cases = append(f.Cases, x)
+			}
+		}
+		if p.proof.Baseline == "" {
+			continue
+		}
+		for _, j := range ratchet.Judge(p.policy, p.evidence(run, BaselineSide, f.Side)).Cases {
+			if j.Name == tuned {
+				x := tune.NewComparison(j)
+				f.Baseline = &x
+			}
+		}
+	}
+}
+
+func (p *prover) caseName(c suite.Config) string {
+	return measure.CaseKey{Benchmark: p.benchmark.Name, Config: c.Name}.Name()
+}
+
+func (p *prover) conclude() {
+	var configs []tune.Config
+	for _, c := range p.benchmark.Configs {
+		configs = append(configs, tune.Config{Case: p.caseName(c), Params: c.Params.Map()})
+	}
+	p.proof.Conclude(p.found.Header.Case, configs, p.benchmark.Tune.Defaults())
+}

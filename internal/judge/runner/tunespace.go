@@ -1,0 +1,153 @@
+package runner
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/kernel/suite"
+	"github.com/goatnote-inc/pawl/internal/kernel/suite/expr"
+	"github.com/goatnote-inc/pawl/internal/tune"
+	"github.com/goatnote-inc/pawl/internal/tune/search"
+	"github.com/goatnote-inc/pawl/internal/tune/space"
+)
+
+// defaultStrategy is the search strategy when none is given.
+const defaultStrategy = "auto"
+
+// openSpace lists the points of the case. The space includes the case's own parameters, with one
+// value each, because constraints may use them.
+func (t *tuner) openSpace() error {
+	var d space.Definition
+	t.header.Space = tune.Space{Fixed: t.target.Params.Map()}
+	for _, p := range t.target.Params {
+		d.Parameters = append(d.Parameters, space.Parameter{Name: p.Name, Values: []any{p.Value}})
+	}
+	for _, p := range t.benchmark.Tune.Parameters {
+		when := ""
+		if p.When != nil {
+			when = p.When.String()
+		}
+		d.Parameters = append(d.Parameters, space.Parameter{Name: p.Name, Values: p.Values, Default: p.Default, When: when})
+		t.header.Space.Parameters = append(t.header.Space.Parameters, tune.Parameter{Name: p.Name, Values: p.Values, Default: p.Default, When: when})
+	}
+	for _, c := range t.benchmark.Tune.Constraints {
+		d.Constraints = append(d.Constraints, c.String())
+	}
+	problem, err := space.Compile(d)
+	if err != nil {
+		return &UsageError{fmt.Errorf("what is to be tuned of %s: %w", t.target.Name(), err)}
+	}
+	if t.space, err = problem.Space(space.MaxPoints, rand.New(rand.NewPCG(t.Seed, 0))); err != nil {
+		return &UsageError{fmt.Errorf("what is to be tuned of %s: %w", t.target.Name(), err)}
+	}
+	t.header.Space.Constraints, t.header.Space.Points = d.Constraints, t.space.Len()
+	t.header.Space = t.header.Space.Sealed()
+	return nil
+}
+
+// values returns the tunables of a point.
+func (t *tuner) values(point int) map[string]any {
+	values := t.space.Config(point)
+	maps.DeleteFunc(values, func(name string, _ any) bool {
+		_, fixed := t.target.Params.Get(name)
+		return fixed
+	})
+	return values
+}
+
+// point returns the point with the given tunables.
+func (t *tuner) point(values map[string]any) (int, bool) {
+	parameters := t.space.Parameters()
+	indices := make([]uint16, len(parameters))
+	for k, p := range parameters {
+		v, ok := values[p.Name]
+		if !ok {
+			v, ok = t.target.Params.Get(p.Name)
+		}
+		i := slices.Index(p.Values, v)
+		if !ok || i < 0 {
+			return 0, false
+		}
+		indices[k] = uint16(i)
+	}
+	return t.space.Index(indices)
+}
+
+// openStrategy creates the strategy and gives it the known results.
+func (t *tuner) openStrategy() error {
+	if t.Strategy == "" {
+		t.Strategy = defaultStrategy
+	}
+	evaluations := t.Evals
+	if evaluations <= 0 || evaluations > t.space.Len() {
+		evaluations = t.space.Len()
+	}
+	source, err := t.warmStart()
+	if err != nil {
+		return &UsageError{err}
+	}
+	// If time is the limit and not a number of points, the cost of an evaluation counts.
+	o := search.Options{Seed: t.Seed, Evaluations: evaluations, ByCost: t.Evals <= 0, Source: source}
+	t.strategy, err = search.New(t.Strategy, t.space, o)
+	if err != nil {
+		return &UsageError{err}
+	}
+	for i := range t.list {
+		point, ok := t.point(t.list[i].Point)
+		if !ok {
+			return fmt.Errorf("resume %s: evaluation %d is of no point of the space", t.Journal, i)
+		}
+		t.tell(point, t.list[i])
+		t.consider(t.list[i])
+	}
+	return nil
+}
+
+// tell passes a result to the strategy.
+func (t *tuner) tell(point int, e tune.Evaluation) {
+	t.strategy.Tell(search.Outcome{Point: point, Value: e.Value, Failed: e.Status != tune.OK, Cost: e.Seconds(), Noise: e.Noise()})
+}
+
+// consider updates the best evaluation.
+func (t *tuner) consider(e tune.Evaluation) {
+	if e.Status == tune.OK && (t.best == nil || !e.Lost && e.Value < t.best.Value) {
+		t.best = &e
+	}
+}
+
+// pruned returns why no device of this kind can run a point, before it is built; empty if one may.
+func (t *tuner) pruned(s *suite.Suite) string {
+	o := t.benchmark.Tune.Occupancy
+	if o == nil || t.device.Identity().Kind != gpu.NVIDIA {
+		return ""
+	}
+	arch, err := gpu.FindArch(t.device.Identity().ComputeCapability)
+	if err != nil { // a device newer than the tables
+		return ""
+	}
+	variables := s.Benchmarks[0].Complete(t.target.Params).Map()
+	number := func(x *expr.Expr) int {
+		if x == nil {
+			return 0
+		}
+		v, err := x.Number(variables)
+		if err != nil {
+			return 0
+		}
+		return int(v)
+	}
+	launch := gpu.Launch{Threads: number(o.Threads), DynamicShared: number(o.Shared), Registers: number(o.Registers)}
+	fits, err := arch.Occupancy(launch)
+	switch {
+	case err != nil:
+		return err.Error()
+	case fits.BlocksPerSM == 0 && len(fits.Refused) > 0:
+		return fits.Refused[0]
+	case fits.BlocksPerSM == 0:
+		return "an SM has no room for one block, for lack of " + fits.LimitedBy()
+	}
+	return ""
+}

@@ -1,0 +1,74 @@
+package runner
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/goatnote-inc/pawl/internal/tune"
+	"github.com/goatnote-inc/pawl/internal/tune/search"
+)
+
+// warmest is the number of best points of a journal that a strategy gets first. It may use only the
+// start of a long list, which should hold what matters and some of everything else.
+const warmest = 50
+
+// warmStart reads the results of other searches for the strategy to start with; nil for none. Times
+// are relative to the best of their journal: those of two devices have nothing else in common.
+func (t *tuner) warmStart() (*search.Source, error) {
+	if len(t.WarmStart) == 0 {
+		return nil, nil //nolint:nilnil // no warm start is no error
+	}
+	source := &search.Source{}
+	for _, path := range t.WarmStart {
+		list, err := foundElsewhere(path)
+		if err != nil {
+			return nil, err
+		}
+		source.Outcomes = append(source.Outcomes, t.outcomes(list)...)
+	}
+	if len(source.Outcomes) == 0 {
+		return nil, fmt.Errorf("nothing of %s can be of use here: no point of it is one of this space, whose parameters or values are others", strings.Join(t.WarmStart, ", "))
+	}
+	return source, nil
+}
+
+// foundElsewhere reads the evaluations of a search in any supported format.
+func foundElsewhere(path string) ([]tune.Evaluation, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("warm start: %w", err)
+	}
+	defer f.Close()
+	_, list, err := tune.Import(f)
+	if err != nil {
+		return nil, fmt.Errorf("warm start from %s: %w", path, err)
+	}
+	return list, nil
+}
+
+// outcomes returns the evaluations of another journal that are points of this space: the best first, then the
+// rest in random order. In its own order, an exhaustive search would start with one corner of the space.
+func (t *tuner) outcomes(list []tune.Evaluation) []search.Outcome {
+	ranked := tune.Ranked(list)
+	if len(ranked) == 0 {
+		return nil
+	}
+	first, rest := ranked[:min(warmest, len(ranked))], slices.Clone(ranked[min(warmest, len(ranked)):])
+	for _, e := range list {
+		if e.Status != tune.OK && e.Status != tune.Pruned {
+			rest = append(rest, e)
+		}
+	}
+	g := rand.New(rand.NewPCG(t.Seed, 1))
+	g.Shuffle(len(rest), func(i, j int) { rest[i], rest[j] = rest[j], rest[i] })
+	var out []search.Outcome
+	for _, e := range slices.Concat(first, rest) {
+		if point, ok := t.point(e.Point); ok {
+			out = append(out, search.Outcome{Point: point, Value: e.Value / ranked[0].Value, Failed: e.Status != tune.OK, Cost: e.Seconds(), Noise: e.Noise()})
+		}
+	}
+	return out
+}

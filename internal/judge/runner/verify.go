@@ -1,0 +1,91 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/goatnote-inc/pawl/internal/judge/trial"
+	"github.com/goatnote-inc/pawl/internal/kernel/correctness"
+	"github.com/goatnote-inc/pawl/internal/kernel/suite"
+	"github.com/goatnote-inc/pawl/internal/kernel/tensor"
+)
+
+// verifier compares the results of timed runs with the correct ones. Each reference runs in its own
+// process for the whole run.
+type verifier struct {
+	*fuzz
+	log        io.Writer
+	references map[string]correctness.Reference // by benchmark
+
+	slack map[string]map[string]correctness.Slack // tolerances, by case and output
+}
+
+// newVerifier returns nil if the suite defines no correct results.
+func (r *run) newVerifier() (*verifier, error) {
+	known := false
+	for _, b := range r.Suite.Benchmarks {
+		known = known || b.Check != nil
+	}
+	if !known || r.plain() {
+		return nil, nil //nolint:nilnil // nothing to compare with is not an error
+	}
+	f, err := r.searching(FuzzOptions{})
+	if err != nil {
+		return nil, err
+	}
+	log, err := r.log("oracle.log")
+	if err != nil {
+		return nil, err
+	}
+	r.atEnd(func(context.Context) error { return log.Close() })
+	return &verifier{fuzz: f, log: log, references: map[string]correctness.Reference{}, slack: map[string]map[string]correctness.Slack{}}, nil
+}
+
+// verify describes what is wrong with the result of a run; empty if nothing is.
+func (v *verifier) verify(ctx context.Context, c trial.Case, inputs, outputs []tensor.Tensor) (string, error) {
+	b := v.benchmark(c.Key.Benchmark)
+	if b.Check == nil {
+		return "", nil
+	}
+	params, ok := paramsOf(v.Options, c)
+	if !ok {
+		return "", fmt.Errorf("%s is no case of the suite", c.Key.Name())
+	}
+	task := correctness.Task{Benchmark: b.Name, Params: params, Arguments: c.Arguments, Contents: correctness.NewContents(inputs, v.tensors)}
+	defer task.Contents.Remove()
+	list, err := correctness.Examine(ctx, v.right(b), task, outputs, b.Check.Tolerance)
+	if err != nil {
+		return "", err
+	}
+	for _, o := range list {
+		if !o.OK {
+			return o.Sentence(), nil
+		}
+		v.allow(c, o)
+	}
+	return "", nil
+}
+
+// right returns the reference of a benchmark, starting it on first use.
+func (v *verifier) right(b suite.Benchmark) correctness.Reference {
+	if v.references[b.Name] == nil {
+		reference, end := v.reference(b, v.log)
+		v.references[b.Name] = reference
+		v.atEnd(func(ctx context.Context) error {
+			_ = end(ctx) // how it ends does not affect results
+			return nil
+		})
+	}
+	return v.references[b.Name]
+}
+
+// paramsOf returns the parameters of a case in their order.
+func paramsOf(o Options, c trial.Case) (suite.Params, bool) {
+	for _, config := range o.benchmark(c.Key.Benchmark).Configs {
+		if config.Name == c.Key.Config {
+			return config.Params, true
+		}
+	}
+	return nil, false
+}

@@ -1,0 +1,149 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/goatnote-inc/pawl/internal/kernel/build"
+	"github.com/goatnote-inc/pawl/internal/kernel/suite"
+	"github.com/goatnote-inc/pawl/measure"
+)
+
+// BuildOptions are the options of every run that builds.
+type BuildOptions struct {
+	NoCache bool   // build everything, ignoring the cache
+	Arch    string // architecture to build for, "sm_89"; empty for the device's
+}
+
+// workshop is the state that the builds of a run share.
+type workshop struct {
+	slots chan struct{} // one per running build
+	jobs  int           // compiler jobs per build, unless the suite sets them
+	cache *build.Cache  // nil for none
+
+	mu     sync.Mutex
+	builds []Build
+	done   map[string]build.Result // results of this run's builds, by folder and recipe
+}
+
+func newWorkshop(r *run, lanes int) *workshop {
+	if r.Emit == nil {
+		r.Emit = func(Event) {}
+	}
+	candidate, _ := r.Suite.Implementation(suite.Candidate)
+	capacity := build.Capacity(candidate.Build.Memory)
+	w := &workshop{slots: make(chan struct{}, capacity), jobs: max(1, capacity/max(lanes, 1)), done: map[string]build.Result{}}
+	if !r.NoCache {
+		w.cache, _ = build.DefaultCache() // nil without a home directory
+	}
+	return w
+}
+
+// Build is the result of one build.
+type Build struct {
+	Side    string               `json:"side"`
+	What    string               `json:"what"`
+	Cached  bool                 `json:"cached"`
+	Seconds float64              `json:"seconds"`
+	Outputs []measure.FileDigest `json:"outputs"`
+	Ccache  build.Ccache         `json:"ccache"`
+	Key     string               `json:"key,omitempty"`
+	Note    string               `json:"note,omitempty"`
+	Log     string               `json:"log,omitempty"`
+}
+
+// makeOne builds as soon as a slot is free. It reuses what another side in the same folder has
+// already built: a reference often uses the candidate's build to run another kernel.
+func (r *run) makeOne(ctx context.Context, side string, recipe build.Recipe, log io.Writer) (build.Result, error) {
+	if res, ok := r.workshop.recall(recipe); ok {
+		return res, nil
+	}
+	select {
+	case r.workshop.slots <- struct{}{}:
+		defer func() { <-r.workshop.slots }()
+	case <-ctx.Done():
+		return build.Result{}, fmt.Errorf("build %q was not begun: %w", recipe.Name(), context.Cause(ctx))
+	}
+	if recipe.Command != "" {
+		r.Emit(Building{Side: side, Command: recipe.Name()})
+	}
+	res, err := build.Make(ctx, recipe, log)
+	if err == nil && recipe.Command != "" {
+		r.Emit(Built{Side: side, Seconds: res.Facts.Seconds, Cached: res.Cached})
+		r.workshop.remember(recipe, res, Build{
+			Side: side, What: recipe.Name(), Cached: res.Cached, Seconds: res.Facts.Seconds, Outputs: res.Facts.Outputs,
+			Ccache: res.Ccache, Key: res.Key, Note: res.Note, Log: filepath.Join(filepath.Dir(r.Out), "logs", side+".build.log"),
+		})
+	}
+	return res, err
+}
+
+func (w *workshop) recall(recipe build.Recipe) (build.Result, bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	res, ok := w.done[workKey(recipe)]
+	return res, ok
+}
+
+// remember keeps the result of a build until another build makes the same files.
+func (w *workshop) remember(recipe build.Recipe, res build.Result, b Build) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.builds = append(w.builds, b)
+	maps.DeleteFunc(w.done, func(key string, other build.Result) bool {
+		dir, _, _ := strings.Cut(key, "\x00")
+		return dir == recipe.Dir && slices.ContainsFunc(other.Facts.Outputs, func(o measure.FileDigest) bool {
+			return slices.ContainsFunc(res.Facts.Outputs, func(n measure.FileDigest) bool { return n.Path == o.Path })
+		})
+	})
+	if len(recipe.Outputs) > 0 {
+		w.done[workKey(recipe)] = res
+	}
+}
+
+func workKey(r build.Recipe) string {
+	return r.Dir + "\x00" + fmt.Sprintf("%q %q %q", r.Command, r.Env, r.Outputs)
+}
+
+// BuildOnly builds what a run would build, and measures nothing. If it fails, it
+// also returns the builds that finished.
+func BuildOnly(ctx context.Context, o Options) (builds []Build, err error) {
+	r := &run{Options: o.filled(), narrow: true}
+	if err := o.check(); err != nil {
+		return nil, &UsageError{err}
+	}
+	defer func() { err = errors.Join(r.explainBase(err), r.cleanUp(ctx)) }()
+	if !o.Suite.NeedsHarness() && !o.plain() && !slices.ContainsFunc(o.Suite.Cases(), func(c suite.Case) bool { return o.wants(c.Name(), c.Benchmark) }) {
+		return nil, o.noCase()
+	}
+	if o.Arch == "" { // a build needs no device, but one that is present sets the architecture
+		if err := r.chooseDevice(ctx); err != nil && ctx.Err() != nil {
+			return nil, err
+		}
+	}
+	err = r.prepare(ctx)
+	if r.workshop != nil {
+		builds = r.workshop.builds
+		slices.SortStableFunc(builds, func(a, b Build) int { return order(a.Side) - order(b.Side) })
+	}
+	return builds, err
+}
+
+// order sorts the candidate first, then the base.
+func order(side string) int {
+	switch side {
+	case suite.Candidate:
+		return 0
+	case suite.Base:
+		return 1
+	default:
+		return 2
+	}
+}

@@ -1,0 +1,113 @@
+package trial
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/goatnote-inc/pawl/internal/kernel/harness"
+	"github.com/goatnote-inc/pawl/internal/kernel/tensor"
+	"github.com/goatnote-inc/pawl/measure"
+)
+
+// Doubt configures how a trial checks a process, which may report anything. What it asks,
+// and when, is drawn from a secret that no process can predict.
+type Doubt struct {
+	Secret *rand.Rand
+	Dir    string // private folder for tensors
+	// Verify compares the outputs of a run with the correct result, and says what is wrong.
+	// Nil if the suite does not define correct results.
+	Verify func(ctx context.Context, c Case, inputs, outputs []tensor.Tensor) (wrong string, err error)
+	// Checked reports whether the suite defines the correct result of a case. Draw returns the key
+	// from which both sides of a round draw, for a purpose.
+	Checked func(c Case) bool
+	Draw    func(round int, c Case, purpose string) [32]byte
+	// Agree returns how the candidate's sums differ from the base's by more than the tolerance allows. There must
+	// be sums of every sample.
+	Agree func(c Case, samples int, base, candidate []float64) string
+	// Score makes pawl's own clock, outside the process, the only one that counts. Inputs then creates
+	// the inputs of a run of a case, from a seed that no other run has. Sum adds the outputs of a run to
+	// sums, with signs drawn from key; number is the index of the run among all runs.
+	Score  bool
+	Inputs func(c Case, seed uint64) ([]tensor.Tensor, error)
+	Sum    func(c Case, sums []float64, outputs []tensor.Tensor, number, runs int, key uint64) error
+}
+
+func (p *process) scores() bool { return p.Doubt != nil && p.Doubt.Score }
+
+// believed holds what is checked of a case whose samples come from a process.
+type believed struct {
+	round int
+	keep  int // the sample whose result is compared; negative means none
+	kept  []harness.Kept
+	sums  harness.Sums
+}
+
+// WrongResult is the prefix of the error of a round in which a compared result is wrong.
+const WrongResult = "wrong result in a timed run: "
+
+// verifyShare is the number of later rounds per compared result of the candidate. The first round always
+// compares a result, for all sides.
+const verifyShare = 3
+
+// expect draws what will be checked of the prepared case.
+func (p *process) expect(c Case) {
+	p.looking = believed{round: p.round, keep: -1}
+	d := p.Doubt
+	if d == nil || d.Verify == nil || d.Score || len(c.Arguments) == 0 || !p.session.Welcome.Has(harness.FeatureKeep) {
+		return
+	}
+	if c.Samples > 0 && (p.round == 0 || c.Key.Implementation == measure.Candidate && d.Secret.IntN(verifyShare) == 0) {
+		p.looking.keep = d.Secret.IntN(c.Samples)
+	}
+}
+
+// keepIn asks for the result of the drawn sample, if it is among the next ones.
+func (p *process) keepIn(have, next int) *harness.Keep {
+	at := p.looking.keep - have
+	if p.Doubt == nil || p.looking.keep < 0 || at < 0 || at >= next || len(p.looking.kept) > 0 {
+		return nil
+	}
+	return &harness.Keep{Dir: p.Doubt.Dir, Count: 1, Seed: p.Doubt.Secret.Uint64()}
+}
+
+// doubt checks a case after its samples are taken: a result, and pawl's own clock. If
+// something is wrong, an error replaces the samples.
+func (p *process) doubt(ctx context.Context, c Case, cr *measure.CaseRound) error {
+	if p.Doubt == nil || cr.Error != "" {
+		return nil
+	}
+	for _, k := range p.looking.kept {
+		wrong, err := p.verifyKept(ctx, c, k)
+		if err != nil {
+			return fmt.Errorf("compare a result of %s: %w", c.Key.Name(), err)
+		}
+		if wrong != "" {
+			*cr = measure.CaseRound{Error: WrongResult + wrong, Samples: measure.Samples{}, Warmup: cr.Warmup, Quantum: cr.Quantum}
+			return nil
+		}
+		cr.Verified++
+	}
+	if p.Doubt.Score {
+		return nil // its samples already come from pawl's own clock
+	}
+	return p.outside(ctx, c, cr)
+}
+
+// verifyKept compares a kept sample. If a file cannot be read, the process that wrote it is at
+// fault.
+func (p *process) verifyKept(ctx context.Context, c Case, k harness.Kept) (string, error) {
+	inputs, unread := tensor.Load(k.Inputs, resultLimit(c))
+	if unread != nil {
+		return "its inputs cannot be read: " + unread.Error(), nil //nolint:nilerr // its writer's fault, and said
+	}
+	outputs, unread := tensor.Load(k.Outputs, resultLimit(c))
+	if unread != nil {
+		return "its outputs cannot be read: " + unread.Error(), nil //nolint:nilerr // its writer's fault, and said
+	}
+	return p.Doubt.Verify(ctx, c, inputs, outputs)
+}
+
+// now is pawl's own clock. It is not the trial's clock, which a test may replace.
+var now = time.Now

@@ -1,0 +1,106 @@
+package trial
+
+import (
+	"context"
+	"time"
+
+	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/kernel/harness"
+	"github.com/goatnote-inc/pawl/internal/kernel/tensor"
+	"github.com/goatnote-inc/pawl/measure"
+)
+
+// MethodVersion is the version of pawl's timing method. Increase it with a change after which the same
+// code gets different times, such as a new warm-up, batch rule or clock reading. Stored times of another
+// version are not compared.
+const MethodVersion = 3
+
+// Plan is the input of a trial.
+type Plan struct {
+	Sides  []Side
+	Seed   uint64
+	Turns  bool  // let the sides take turns within a round, if their harnesses can
+	Growth []int // rounds per side at each look, ascending; the first look is after Growth[0]
+
+	Budget       time.Duration // wall time on the device; 0 means no limit
+	Dollars      float64       // 0 means no limit
+	PricePerHour float64
+
+	MaxTemperatureC float64 // warn above this; 0 means never
+
+	// Decide returns, after each look, the names of the cases that need more rounds.
+	// Nil means that every case is decided at the first look.
+	Decide func(Look) (undecided []string)
+	// Record is called with every finished round, including dropped ones.
+	Record func(measure.Round, []measure.Result) error
+	// Emit is called with every event; may be nil.
+	Emit func(Event)
+	// Watch reads the device while a side runs; may be nil.
+	Watch Watch
+	// Now returns the time.
+	Now func() time.Time
+}
+
+// Side is one implementation, ready to run.
+type Side struct {
+	Name   string
+	Cases  []Case // cases it can measure; empty for a runner that finds its own
+	Runner Runner
+}
+
+// Case is one case for a harness to measure. Its Key names the side's own
+// implementation.
+type Case struct {
+	Key            measure.CaseKey
+	Params         map[string]any
+	Implementation string // the harness's name for it: a base is the candidate of its own harness
+	Timer          measure.Timer
+	Samples        int
+	Warmup         int // min number of warm-up samples
+	Bytes          float64
+	Arguments      []tensor.Argument // arguments of the kernel, if declared
+	Launch         *harness.Launch   // set for pawl's own launcher
+}
+
+// Runner measures cases in one fresh process. The failure of a single case is in its
+// result. An error means that the whole side is broken; the results so far come with it.
+type Runner interface {
+	Round(ctx context.Context, r Request) ([]measure.Result, error)
+}
+
+// Request is one side of one round.
+type Request struct {
+	Round int
+	Seed  uint64
+	Cases []Case // in the order of measurement
+	// Batch holds the runs per sample, by case name, if another side has already measured the case in
+	// this round. Samples of both sides then use the same inputs.
+	Batch map[string]int
+	// Measured is called with each finished case; never nil.
+	Measured func(measure.Result)
+
+	heat *heat
+}
+
+// Watch starts reading the device. It returns the state at the start, and a function that
+// stops reading and returns the state at the end, with every slowdown seen in between. An
+// error at the end means that a slowdown may have been missed.
+type Watch func(ctx context.Context) (before gpu.State, stop func() (gpu.State, error), err error)
+
+// Look is the input of Decide: all rounds that count, by case name and side.
+type Look struct {
+	Rounds int  // rounds that count so far
+	Final  bool // no more rounds follow, regardless of the answer
+	Cases  map[string]map[string][]measure.CaseRound
+}
+
+// Outcome describes how a trial ended.
+type Outcome struct {
+	State     measure.EndState
+	Reason    string
+	Rounds    int      // rounds that count
+	Undecided []string // cases still undecided when the rounds ran out
+	Seconds   float64
+	Dollars   float64
+	Warnings  []measure.Warning
+}

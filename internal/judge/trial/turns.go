@@ -1,0 +1,220 @@
+package trial
+
+import (
+	"context"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/goatnote-inc/pawl/internal/kernel/harness"
+	"github.com/goatnote-inc/pawl/measure"
+	"github.com/goatnote-inc/pawl/stats"
+)
+
+// turn is how long a side measures before the next side's turn. A shared machine
+// changes its speed every tenth of a second; sides that alternate faster than that see
+// the same machine.
+const turn = 25 * time.Millisecond
+
+// canTakeTurns reports whether the sides of a round can run concurrently and measure in
+// turns: only harnesses that speak the protocol can.
+func (t *trial) canTakeTurns() bool {
+	if !t.Turns || len(t.Sides) < 2 {
+		return false
+	}
+	for _, s := range t.Sides {
+		if _, ok := s.Runner.(Sessions); !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// turns measures a round with the fresh processes of all sides running at once. For each
+// case it prepares and warms up every side. Then they measure in turns, AB BA AB BA,
+// while the others wait for their next request.
+func (t *trial) turns(ctx context.Context, order []int, round *measure.Round) ([]measure.Result, error) {
+	table := make([]*seat, len(order))
+	freezer := new(harness.Freezer)
+	defer freezer.Close()
+	for i, n := range order {
+		side := t.Sides[n]
+		sessions, _ := side.Runner.(Sessions)
+		table[i] = &seat{side: side, process: sessions.open(round.Seed, round.Index), cases: casesByName(side.Cases), freezer: freezer}
+		table[i].process.tree, table[i].process.heat = freezer.Tree(side.Name), &t.heat
+		defer table[i].process.kill()
+	}
+	results, err := t.play(ctx, table, round)
+	for _, s := range table {
+		if err == nil {
+			err = s.turn(func() error { return s.process.bye(ctx) })
+		}
+		round.Sides = append(round.Sides, measure.Side{
+			Implementation: s.side.Name, Started: s.began, Seconds: s.spent.Seconds(), Error: s.failure,
+		})
+	}
+	return results, err
+}
+
+// seat is a side that takes part in a round of turns.
+type seat struct {
+	side    Side
+	process *process
+	cases   map[string]Case
+	began   time.Time
+	spent   time.Duration
+	failure string
+	freezer *harness.Freezer
+}
+
+// turn lets only the processes of this side run while f runs.
+func (s *seat) turn(f func() error) error { return s.broke(s.freezer.Turn(s.process.tree, f)) }
+
+// broke adds the side to an error.
+func (s *seat) broke(err error) error {
+	if err == nil {
+		return nil
+	}
+	s.failure = firstLine(err.Error())
+	return &SideError{Side: s.side.Name, Err: err}
+}
+
+func casesByName(cases []Case) map[string]Case {
+	m := map[string]Case{}
+	for _, c := range cases {
+		m[c.Key.Name()] = c
+	}
+	return m
+}
+
+func (t *trial) play(ctx context.Context, table []*seat, round *measure.Round) ([]measure.Result, error) {
+	var results []measure.Result
+	for _, name := range t.sequence(table, round.Cases) {
+		got, err := t.playCase(ctx, table, name, round.Index)
+		results = append(results, got...)
+		if err != nil {
+			return results, err
+		}
+	}
+	return results, nil
+}
+
+// sequence returns the round's order of cases, grouped by command. The first side that
+// has a case determines its command.
+func (t *trial) sequence(table []*seat, names []string) []string {
+	commands := map[string]func(Case) harness.Command{}
+	var cases []Case
+	for _, name := range names {
+		for _, s := range table {
+			if c, ok := s.cases[name]; ok {
+				cases = append(cases, c)
+				commands[c.Key.String()] = s.process.Command
+				break
+			}
+		}
+	}
+	ordered := byCommand(cases, func(c Case) harness.Command { return commands[c.Key.String()](c) })
+	out := make([]string, len(ordered))
+	for i, c := range ordered {
+		out[i] = c.Key.Name()
+	}
+	return out
+}
+
+// playCase measures one case on every side that has it.
+func (t *trial) playCase(ctx context.Context, table []*seat, name string, round int) ([]measure.Result, error) {
+	var playing []*seat
+	states := map[*seat]*measure.CaseRound{}
+	longest := 0.0
+	for _, s := range table {
+		c, ok := s.cases[name]
+		if !ok {
+			continue
+		}
+		if s.began.IsZero() {
+			s.began = t.Now()
+		}
+		var cr measure.CaseRound
+		err := s.timed(t.Now, func() (err error) { cr, err = s.process.ready(ctx, c); return err })
+		if err != nil {
+			return nil, err
+		}
+		states[s] = &cr
+		if cr.Error == "" {
+			playing = append(playing, s)
+		}
+	}
+	pair(playing, states)
+	for _, s := range playing {
+		longest = max(longest, stats.Median(states[s].Warmup)*float64(max(s.process.batch, 1)))
+	}
+	if err := t.takeTurns(ctx, slices.Clone(playing), states, name, longest); err != nil {
+		return nil, err
+	}
+	for _, s := range playing { // after all have measured, because checking uses the machine
+		if err := s.timed(t.Now, func() error { return s.process.doubt(ctx, s.cases[name], states[s]) }); err != nil {
+			return nil, err
+		}
+	}
+	if err := stayedStopped(table, states); err != nil {
+		return nil, err
+	}
+	var results []measure.Result
+	for _, s := range table {
+		if cr := states[s]; cr != nil {
+			cr.Round = round
+			result := measure.Result{Case: s.cases[name].Key, Round: *cr, Sums: s.process.looking.sums}
+			results = append(results, result)
+			t.Emit(CaseMeasured{Round: round, Side: s.side.Name, Result: result})
+		}
+	}
+	return results, nil
+}
+
+// pair gives the samples of all sides the same number of runs, so that they use the same inputs.
+func pair(playing []*seat, states map[*seat]*measure.CaseRound) {
+	batch, scored := 0, math.MaxInt
+	for _, s := range playing {
+		batch, scored = max(batch, states[s].Batch), min(scored, s.process.scored.most)
+	}
+	for _, s := range playing {
+		s.process.setRuns(batch, batch)
+		s.process.scored.most, s.process.scored.paired = scored, true
+	}
+}
+
+// takeTurns lets each side measure a few samples per turn, and reverses the order after
+// each pass.
+func (t *trial) takeTurns(ctx context.Context, playing []*seat, states map[*seat]*measure.CaseRound, name string, longest float64) error {
+	for len(playing) > 0 {
+		for _, s := range playing {
+			c, cr := s.cases[name], states[s]
+			n := min(turnSamples(longest), s.process.samples-len(cr.Samples))
+			cr.Turn = max(cr.Turn, n)
+			if err := s.timed(t.Now, func() error { return s.process.take(ctx, c, cr, n) }); err != nil {
+				return err
+			}
+		}
+		playing = slices.DeleteFunc(playing, func(s *seat) bool {
+			return states[s].Error != "" || len(states[s].Samples) >= s.process.samples
+		})
+		slices.Reverse(playing)
+	}
+	return nil
+}
+
+// turnSamples returns how many samples fit in a turn. All sides take the same number,
+// so that the turns of a round can be paired.
+func turnSamples(sample float64) int {
+	if sample <= 0 {
+		return 1
+	}
+	return max(1, int(float64(turn.Nanoseconds())/sample))
+}
+
+func (s *seat) timed(now func() time.Time, f func() error) error {
+	began := now()
+	err := s.turn(f)
+	s.spent += now().Sub(began)
+	return err
+}

@@ -1,0 +1,206 @@
+package build
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/goatnote-inc/pawl/internal/base/shell"
+)
+
+// Sandbox isolates a build from everything but a copy of its sources: no network, no home, no
+// devices, no caches, and only the variables meant for it. It uses bubblewrap. A nil Sandbox runs
+// the command without isolation.
+//
+// The build shares the kernel with the machine. That is enough isolation for the build of a pull
+// request, but not for code that is known to be malicious.
+type Sandbox struct {
+	Program string // path of bubblewrap
+	Limits  Limits
+	prlimit string // path of the program that sets the limits
+}
+
+// Limits bounds what a build in the sandbox may use. The recipe bounds its time.
+type Limits struct {
+	Memory    int64 // bytes of address space per process
+	Processes int64 // processes and threads of the whole build
+	File      int64 // bytes per file
+	Disk      int64 // bytes of everything it writes, including its copy of the sources
+	Outputs   int64 // bytes of all outputs copied out of it
+}
+
+const gib = 1 << 30
+
+// defaultLimits is large enough to compile big template libraries on big machines.
+var defaultLimits = Limits{Memory: 16 * gib, Processes: 4096, File: 4 * gib, Disk: 16 * gib, Outputs: 4 * gib}
+
+// SandboxError reports that a build did not run because no sandbox was available, or that its
+// sandbox failed. It does not mean that the code is wrong.
+type SandboxError struct {
+	What   string // what was attempted; empty for a build
+	Reason string
+	Fix    string // how to fix it; may be empty
+	Err    error
+}
+
+func (e *SandboxError) Error() string {
+	s := cmp.Or(e.What, "build") + " in a sandbox: " + e.Reason
+	if e.Err != nil {
+		s += ": " + e.Err.Error()
+	}
+	if e.Fix != "" {
+		s += "\n  " + e.Fix
+	}
+	return s
+}
+
+func (e *SandboxError) Unwrap() error { return e.Err }
+
+// findBubblewrap returns the path of bubblewrap. what names the attempted action in an error.
+func findBubblewrap(what string) (string, error) {
+	program, err := exec.LookPath("bwrap")
+	if err != nil {
+		return "", &SandboxError{
+			What: what, Reason: "bubblewrap is not installed (there is no bwrap on the search path)",
+			Fix: "install it: sudo apt-get install bubblewrap; pawl setup shows the command for this machine",
+		}
+	}
+	return program, nil
+}
+
+// FindSandbox finds bubblewrap and checks that it can create a sandbox on this machine.
+func FindSandbox(ctx context.Context) (*Sandbox, error) {
+	program, err := findBubblewrap("build")
+	if err != nil {
+		return nil, err
+	}
+	prlimit, err := exec.LookPath("prlimit")
+	if err != nil {
+		return nil, &SandboxError{Reason: "prlimit is not installed, which bounds a build", Fix: "install it: sudo apt-get install util-linux"}
+	}
+	s := &Sandbox{Program: program, Limits: defaultLimits, prlimit: prlimit}
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program, append(namespaces(), "--ro-bind", "/", "/", "--", "/bin/sh", "-c", ":")...)
+	asNobody(cmd)
+	cmd.Env = []string{}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return nil, &SandboxError{
+			Reason: fmt.Sprintf("bubblewrap may not make one here: %s", firstLine(string(out), err)),
+			Fix:    "let it make user namespaces. Ubuntu: sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0; in a container: docker run --security-opt seccomp=unconfined --security-opt apparmor=unconfined",
+		}
+	}
+	return s, nil
+}
+
+// Version returns the version that bubblewrap prints.
+func (s *Sandbox) Version(ctx context.Context) string {
+	return toolVersion(ctx, s.Program, "--version")
+}
+
+func firstLine(text string, err error) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	if line == "" {
+		return err.Error()
+	}
+	return line
+}
+
+// Run runs the command of a recipe, as prepared by shell.Command, and waits for it. Its messages go
+// to the command's Stdout. In a sandbox it runs on a copy of the sources, and only the declared
+// outputs are copied back. When Run returns, no process of the build is left.
+func (s *Sandbox) Run(ctx context.Context, cmd *exec.Cmd, r Recipe) error {
+	if s == nil {
+		return shell.Run(cmd)
+	}
+	if len(r.Outputs) == 0 {
+		return &SandboxError{
+			Reason: "the suite does not say what the build makes, so nothing could be taken out of it",
+			Fix:    "write what the build makes into build.outputs",
+		}
+	}
+	room, err := s.furnish(ctx, r)
+	if err != nil {
+		return standing(ctx, err)
+	}
+	defer room.clear()
+	if err := s.confined(ctx, cmd, room, r); err != nil {
+		return err
+	}
+	return room.takeOut(r.Outputs, s.Limits.Outputs)
+}
+
+// standing returns why a sandbox could not be set up. If the context ended, that is the reason, and
+// not a fault of the sandbox.
+func standing(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return err
+}
+
+// confined runs the command in bubblewrap and waits for it.
+func (s *Sandbox) confined(ctx context.Context, cmd *exec.Cmd, room *room, r Recipe) error {
+	gate, err := openGate()
+	if err != nil {
+		return &SandboxError{Reason: "it could not be prepared", Err: err}
+	}
+	defer gate.close()
+	view := room.view(cleanEnviron(os.Environ(), r.Env))
+	cmd.Args = slices.Concat([]string{s.Program}, gate.args(), view, []string{"--"}, s.Limits.bounded(s.prlimit, cmd.Args))
+	cmd.Path, cmd.Dir, cmd.Env = s.Program, "/", []string{}
+	cmd.ExtraFiles = gate.files()
+	if cmd.Stdout == nil {
+		cmd.Stdout = io.Discard
+	}
+	last := &tail{to: cmd.Stdout}
+	cmd.Stdout, cmd.Stderr = last, last
+	asNobody(cmd)
+	if err := shell.Start(cmd); err != nil {
+		return standing(ctx, &SandboxError{Reason: "bubblewrap does not start", Err: err})
+	}
+	inside, err := gate.enter()
+	if err != nil {
+		_ = cmd.Cancel()
+		_ = shell.Wait(cmd)
+		return standing(ctx, &SandboxError{Reason: "it could not be prepared", Err: fmt.Errorf("%w %s", err, last)})
+	}
+	full := make(chan error, 1)
+	watched, unwatch := context.WithCancel(ctx)
+	go func() {
+		err := room.watch(watched, s.Limits.Disk)
+		if err != nil && watched.Err() == nil {
+			_ = cmd.Cancel()
+		}
+		full <- err
+	}()
+	err = shell.Wait(cmd)
+	unwatch()
+	if tooFull := <-full; tooFull != nil {
+		err = tooFull
+	} else if err != nil && ctx.Err() == nil && !gate.ended() {
+		err = &SandboxError{Reason: "bubblewrap could not start the build", Err: fmt.Errorf("%w: %s", err, last)}
+	}
+	return errors.Join(err, inside.gone())
+}
+
+// tail forwards output and keeps the end of it.
+type tail struct {
+	to  io.Writer
+	end []byte
+}
+
+func (t *tail) Write(b []byte) (int, error) {
+	t.end = append(t.end, b...)
+	t.end = t.end[max(0, len(t.end)-300):]
+	return t.to.Write(b)
+}
+
+func (t *tail) String() string { return strings.TrimSpace(string(t.end)) }

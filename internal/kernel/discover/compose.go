@@ -1,0 +1,220 @@
+package discover
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/goatnote-inc/pawl/internal/kernel/suite"
+	"github.com/goatnote-inc/pawl/measure"
+)
+
+// SchemaFile is where Setup writes the JSON Schema that the first line of a suite names.
+const SchemaFile = ".pawl/suite.schema.json"
+
+// maxListed is the maximum number of configs that a suite lists one by one. If there are more,
+// the harness lists them.
+const maxListed = 64
+
+// Compose returns the suite for a sighting, as an engineer would write it. With the harness's
+// answer, it lists the benchmarks; without, the harness lists them on each run. It returns an
+// error if the suite is not valid.
+func Compose(name string, s Sighting, a *Answer) ([]byte, error) {
+	doc := &yaml.Node{Kind: yaml.MappingNode}
+	put(doc, "version", number(1))
+	put(doc, "name", text(name))
+	putBuild(doc, s.Build)
+	putHarness(doc, s)
+	putMeasure(doc, s, a)
+	if a != nil && s.Level == Harness {
+		putBenchmarks(doc, a.Listed)
+	}
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "# yaml-language-server: $schema=%s\n", SchemaFile)
+	measures := "# Measures " + s.Source + "."
+	if s.Level == Kernel {
+		measures = "# " + s.Source + " measures an empty placeholder: put the call of your kernel at its TODO."
+	}
+	fmt.Fprintf(&b, "%s\n# pawl validate checks this file, pawl schema suite lists all keys.\n", measures)
+	e := yaml.NewEncoder(&b)
+	e.SetIndent(2)
+	if err := e.Encode(doc); err != nil {
+		return nil, fmt.Errorf("write a suite for %s: %w", s.Source, err)
+	}
+	return b.Bytes(), check(b.Bytes(), a)
+}
+
+// check parses a suite and combines it with what the harness lists.
+func check(data []byte, a *Answer) error {
+	parsed, err := suite.Parse("pawl.yaml", data)
+	if err == nil && a != nil {
+		_, err = parsed.Fill(a.Listed)
+	}
+	return err
+}
+
+func putBuild(doc *yaml.Node, b suite.Build) {
+	if b.Command == "" {
+		return
+	}
+	build := &yaml.Node{Kind: yaml.MappingNode}
+	put(build, "command", text(b.Command))
+	if len(b.Outputs) > 0 {
+		put(build, "outputs", texts(b.Outputs))
+	}
+	put(doc, "build", build)
+}
+
+// putHarness writes the harness. It also suggests the definition key, which keeps a change from
+// supplying its own harness, but only as a comment: the kernel may be in the same file.
+func putHarness(doc *yaml.Node, s Sighting) {
+	h, harness := s.Harness, &yaml.Node{Kind: yaml.MappingNode}
+	put(harness, "command", text(h.Command))
+	if len(h.Files) > 0 {
+		put(harness, "files", texts(h.Files))
+	}
+	if h.Format != "" {
+		put(harness, "format", text(h.Format))
+	}
+	if h.Output != "" {
+		put(harness, "output", text(h.Output))
+	}
+	put(doc, "harness", harness)
+	if s.SDK != "" && s.Level == Harness {
+		key := doc.Content[len(doc.Content)-2]
+		key.HeadComment = fmt.Sprintf("definition: [%s] # where no kernel is in it: changes are measured with the base's", s.Source)
+	}
+}
+
+// putMeasure writes the timer, if one is known.
+func putMeasure(doc *yaml.Node, s Sighting, a *Answer) {
+	timer := s.Timer
+	if a != nil && s.Level == Harness {
+		timer = a.timer(s.Timer)
+	}
+	if timer == "" {
+		return
+	}
+	value := text(string(timer))
+	value.LineComment = map[measure.Timer]string{
+		measure.TimerCPU:    "CPU time of one thread: neighbours on the machine do not count. With threads: wall",
+		measure.TimerWall:   "",
+		measure.TimerDevice: "events on the device: launches by the host do not count",
+	}[timer]
+	m := &yaml.Node{Kind: yaml.MappingNode}
+	put(m, "timer", value)
+	put(doc, "measure", m)
+}
+
+func putBenchmarks(doc *yaml.Node, listed []suite.Listed) {
+	references := references(listed)
+	if len(references) > 0 {
+		m := &yaml.Node{Kind: yaml.MappingNode}
+		for _, r := range references {
+			put(m, r, &yaml.Node{Kind: yaml.MappingNode, Style: yaml.FlowStyle})
+		}
+		put(doc, "implementations", m)
+	}
+	benchmarks := &yaml.Node{Kind: yaml.MappingNode}
+	for _, l := range listed {
+		b := &yaml.Node{Kind: yaml.MappingNode}
+		putConfigs(b, l.Configs)
+		if own := others(l); len(own) < len(references) {
+			put(b, "implementations", texts(append([]string{suite.Candidate}, own...)))
+		}
+		if l.Flops != "" {
+			put(b, "flops", text(l.Flops))
+		}
+		if l.Bytes != "" {
+			put(b, "bytes", text(l.Bytes))
+		}
+		if len(b.Content) == 0 {
+			b.Style = yaml.FlowStyle // {}: one config without parameters, or too many to list
+		}
+		put(benchmarks, l.Name, b)
+	}
+	put(doc, "benchmarks", benchmarks)
+}
+
+// references returns the implementations of all benchmarks, except the candidate.
+func references(listed []suite.Listed) []string {
+	var all []string
+	for _, l := range listed {
+		for _, name := range others(l) {
+			if !slices.Contains(all, name) {
+				all = append(all, name)
+			}
+		}
+	}
+	return all
+}
+
+// others returns the implementations of a benchmark, except the candidate.
+func others(l suite.Listed) []string {
+	return slices.DeleteFunc(slices.Clone(l.Implementations), func(name string) bool { return name == suite.Candidate })
+}
+
+// putConfigs writes configs as a matrix if they form one, or else one by one.
+func putConfigs(b *yaml.Node, configs []suite.Config) {
+	if axes, ok := matrix(configs); ok {
+		m := &yaml.Node{Kind: yaml.MappingNode, Style: yaml.FlowStyle}
+		for _, a := range axes {
+			values := &yaml.Node{Kind: yaml.SequenceNode, Style: yaml.FlowStyle}
+			for _, v := range a.values {
+				values.Content = append(values.Content, scalar(v))
+			}
+			put(m, a.name, values)
+		}
+		put(b, "matrix", m)
+		return
+	}
+	if len(configs) == 0 || len(configs) > maxListed || len(configs[0].Params) == 0 {
+		return
+	}
+	list := &yaml.Node{Kind: yaml.SequenceNode}
+	for _, c := range configs {
+		m := &yaml.Node{Kind: yaml.MappingNode, Style: yaml.FlowStyle}
+		for _, p := range c.Params {
+			put(m, p.Name, scalar(p.Value))
+		}
+		list.Content = append(list.Content, m)
+	}
+	put(b, "include", list)
+}
+
+func put(m *yaml.Node, key string, value *yaml.Node) {
+	m.Content = append(m.Content, text(key), value)
+}
+
+func text(s string) *yaml.Node { return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: s} }
+
+func number(v float64) *yaml.Node {
+	format := byte('g')
+	if v == math.Trunc(v) && math.Abs(v) < 1e15 {
+		format = 'f'
+	}
+	return &yaml.Node{Kind: yaml.ScalarNode, Value: strconv.FormatFloat(v, format, -1, 64)}
+}
+
+func scalar(v any) *yaml.Node {
+	switch v := v.(type) {
+	case float64:
+		return number(v)
+	case bool:
+		return &yaml.Node{Kind: yaml.ScalarNode, Value: strconv.FormatBool(v)}
+	default:
+		return text(fmt.Sprint(v))
+	}
+}
+
+func texts(list []string) *yaml.Node {
+	n := &yaml.Node{Kind: yaml.SequenceNode, Style: yaml.FlowStyle}
+	for _, s := range list {
+		n.Content = append(n.Content, text(s))
+	}
+	return n
+}

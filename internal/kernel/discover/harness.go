@@ -1,0 +1,121 @@
+package discover
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/goatnote-inc/pawl/internal/base/lazyregexp"
+	"github.com/goatnote-inc/pawl/internal/kernel/suite"
+)
+
+// The files of the two SDKs, as sources name them.
+const (
+	sdkHeader = "pawl.h"
+	sdkPython = "pawl_harness.py"
+)
+
+// maxSightings is the maximum for each kind: with more, the user must choose anyway.
+const maxSightings = 50
+
+var (
+	includesPawl = include(sdkHeader)
+	callsPawl    = lazyregexp.New(`\bpawl_main\s*\(`)
+	importsPawl  = lazyregexp.New(`(?m)^[ \t]*(?:import|from)[ \t]+pawl_harness\b`)
+	callsMain    = lazyregexp.New(`\bmain\s*\(\s*\)`)
+	buildsModule = lazyregexp.New(`\b(?:CUDAExtension|CppExtension|ext_modules)\b`)
+)
+
+// harnesses returns the programs that use the harness protocol.
+func (t *tree) harnesses() []Sighting {
+	var list []Sighting
+	for _, f := range t.files {
+		if len(list) == maxSightings {
+			break
+		}
+		if l, ok := f.language(); ok && includesPawl.MatchString(f.text) && callsPawl.MatchString(f.text) {
+			list = append(list, t.compiledHarness(f, l))
+		}
+		if f.ext() == ".py" && !pythonTest(f.base()) && f.base() != sdkPython && importsPawl.MatchString(f.text) && callsMain.MatchString(f.text) {
+			list = append(list, t.pythonHarness(f))
+		}
+	}
+	return list
+}
+
+func (t *tree) compiledHarness(f file, l language) Sighting {
+	r := t.recipe(f, l)
+	s := Sighting{
+		Level: Harness, What: "a harness in " + l.name, Source: f.path, SDK: sdkHeader,
+		Build:    suite.Build{Command: r.command, Outputs: []string{r.program}},
+		Harness:  suite.Harness{Command: runnable(r.program)},
+		Makes:    r.makes,
+		Evidence: slices.Concat([]Evidence{{f.path, line(f.text, includesPawl), "includes pawl.h and calls pawl_main"}}, r.evidence),
+		Doubts:   r.doubts,
+	}
+	timer, why := t.timer(f, l)
+	s.Timer, s.Evidence = timer, append(s.Evidence, why...)
+	t.readsAtRun(&s, f, l)
+	return s
+}
+
+// readsAtRun searches for code that the program loads at run time. Two builds with equal
+// programs may still differ in it, and must not count as identical.
+func (t *tree) readsAtRun(s *Sighting, f file, l language) {
+	if l.name == "OpenCL" {
+		for _, k := range t.files {
+			if glob := path.Join(k.dir(), "*.cl"); k.ext() == ".cl" && !slices.Contains(s.Harness.Files, glob) {
+				s.Harness.Files = append(s.Harness.Files, glob)
+				s.Evidence = append(s.Evidence, Evidence{k.path, 0, "is read when the harness runs"})
+			}
+		}
+	}
+	for _, other := range t.beside(f.dir()) {
+		if n := line(other.text, loadsCode); n > 0 && len(s.Build.Outputs) > 0 {
+			s.Build.Outputs = nil
+			s.Evidence = append(s.Evidence, Evidence{other.path, n, "loads code while it runs"})
+			s.Doubts = append(s.Doubts, "name everything that the harness loads in build.outputs, the program too: pawl then sees when a change leaves the code as it was")
+		}
+	}
+}
+
+func (t *tree) pythonHarness(f file) Sighting {
+	s := Sighting{
+		Level: Harness, What: "a harness in Python", Source: f.path, SDK: sdkPython,
+		Harness:  suite.Harness{Command: "python3 " + f.path},
+		Makes:    []string{path.Join(f.dir(), "__pycache__") + "/"},
+		Evidence: []Evidence{{f.path, line(f.text, importsPawl), "imports pawl_harness and calls its main"}},
+	}
+	timer, why := pythonTimer(f)
+	s.Timer, s.Evidence = timer, append(s.Evidence, why...)
+	if setup, ok := t.moduleSetup(f.dir()); ok {
+		s.Build.Command = "python3 setup.py build_ext --inplace"
+		if dir := setup.dir(); dir != "." {
+			s.Build.Command = "cd " + dir + " && " + s.Build.Command
+		}
+		s.Evidence = append(s.Evidence, Evidence{setup.path, line(setup.text, buildsModule), "builds an extension module"})
+	}
+	return s
+}
+
+// moduleSetup returns the setup.py that builds compiled code, in a folder or above it.
+func (t *tree) moduleSetup(dir string) (file, bool) {
+	for _, d := range upward(dir) {
+		if f, ok := t.get(path.Join(d, "setup.py")); ok && buildsModule.MatchString(f.text) {
+			return f, true
+		}
+	}
+	return file{}, false
+}
+
+func pythonTest(name string) bool {
+	return strings.HasPrefix(name, "test_") || strings.HasSuffix(name, "_test.py") || name == "conftest.py"
+}
+
+// runnable returns a program as a path, so that a shell does not search for it.
+func runnable(program string) string {
+	if strings.Contains(program, "/") {
+		return program
+	}
+	return "./" + program
+}

@@ -1,0 +1,291 @@
+package suite
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/goatnote-inc/pawl/internal/base/lazyregexp"
+)
+
+// Build describes how to build an implementation. Without a command or a recipe nothing is built.
+type Build struct {
+	Recipe  string // "command", or the method that composes the command line: "nvcc", "cmake", "torch", "make"
+	Command string // for recipe command
+	Sources []string
+	Target  string
+	Flags   string
+	Link    string
+	Arch    []string // "auto", or names of architectures
+	Folder  string
+	Jobs    int // 0 means as many as the machine supports
+	Memory  int64
+	Outputs []string // globs
+	Inputs  []string // nil means the whole repository
+	Env     map[string]string
+	Timeout time.Duration
+	Cache   bool
+	Sandbox string // "auto", "always" or "never"
+}
+
+// Needed reports whether there is anything to build.
+func (b Build) Needed() bool { return b.Command != "" || b.Recipe != "" && b.Recipe != commandRecipe }
+
+// String describes the build on one line.
+func (b Build) String() string {
+	if !b.Needed() || b.Recipe == "" || b.Recipe == commandRecipe {
+		return b.Command
+	}
+	return strings.Join(slices.DeleteFunc([]string{b.Recipe, strings.Join(b.Sources, " "), b.Target, b.Flags}, func(s string) bool { return s == "" }), " ")
+}
+
+// Key returns a text that is equal for equal builds. It leaves out Memory.
+func (b Build) Key() string {
+	key := fmt.Sprintf("%q %q %q %s %s", b.Command, b.Outputs, envList(b.Env), b.Timeout, b.Sandbox)
+	if b.Recipe != "" && b.Recipe != commandRecipe {
+		key += fmt.Sprintf(" %s %q %q %q %q %q %q %d", b.Recipe, b.Sources, b.Target, b.Flags, b.Link, b.Arch, b.Folder, b.Jobs)
+	}
+	if b.Inputs != nil || !b.Cache {
+		key += fmt.Sprintf(" %t %q", b.Cache, b.Inputs)
+	}
+	return key
+}
+
+// recipe names the method that composes the command line of a build.
+type recipe string
+
+const commandRecipe = "command"
+
+func (recipe) words() []string { return []string{commandRecipe, "nvcc", "cmake", "torch", "make"} }
+
+// recipeKeys lists the keys that a recipe reads in addition to those of every build.
+var recipeKeys = map[recipe][]string{
+	commandRecipe: {"command"},
+	"nvcc":        {"sources", "target", "flags", "link", "arch", "jobs"},
+	"cmake":       {"sources", "target", "flags", "arch", "folder", "jobs"},
+	"torch":       {"sources", "target", "flags", "link", "arch", "jobs"},
+	"make":        {"target", "flags", "arch", "jobs"},
+}
+
+// recipeNeeds lists the keys that a recipe requires.
+var recipeNeeds = map[recipe][]string{"nvcc": {"sources", "target"}, "torch": {"sources", "target"}}
+
+// written returns the keys set in b that only some recipes read, with their positions.
+func (b buildDoc) written() map[string]*node {
+	places := map[string]*node{"command": b.Command.at, "target": b.Target.at, "flags": b.Flags.at, "link": b.Link.at, "folder": b.Folder.at}
+	if len(b.Sources) > 0 {
+		places["sources"] = b.Sources[0].at
+	}
+	if len(b.Arch) > 0 {
+		places["arch"] = b.Arch[0].at
+	}
+	for key, at := range places {
+		if at == nil {
+			delete(places, key)
+		}
+	}
+	return places
+}
+
+// checkBuild reports keys that the recipe does not read, and required keys that are missing.
+// It reports a missing key at node at.
+func (r *resolver) checkBuild(b buildDoc, at *node) {
+	if b.Recipe == "" { // an unknown recipe: the keys it reads are unknown too
+		return
+	}
+	written := b.written()
+	for _, key := range []string{"command", "sources", "target", "flags", "link", "arch", "folder"} {
+		if n := written[key]; n != nil && !slices.Contains(recipeKeys[b.Recipe], key) {
+			r.add(n, b.hint(key), "recipe %s does not read %q", b.Recipe, key)
+		}
+	}
+	for _, key := range recipeNeeds[b.Recipe] {
+		if written[key] == nil {
+			r.add(at, "", "recipe %s needs %q", b.Recipe, key)
+		}
+	}
+	if t := b.Target; b.Recipe == "torch" && t.at != nil && !strings.HasSuffix(t.string, ".so") {
+		r.add(t.at, "write "+strconv.Quote(t.string+".so"), "target: recipe torch makes a library, whose name ends in .so")
+	}
+}
+
+// hint names the recipes that read a key.
+func (b buildDoc) hint(key string) string {
+	if key == "command" {
+		return "write recipe: command, or leave the command out"
+	}
+	var names []string
+	for _, name := range b.Recipe.words() {
+		if slices.Contains(recipeKeys[recipe(name)], key) {
+			names = append(names, name)
+		}
+	}
+	return "it is for recipe " + strings.Join(names, ", ")
+}
+
+// over overlays a reference's build on the candidate's. If the recipes differ, it inherits
+// nothing that only the candidate's recipe reads.
+func (b buildDoc) over(base buildDoc) buildDoc {
+	if b.Recipe == "" && b.Command.at != nil {
+		b.Recipe = commandRecipe
+	}
+	if b.Recipe != "" && b.Recipe != base.Recipe {
+		base.Command, base.Target, base.Flags, base.Link, base.Folder = text{}, text{}, text{}, text{}, text{}
+		base.Sources, base.Arch, base.Outputs = nil, nil, nil
+	}
+	if b.Arch == nil {
+		b.Arch = base.Arch
+	}
+	if b.Jobs == nil {
+		b.Jobs = base.Jobs
+	}
+	if b.Cache == nil {
+		b.Cache = base.Cache
+	}
+	return buildDoc{
+		Recipe: cmp.Or(b.Recipe, base.Recipe), Command: either(b.Command, base.Command),
+		Sources: eitherList(b.Sources, base.Sources), Target: either(b.Target, base.Target), Flags: either(b.Flags, base.Flags),
+		Link: either(b.Link, base.Link), Arch: b.Arch, Folder: either(b.Folder, base.Folder), Jobs: b.Jobs, Memory: cmp.Or(b.Memory, base.Memory),
+		Outputs: eitherList(b.Outputs, base.Outputs), Inputs: eitherList(b.Inputs, base.Inputs),
+		Env: mergeEnv(b.Env, base.Env), Timeout: cmp.Or(b.Timeout, base.Timeout), Cache: b.Cache,
+		Sandbox: cmp.Or(b.Sandbox, base.Sandbox),
+	}
+}
+
+// texts returns the texts that may contain placeholders.
+func (b buildDoc) texts() []text {
+	return slices.Concat([]text{b.Command, b.Target, b.Flags, b.Link, b.Folder}, b.Sources, b.Outputs)
+}
+
+// plain fills the placeholders of a build with the parameters; nil leaves them.
+func (b buildDoc) plain(params Params) Build {
+	out := Build{
+		Recipe: string(b.Recipe), Command: fill(b.Command.string, params), Sources: fillAll(b.Sources, params), Target: fill(b.Target.string, params),
+		Flags: fill(b.Flags.string, params), Link: fill(b.Link.string, params), Folder: fill(b.Folder.string, params),
+		Jobs: value(b.Jobs), Memory: b.Memory.bytes, Outputs: fillAll(b.Outputs, params), Env: fillEnv(b.Env, params), Timeout: b.Timeout.Duration,
+		Cache: value(b.Cache), Sandbox: string(b.Sandbox),
+	}
+	for _, a := range b.Arch {
+		out.Arch = append(out.Arch, a.string)
+	}
+	if b.Inputs != nil {
+		out.Inputs = append([]string{}, fillAll(b.Inputs, nil)...) // an empty list differs from an unset one
+	}
+	return out
+}
+
+// archName is an architecture in compiler spelling, or auto for the one of the device.
+type archName text
+
+const archPattern = `^(auto|sm_[0-9]{2,3}[af]?)$`
+
+var archSpelling = lazyregexp.New(archPattern)
+
+func (a *archName) read(d *decoder, n *node, f field) {
+	if !n.isText() || !archSpelling.MatchString(n.text) {
+		hint := ""
+		if n.isNumber() {
+			hint = "write sm_" + strings.ReplaceAll(n.text, ".", "")
+		}
+		d.add(n, hint, "%s: want auto or an architecture such as sm_89, found %s", f.key, n.describe())
+		return
+	}
+	*a = archName{n.text, n}
+}
+
+func (*archName) schema(*schemaWriter, field) object {
+	return object{"type": "string", "pattern": archPattern}
+}
+
+// size is an amount of memory, written with its unit.
+type size struct {
+	bytes int64
+	at    *node
+}
+
+const sizePattern = `^[0-9]+(\.[0-9]+)?\s?(MB|GB|MiB|GiB)$`
+
+var sizeSpelling = lazyregexp.New(sizePattern)
+
+func (s *size) read(d *decoder, n *node, f field) {
+	if n.isNumber() {
+		d.add(n, fmt.Sprintf("write %sGB", n.text), "%s: %s has no unit", f.key, n.text)
+		return
+	}
+	if !n.isText() || !sizeSpelling.MatchString(n.text) {
+		d.want(n, f, "a size such as 500MB or 2GB")
+		return
+	}
+	unit := map[string]float64{"MB": 1e6, "GB": 1e9, "MiB": 1 << 20, "GiB": 1 << 30}
+	number := strings.TrimRight(n.text, "MGiB ")
+	x, err := strconv.ParseFloat(number, 64)
+	bytes := x * unit[strings.TrimSpace(n.text[len(number):])]
+	if err != nil || bytes < 1e6 || bytes > 1e15 {
+		d.add(n, "", "%s: want 1MB to 1000000GB, found %s", f.key, n.text)
+		return
+	}
+	*s = size{int64(bytes), n}
+}
+
+func (*size) schema(*schemaWriter, field) object {
+	return object{"type": "string", "pattern": sizePattern}
+}
+
+var (
+	_ spelled = (*archName)(nil)
+	_ spelled = (*size)(nil)
+)
+
+// checkOutputs reports builds of one implementation that write the same file. Otherwise the
+// last of them would be measured for all.
+func (r *resolver) checkOutputs() {
+	for _, s := range r.suite.sides {
+		texts := s.Build.texts()
+		for _, e := range s.Build.Env {
+			texts = append(texts, text(e.value))
+		}
+		places := places(texts)
+		owner := map[string]string{}
+		for _, v := range s.variants {
+			name, at := s.Build.collision(v.Build, owner)
+			if at != nil && len(places) > 0 {
+				p := places[0].param
+				r.add(at, fmt.Sprintf("give each a file of its own, such as %s", withPlace(name, p)),
+					"%q is made by a build for each ${%s}, and the last one would be measured for all", shorten(name), p)
+				break
+			}
+		}
+	}
+}
+
+// withPlace inserts a placeholder into a file name, before its extension.
+func withPlace(name, param string) string {
+	dot := strings.LastIndexByte(name, '.')
+	if dot <= strings.LastIndexByte(name, '/') {
+		dot = len(name)
+	}
+	return name[:dot] + "-${" + param + "}" + name[dot:]
+}
+
+// collision returns the first output that another build writes too, and where the suite names
+// it. It ignores globs with wildcards, which may match different files.
+func (b buildDoc) collision(built Build, owner map[string]string) (string, *node) {
+	outputs, texts := built.Outputs, b.Outputs
+	if len(outputs) == 0 && built.Target != "" && slices.Contains(recipeNeeds[b.Recipe], "target") {
+		outputs, texts = []string{built.Target}, []text{b.Target}
+	}
+	key := built.Key()
+	for i, o := range outputs {
+		if strings.ContainsAny(o, "*?[") {
+			continue
+		}
+		if other, ok := owner[o]; ok && other != key {
+			return o, texts[i].at
+		}
+		owner[o] = key
+	}
+	return "", nil
+}

@@ -1,0 +1,118 @@
+package artifact
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/goatnote-inc/pawl/internal/report"
+	"github.com/goatnote-inc/pawl/internal/report/sweep"
+	"github.com/goatnote-inc/pawl/measure"
+)
+
+// mostRows is the max number of table rows, and of omissions named, on the first page. The
+// files have all.
+const mostRows = 200
+
+// writeReadme writes the first page: everything in tables and figures, and where the rest
+// is.
+func writeReadme(run *measure.Run, r *sweep.Result, figures []figure) []byte {
+	md := report.MarkdownText
+	var b strings.Builder
+	fmt.Fprintf(&b, "# %s: %s on %s\n\n", md(orSuite(r.Suite)), plural(len(r.Implementations), "implementation"), plural(len(r.Configs), "config"))
+	fmt.Fprintf(&b, "%s on %s, %s%s. Run %s of %s.\n", md(strings.Join(r.Implementations, ", ")), md(r.Device),
+		plural(r.Rounds, "round"), md(clocks(run)), md(r.Run), run.Created.UTC().Format("2006-01-02"))
+	if run.End.State != measure.Complete && run.End.State != "" {
+		fmt.Fprintf(&b, "\nThe run ended early: %s.\n", md(strings.TrimSpace(string(run.End.State)+" "+run.End.Reason)))
+	}
+	for _, l := range r.Absent {
+		fmt.Fprintf(&b, "\nNot compared: %s (%s).\n", md(l.Name), md(report.Plain(l.Reason)))
+	}
+	for i, t := range tables(r) {
+		fmt.Fprintf(&b, "\n## %s\n%s\n\n", md(t.title), md(t.note))
+		writeMarkdown(&b, t)
+		if i == 0 {
+			writeLeftOut(&b, r.Overall.LeftOut)
+		}
+		for _, f := range figures {
+			if f.beside == t.name {
+				fmt.Fprintf(&b, "\n![%s](%s)\n", md(f.title), f.path)
+			}
+		}
+	}
+	if warnings := report.Warnings(run, report.Summarise(run)); len(warnings) > 0 {
+		b.WriteString("\n## Warnings\n")
+		for _, w := range warnings[:min(len(warnings), mostRows)] {
+			fmt.Fprintf(&b, "- %s\n", md(report.Plain(w)))
+		}
+	}
+	b.WriteString(files)
+	return []byte(b.String())
+}
+
+// files describes the other files.
+const files = `
+## Files
+| file | what |
+| --- | --- |
+| record (current.json) | every sample, in the order taken |
+| environment.json | device, driver, machine, compilers, versions |
+| commands.txt | how to measure and to analyse it again |
+| sweep.json | the analysis, for programs |
+| tables | CSV for programs, LaTeX for papers |
+| figures | SVG |
+| MANIFEST | SHA-256 of every file: sha256sum -c MANIFEST |
+`
+
+func orSuite(name string) string {
+	if name == "" {
+		return "sweep"
+	}
+	return name
+}
+
+func clocks(run *measure.Run) string {
+	if c := run.Testbed.Clocks.String(); c != "free" {
+		return ", clocks " + c
+	}
+	return ""
+}
+
+func writeMarkdown(b *strings.Builder, t table) {
+	if len(t.rows) == 0 {
+		b.WriteString("Nothing to show.\n")
+		return
+	}
+	head, rule := make([]string, len(t.columns)), make([]string, len(t.columns))
+	for i, c := range t.columns {
+		head[i], rule[i] = report.MarkdownText(c.head), "---"
+		if c.right {
+			rule[i] = "---:"
+		}
+	}
+	fmt.Fprintf(b, "| %s |\n| %s |\n", strings.Join(head, " | "), strings.Join(rule, " | "))
+	for _, row := range t.rows[:min(len(t.rows), mostRows)] {
+		cells := make([]string, len(row))
+		for i, c := range row {
+			cells[i] = report.MarkdownText(report.Plain(c.text))
+		}
+		fmt.Fprintf(b, "| %s |\n", strings.Join(cells, " | "))
+	}
+	if more := len(t.rows) - mostRows; more > 0 {
+		fmt.Fprintf(b, "\n%s more in [tables/%s.csv](tables/%s.csv).\n", plural(more, "row"), t.name, t.name)
+	}
+}
+
+func writeLeftOut(b *strings.Builder, list []sweep.Lack) {
+	if len(list) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "\nLeft out, because not all have %s:\n\n", map[bool]string{true: "it", false: "them"}[len(list) == 1])
+	for _, l := range list[:min(len(list), mostRows)] {
+		fmt.Fprintf(b, "- %s: %s\n", report.MarkdownText(report.Plain(l.Name)), report.MarkdownText(report.Plain(l.Reason)))
+	}
+	if more := len(list) - mostRows; more > 0 {
+		fmt.Fprintf(b, "- and %d more, in sweep.json\n", more)
+	}
+}
+
+func plural(n int, noun string) string { return report.Plural(n, noun) }

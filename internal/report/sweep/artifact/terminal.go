@@ -1,0 +1,98 @@
+package artifact
+
+import (
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/goatnote-inc/pawl/internal/report"
+	"github.com/goatnote-inc/pawl/internal/report/sweep"
+)
+
+// mostLines is the max number of table rows in a terminal. The files have all.
+const mostLines = 60
+
+// Terminal writes the ranks, then the result over all configs last, where readers look
+// first.
+func Terminal(w io.Writer, r *sweep.Result, style report.Style) error {
+	for _, t := range []table{rankingTable(r), speedupTable(r), overallTable(r)} {
+		if len(t.rows) == 0 {
+			continue
+		}
+		if _, err := fmt.Fprintln(w, style.Bold(report.Plain(t.title))); err != nil {
+			return err
+		}
+		more := len(t.rows) - mostLines
+		if err := t.write(w, style, min(len(t.rows), mostLines)); err != nil {
+			return err
+		}
+		rest := ""
+		if more > 0 {
+			rest = fmt.Sprintf("and %s in tables/%s.csv\n", plural(more, "more row"), t.name)
+		}
+		if _, err := fmt.Fprintln(w, rest); err != nil {
+			return err
+		}
+	}
+	return writeHoles(w, r)
+}
+
+// writeHoles lists what the numbers do not cover.
+func writeHoles(w io.Writer, r *sweep.Result) error {
+	if n := len(r.Overall.LeftOut); n > 0 {
+		first := r.Overall.LeftOut[0]
+		if _, err := fmt.Fprintf(w, "left out of the geometric mean: %s, such as %s (%s)\n", plural(n, "config"), report.Plain(first.Name), report.Plain(first.Reason)); err != nil {
+			return err
+		}
+	}
+	if text := reach(r); text != "" {
+		if _, err := fmt.Fprintln(w, text); err != nil {
+			return err
+		}
+	}
+	for _, l := range r.Absent {
+		if _, err := fmt.Fprintf(w, "not compared: %s (%s)\n", report.Plain(l.Name), report.Plain(l.Reason)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reach says how small a difference was detectable. Without it, a tie means little.
+func reach(r *sweep.Result) string {
+	least, most := math.Inf(1), 0.0
+	for _, c := range r.Configs {
+		if c.Power != nil {
+			least, most = min(least, c.Power.Detectable), max(most, c.Power.Detectable)
+		}
+	}
+	if most == 0 {
+		return "too few rounds to tell anything apart: it takes 3, and 8 to tell a few percent"
+	}
+	return fmt.Sprintf("differences that so many rounds find 19 times in 20: %s to %s, by config (tables/power.csv)", share(least).text, share(most).text)
+}
+
+// write writes the first rows. It does not repeat a name from the row above.
+func (t table) write(w io.Writer, style report.Style, most int) error {
+	right, head := make([]bool, len(t.columns)), make([]string, len(t.columns))
+	for i, c := range t.columns {
+		right[i], head[i] = c.right, c.head
+	}
+	rows := [][]string{head}
+	above := ""
+	for _, row := range t.rows[:most] {
+		cells := make([]string, len(row))
+		for i, c := range row {
+			cells[i] = report.Plain(c.text)
+		}
+		if t.columns[0].head == "config" {
+			if cells[0] == above {
+				cells[0] = ""
+			} else {
+				above = cells[0]
+			}
+		}
+		rows = append(rows, cells)
+	}
+	return report.Table(w, style, right, rows)
+}

@@ -1,0 +1,177 @@
+package alert
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/goatnote-inc/pawl/client"
+	"github.com/goatnote-inc/pawl/internal/server/trend"
+)
+
+const (
+	reportsAtOnce = 500    // per transaction
+	pointsAtOnce  = 50_000 // per transaction, so that a job finishes in time even after an import
+	seriesAtOnce  = 128    // in memory at once
+)
+
+// Looked counts what a scan did.
+type Looked struct {
+	Reports, Series int
+	Oldest          time.Time // when the oldest of the reports arrived; zero if there was none
+	Anew            int       // series scanned from the start, because their state did not match their points
+	Damaged         int       // series with unreadable points
+	Events, Groups  int       // written or deleted
+}
+
+func (l *Looked) add(m Looked) {
+	if l.Oldest.IsZero() {
+		l.Oldest = m.Oldest
+	}
+	l.Reports += m.Reports
+	l.Series += m.Series
+	l.Anew += m.Anew
+	l.Damaged += m.Damaged
+	l.Events += m.Events
+	l.Groups += m.Groups
+}
+
+// Look scans the unscanned reports of a project until none are left, and records the changes in their
+// series. It returns ErrBusy if another scan is running.
+func Look(ctx context.Context, s Store, project int64) (Looked, error) {
+	var all Looked
+	for {
+		var part Looked
+		var more bool
+		err := s.Looking(ctx, project, func(d Desk) (err error) {
+			part, more, err = look(ctx, d)
+			return err
+		})
+		if err != nil {
+			return all, fmt.Errorf("looking at the history of project %d: %w", project, err)
+		}
+		all.add(part)
+		if !more {
+			return all, nil
+		}
+	}
+}
+
+// look runs one transaction of a scan.
+func look(ctx context.Context, d Desk) (l Looked, more bool, err error) {
+	taken, err := d.Take(ctx, reportsAtOnce, pointsAtOnce)
+	if err != nil {
+		return l, false, err
+	}
+	l = Looked{Reports: taken.Reports, Series: len(taken.Series), Oldest: taken.Oldest}
+	var m moved
+	for some := range slices.Chunk(taken.Series, seriesAtOnce) {
+		histories, err := d.Histories(ctx, some)
+		if err != nil {
+			return l, false, err
+		}
+		readable := slices.DeleteFunc(histories, func(h History) bool {
+			if h.Damaged != nil {
+				l.Damaged++
+			}
+			return h.Damaged != nil || len(h.Points) == 0
+		})
+		outcomes, anew, err := examine(ctx, d, readable, &m)
+		if err != nil {
+			return l, false, err
+		}
+		if err := d.Keep(ctx, outcomes); err != nil {
+			return l, false, err
+		}
+		l.Anew += anew
+		for _, o := range outcomes {
+			l.Events += len(o.Changed) + len(o.Gone)
+		}
+	}
+	l.Groups, err = m.regroup(ctx, d)
+	return l, taken.More, err
+}
+
+// examine finds the events of each history. Every history must have points.
+func examine(ctx context.Context, d Desk, histories []History, m *moved) ([]*Outcome, int, error) {
+	var outcomes []*Outcome
+	var found [][]Event
+	var reports []int64
+	anew := 0
+	for _, h := range histories {
+		known, events, fits := find(h)
+		if !fits && h.Known.Points > 0 {
+			anew++
+		}
+		for _, e := range events {
+			reports = append(reports, e.FromReport, e.ToReport)
+		}
+		outcomes = append(outcomes, &Outcome{Series: h.Series, Known: known})
+		found = append(found, events)
+	}
+	commits := map[int64]string{}
+	if len(reports) > 0 {
+		slices.Sort(reports)
+		var err error
+		if commits, err = d.Commits(ctx, slices.Compact(reports)); err != nil {
+			return nil, 0, err
+		}
+	}
+	for i, h := range histories {
+		for k := range found[i] {
+			e := &found[i][k]
+			e.From, e.To = commits[e.FromReport], commits[e.ToReport]
+		}
+		o := outcomes[i]
+		o.Changed, o.Gone = match(h, found[i], m)
+		m.measured(h.Known, o.Known)
+	}
+	return outcomes, anew, nil
+}
+
+// find returns the events of a history, and whether its stored state could be used.
+func find(h History) (Known, []Event, bool) {
+	points := make([]trend.Point, len(h.Points))
+	for i, p := range h.Points {
+		points[i] = trend.Point{Time: p.At, Value: p.Value}
+	}
+	s := trend.Settings{Higher: h.Higher}
+	st, fits := recall(h, s)
+	f, next := trend.Find(points, s, st)
+	first, last := h.Points[0], h.Points[len(h.Points)-1]
+	known := Known{
+		Points: len(h.Points), First: first.At, Last: last.At, Value: last.Value, Noise: f.Noise, TwoSpeeds: f.TwoSpeeds,
+		Version: trend.Version, State: remember(h, s, next),
+	}
+	events := make([]Event, len(f.Events))
+	for i, e := range f.Events {
+		from, to := h.Points[e.Begin], h.Points[e.End]
+		events[i] = Event{
+			Series: h.Series, Testbed: h.Testbed, Kind: string(e.Kind), FirstReport: h.Points[e.First].Report,
+			FromReport: from.Report, ToReport: to.Report, Commits: commitsIn(h.Points[e.Begin : e.End+1]), Since: from.At, At: to.At,
+			Worse: e.Worse, Before: e.Before, After: e.After, P: e.P, State: client.New,
+		}
+	}
+	return known, events, fits
+}
+
+// commitsIn counts the commits after the first point. Points of one commit have the same time.
+func commitsIn(points []Point) int {
+	n := 0
+	for i := 1; i < len(points); i++ {
+		if !points[i].At.Equal(points[i-1].At) {
+			n++
+		}
+	}
+	return n
+}
+
+// lo returns the time after which the cause of an event lies. It is before At even if both commits have
+// the same time.
+func (e *Event) lo() time.Time {
+	if before := e.At.Add(-time.Microsecond); e.Since.After(before) {
+		return before
+	}
+	return e.Since
+}

@@ -1,0 +1,99 @@
+package alert
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"syscall"
+	"time"
+)
+
+// ErrRefused means that a message will never be sent, however often it is tried.
+var ErrRefused = errors.New("refused")
+
+// within lists addresses that a server can reach and the internet cannot. A user who may add a hook must
+// not reach them through the server.
+var within = prefixes("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "fc00::/7", "127.0.0.0/8", "::1/128")
+
+// nowhere lists addresses that no hook may have: this network, link-local ones (which include cloud
+// metadata), tests, documentation, encodings of other addresses, and unassigned ones.
+var nowhere = prefixes("0.0.0.0/8", "169.254.0.0/16", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "198.18.0.0/15", "198.51.100.0/24",
+	"203.0.113.0/24", "224.0.0.0/4", "240.0.0.0/4", "2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20")
+
+func prefixes(texts ...string) []netip.Prefix {
+	list := make([]netip.Prefix, len(texts))
+	for i, t := range texts {
+		list[i] = netip.MustParsePrefix(t)
+	}
+	return list
+}
+
+// reachable returns an error for an address that messages must not be sent to.
+func reachable(addr netip.Addr, private bool) error {
+	addr = addr.Unmap()
+	contains := func(list []netip.Prefix) bool {
+		for _, p := range list {
+			if p.Contains(addr) {
+				return true
+			}
+		}
+		return false
+	}
+	switch {
+	case contains(within):
+		if private {
+			return nil
+		}
+		return fmt.Errorf("%w: %s is a private address; the operator of the server can allow those (hooks.allow_private)", ErrRefused, addr)
+	case addr.Zone() != "", contains(nowhere), addr.Is6() && !netip.MustParsePrefix("2000::/3").Contains(addr):
+		return fmt.Errorf("%w: nothing is sent to %s", ErrRefused, addr)
+	}
+	return nil
+}
+
+// newHTTP returns a client that connects only to public addresses. It checks the address when it dials,
+// after names are resolved, so a name that later resolves differently does not help an attacker. It
+// follows no redirects and uses no proxy.
+func newHTTP(private bool, resolver *net.Resolver) *http.Client {
+	dialer := &net.Dialer{
+		Timeout: 5 * time.Second, Resolver: resolver,
+		ControlContext: func(_ context.Context, network, address string, _ syscall.RawConn) error {
+			to, err := netip.ParseAddrPort(address)
+			if err != nil || network != "tcp4" && network != "tcp6" {
+				return fmt.Errorf("%w: %s %s is no address for a hook", ErrRefused, network, address)
+			}
+			return reachable(to.Addr(), private)
+		},
+	}
+	return &http.Client{
+		Timeout: 10 * time.Second,
+		Transport: &http.Transport{
+			DialContext: dialer.DialContext, TLSHandshakeTimeout: 5 * time.Second, ResponseHeaderTimeout: 8 * time.Second,
+			MaxResponseHeaderBytes: 16 << 10, DisableKeepAlives: true, DisableCompression: true, ForceAttemptHTTP2: true,
+		},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+// CheckHook returns an error for a hook address that messages would not be sent to. It does not resolve
+// names. It gives early feedback when a hook is added.
+func CheckHook(address string, private bool) error {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" || u.Hostname() == "" {
+		return fmt.Errorf("%w: the address of a hook is https://HOST/PATH", ErrRefused)
+	}
+	if u.Scheme != "https" && (u.Scheme != "http" || !private) {
+		return fmt.Errorf("%w: a hook needs https: what is sent would be readable on the way", ErrRefused)
+	}
+	if u.User != nil {
+		return fmt.Errorf("%w: a hook's address holds no password: its secret signs what is sent", ErrRefused)
+	}
+	if addr, err := netip.ParseAddr(u.Hostname()); err == nil {
+		return reachable(addr, private)
+	}
+	return nil
+}

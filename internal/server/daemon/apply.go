@@ -1,0 +1,117 @@
+package daemon
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/spf13/cobra"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/goatnote-inc/pawl/internal/server/store"
+)
+
+func newApply(g *globals) *cobra.Command {
+	var dryRun, prune bool
+	c := &cobra.Command{
+		Use:   "apply FILE",
+		Short: "Make projects, members, rules and hooks as a file says",
+		Long: `Reads what projects there should be, who may see them, which jobs may send to them, and
+where they tell, and makes it so. It prints what it changes; a second time that is
+nothing. What the file does not say stays as it is. Members, rules and hooks that the file
+does not list are only named, and taken away with --prune; a project is never deleted.
+
+Each project is changed as a whole, or not at all. FILE may be - for standard input.`,
+		Example: `  pawld apply projects.yaml --dry-run
+  pawld apply projects.yaml --prune`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			text, err := readBounded(args[0], maxApply)
+			if args[0] == "-" {
+				text, err = io.ReadAll(io.LimitReader(cmd.InOrStdin(), maxApply))
+			}
+			if err != nil {
+				return usageError{fmt.Errorf("reading what to apply: %w", err)}
+			}
+			want, err := readApply(args[0], text)
+			if err != nil {
+				return usageError{err}
+			}
+			return g.withStore(cmd.Context(), func(c *config, s *store.Store) error {
+				return g.apply(cmd.Context(), c, s, want, dryRun, prune)
+			})
+		},
+	}
+	c.Flags().BoolVar(&dryRun, "dry-run", false, "say what would change, and change nothing")
+	c.Flags().BoolVar(&prune, "prune", false, "take away members, rules and hooks that the file does not list")
+	return c
+}
+
+const maxApply = 8 << 20
+
+// wanted is the file that pawld apply reads.
+type wanted struct {
+	Projects map[string]wantedProject `yaml:"projects"`
+}
+
+// readApply parses the file strictly: a misspelled key must not pass for an omitted one.
+func readApply(path string, text []byte) (*wanted, error) {
+	d := yaml.NewDecoder(bytes.NewReader(text))
+	d.KnownFields(true)
+	var w wanted
+	if err := d.Decode(&w); err != nil && !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if err := d.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("%s: it has a second document: remove the ---", path)
+	}
+	if len(w.Projects) == 0 {
+		return nil, fmt.Errorf("%s: it names no projects", path)
+	}
+	return &w, nil
+}
+
+// apply processes the projects by name. If one fails, it reports the error and continues with the others.
+func (g *globals) apply(ctx context.Context, c *config, s *store.Store, want *wanted, dryRun, prune bool) error {
+	changes, left := 0, 0
+	var wrong []error
+	for _, slug := range slices.Sorted(maps.Keys(want.Projects)) {
+		p := plan{config: c, slug: slug, want: want.Projects[slug], prune: prune}
+		err := p.make(ctx, s)
+		if err == nil && !dryRun {
+			err = p.carryOut(ctx, s)
+		}
+		if err != nil {
+			wrong = append(wrong, fmt.Errorf("%s: %w", slug, err))
+			continue
+		}
+		for _, step := range p.steps {
+			fmt.Fprintf(g.Out, "%s: %s\n", slug, step.text)
+		}
+		for _, other := range p.others {
+			fmt.Fprintf(g.Out, "%s: not in the file, and stays without --prune: %s\n", slug, other)
+		}
+		changes, left = changes+len(p.steps), left+len(p.others)
+	}
+	verb := "changed"
+	if dryRun {
+		verb = "would change"
+	}
+	fmt.Fprintf(g.Out, "%d projects: %s %s, left %s\n", len(want.Projects), verb, things(changes), things(left))
+	if err := errors.Join(wrong...); err != nil {
+		return usageError{err}
+	}
+	return nil
+}
+
+func things(n int) string {
+	if n == 1 {
+		return "1 thing"
+	}
+	return strconv.Itoa(n) + " things"
+}

@@ -1,0 +1,44 @@
+package daemon
+
+import (
+	"context"
+	"time"
+
+	"github.com/goatnote-inc/pawl/internal/base/failpoint"
+	"github.com/goatnote-inc/pawl/internal/server/blob"
+	"github.com/goatnote-inc/pawl/internal/server/store"
+)
+
+// orphanAge is how long a file may wait for its row. A sender that was cut off sends the report within that
+// time, or uploads the files again.
+const orphanAge = 48 * time.Hour
+
+// collect removes files that the database does not list: their upload was cut off, or their project was
+// deleted. pawld fsck --collect does the same after its other checks.
+func collect(ctx context.Context, s *store.Store, b *blob.Bucket, now time.Time) error {
+	for project, err := range b.Projects(ctx) {
+		if err != nil {
+			return err
+		}
+		for o, err := range b.All(ctx, project) {
+			if err != nil {
+				return err
+			}
+			if now.Sub(o.Modified) < orphanAge {
+				continue
+			}
+			_, known, err := s.HasBlob(ctx, project, o.Digest)
+			if err != nil {
+				return err
+			}
+			if known {
+				continue
+			}
+			failpoint.At("collect.orphan")
+			if _, err := s.DropBytes(ctx, project, o.Digest, b.Delete); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,50 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/goatnote-inc/pawl/internal/server/store"
+)
+
+// done is the result of a change: the message to print, and the detail for the audit log.
+type done struct {
+	said string
+	log  map[string]string
+}
+
+// deed changes a project and adds the audit line, then prints the message once both are committed.
+func (g *globals) deed(ctx context.Context, s *store.Store, slug, action string, do func(in *store.Store, p store.Project) (done, error)) error {
+	p, err := project(ctx, s, slug)
+	if err != nil {
+		return err
+	}
+	var d done
+	err = s.Deed(ctx, p.ID, operator(), action, func(in *store.Store) (_ map[string]string, err error) {
+		d, err = do(in, p)
+		return d.log, err
+	})
+	if err == nil {
+		fmt.Fprintln(g.Out, d.said)
+	}
+	return err
+}
+
+// removePart removes a key, a rule or a hook by its number.
+func (g *globals) removePart(ctx context.Context, what, verb, after string, args []string, do func(in *store.Store, ctx context.Context, project, id int64) error) error {
+	id, err := strconv.ParseInt(args[1], 10, 64)
+	if err != nil {
+		return usageError{fmt.Errorf("%q is no number of a %s: pawld %[2]s list %s shows them", args[1], what, args[0])}
+	}
+	return g.withStore(ctx, func(_ *config, s *store.Store) error {
+		err := g.deed(ctx, s, args[0], what+"."+verb, func(in *store.Store, p store.Project) (done, error) {
+			return done{fmt.Sprintf("%s %d of %s %s", what, id, p.Slug, after), map[string]string{what: args[1]}}, do(in, ctx, p.ID, id)
+		})
+		if errors.Is(err, store.ErrNotFound) {
+			return usageError{fmt.Errorf("%s has no %s %d: pawld %[2]s list %[1]s shows those there are", args[0], what, id)}
+		}
+		return err
+	})
+}

@@ -1,0 +1,270 @@
+package daemon
+
+import (
+	"encoding/json"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+)
+
+func readDeploy(t *testing.T, name string) []byte {
+	t.Helper()
+	text, err := os.ReadFile("../../../deploy/" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// What systemd itself says of the unit: the reference names the figure.
+func TestUnitIsHardened(t *testing.T) {
+	text := string(readDeploy(t, "pawld.service"))
+	for _, variable := range regexp.MustCompile(`PAWLD_[A-Z_]+`).FindAllString(text, -1) {
+		knownVariable(t, variable)
+	}
+	tool, err := exec.LookPath("systemd-analyze")
+	if err != nil {
+		t.Skip(err)
+	}
+	out, err := exec.CommandContext(t.Context(), tool, "security", "--offline=true", "--no-pager", "../../../deploy/pawld.service").CombinedOutput()
+	if err != nil {
+		t.Skipf("this systemd cannot tell: %v\n%s", err, out)
+	}
+	found := regexp.MustCompile(`exposure level for pawld.service: ([0-9.]+)`).FindSubmatch(out)
+	if found == nil {
+		t.Fatalf("it tells no level:\n%s", out)
+	}
+	if level, err := strconv.ParseFloat(string(found[1]), 64); err != nil || level > 1.5 {
+		t.Errorf("the exposure is %s, want at most 1.5", found[1])
+	}
+}
+
+// What docs/how-to/server.md has people write down works, for the service and for whoever
+// administers it: both settle on the same database and the same folder of files. The
+// service sees nothing of /etc/pawld but what the unit hands on to it.
+func TestUnitReadsItsSettings(t *testing.T) {
+	doc, err := os.ReadFile("../../../docs/how-to/server.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := regexp.MustCompile("(?s)with `/etc/pawld/pawld.yaml`:\n```yaml\n(.*?)```").FindSubmatch(doc)
+	if text == nil {
+		t.Fatal("the page has no pawld.yaml")
+	}
+	etc, handed := t.TempDir(), t.TempDir()
+	write(t, filepath.Join(etc, "pawld.yaml"), string(text[1]))
+	write(t, filepath.Join(etc, "database-url"), "postgres://pawld:secret@127.0.0.1/pawl\n")
+	unit := string(readDeploy(t, "pawld.service"))
+	for _, line := range regexp.MustCompile(`(?m)^LoadCredential=(.+):/etc/pawld/(.+)$`).FindAllStringSubmatch(unit, -1) {
+		file, err := os.ReadFile(filepath.Join(etc, line[2]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(t, filepath.Join(handed, line[1]), string(file))
+	}
+	command := regexp.MustCompile(`(?m)^ExecStart=/usr/local/bin/pawld serve --config \$\{CREDENTIALS_DIRECTORY\}/(.+)$`).FindStringSubmatch(unit)
+	if command == nil {
+		t.Fatal("the service reads a file that it cannot open")
+	}
+	service, err := (&globals{IO: &IO{Environ: []string{"STATE_DIRECTORY=/var/lib/pawld", "RUNTIME_DIRECTORY=/run/pawld"}}, config: filepath.Join(handed, command[1])}).load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	admin, err := (&globals{IO: &IO{Environ: []string{"HOME=/root"}}, config: filepath.Join(etc, "pawld.yaml")}).load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := admin.Database.URL.Reveal(), service.Database.URL.Reveal(); got != want || want == "" {
+		t.Errorf("the service uses the database %q, whoever administers it %q", want, got)
+	}
+	if admin.Blobs.URL != service.Blobs.URL || !strings.HasPrefix(admin.Blobs.URL, "file:///var/lib/pawld/") {
+		t.Errorf("the service keeps files at %s, whoever administers it looks at %s", service.Blobs.URL, admin.Blobs.URL)
+	}
+}
+
+// The first lines of the compose file, as typed, put everything where it is looked for.
+func TestComposeBegins(t *testing.T) {
+	root := t.TempDir()
+	script := "set -e\n" +
+		"go() { while [ $# -gt 0 ]; do [ \"$1\" != -o ] || touch \"$2\"; shift; done; }\n" +
+		"openssl() { echo 0123; }\ncp() { touch \"$2/${1##*/}\"; }\ndocker() { :; }\n"
+	lines := regexp.MustCompile(`(?m)^#   (.+)$`).FindAllSubmatch(readDeploy(t, "compose.yaml"), -1)
+	for _, line := range lines {
+		script += string(line[1]) + "\n"
+	}
+	cmd := exec.CommandContext(t.Context(), "sh", "-c", script)
+	cmd.Dir = root
+	if err := os.Mkdir(filepath.Join(root, "deploy"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	var c composeFile
+	if err := yaml.Unmarshal(readDeploy(t, "compose.yaml"), &c); err != nil {
+		t.Fatal(err)
+	}
+	var want []string // compose looks beside its file
+	for _, secret := range c.Secrets {
+		want = append(want, filepath.Join("deploy", secret.File))
+	}
+	for _, source := range regexp.MustCompile(`(?m)^COPY (?:--\S+ )*(\S+) `).FindAllSubmatch(readDeploy(t, "Containerfile"), -1) {
+		want = append(want, filepath.Join("deploy", "../dist/pawld", string(source[1])))
+	}
+	if len(want) != 5 {
+		t.Errorf("%d files are wanted, not 2 secrets and 3 for the image: %q", len(want), want)
+	}
+	for _, file := range want {
+		if _, err := os.Stat(filepath.Join(root, file)); err != nil {
+			t.Error(err)
+		}
+	}
+	address, err := os.ReadFile(filepath.Join(root, "deploy/secrets/database-url"))
+	if err != nil || string(address) != "postgres://postgres:0123@postgres:5432/pawl?sslmode=disable\n" {
+		t.Errorf("%q, %v", address, err)
+	}
+}
+
+type composeFile struct {
+	Services map[string]struct {
+		Environment map[string]string
+		Secrets     []string
+		Ports       []string
+		Volumes     []string
+		Networks    []string
+		ReadOnly    bool                                  `yaml:"read_only"`
+		CapDrop     []string                              `yaml:"cap_drop"`
+		DependsOn   map[string]struct{ Condition string } `yaml:"depends_on"`
+		Healthcheck map[string]any
+		Rest        map[string]any `yaml:",inline"`
+	}
+	Networks map[string]struct{ Internal bool }
+	Volumes  map[string]map[string]any
+	Secrets  map[string]struct{ File string }
+	Name     string
+}
+
+// The compose file holds together: everything that is used is declared, settings are
+// settings, and nobody outside the machine reaches anything.
+func TestComposeFile(t *testing.T) {
+	var c composeFile
+	d := yaml.NewDecoder(strings.NewReader(string(readDeploy(t, "compose.yaml"))))
+	d.KnownFields(true)
+	if err := d.Decode(&c); err != nil {
+		t.Fatal(err)
+	}
+	known := []string{"image", "restart", "build", "tmpfs", "security_opt", "stop_grace_period", "shm_size"}
+	for name, s := range c.Services {
+		for key := range s.Rest {
+			if !slices.Contains(known, key) {
+				t.Errorf("%s: compose has no %s that we know of", name, key)
+			}
+		}
+		for _, secret := range s.Secrets {
+			if c.Secrets[secret].File == "" {
+				t.Errorf("%s uses the secret %s, which is not declared", name, secret)
+			}
+		}
+		for _, network := range s.Networks {
+			if _, ok := c.Networks[network]; !ok {
+				t.Errorf("%s uses the network %s, which is not declared", name, network)
+			}
+		}
+		for _, volume := range s.Volumes {
+			source, _, _ := strings.Cut(volume, ":")
+			if _, ok := c.Volumes[source]; !ok {
+				t.Errorf("%s uses the volume %s, which is not declared", name, source)
+			}
+		}
+		for _, port := range s.Ports {
+			if ip := net.ParseIP(strings.Split(port, ":")[0]); !ip.IsLoopback() {
+				t.Errorf("%s is open to everybody: %s", name, port)
+			}
+		}
+		for other := range s.DependsOn {
+			if c.Services[other].Healthcheck == nil {
+				t.Errorf("%s waits for %s to be healthy, which nobody checks", name, other)
+			}
+		}
+	}
+	p := c.Services["pawld"]
+	if !p.ReadOnly || !slices.Equal(p.CapDrop, []string{"ALL"}) || len(c.Services["postgres"].Ports) > 0 {
+		t.Error("pawld can write its own image, or PostgreSQL can be reached from outside")
+	}
+	environ := []string{"PAWLD_DATABASE_URL=postgres://u@h/d"}
+	for key, value := range p.Environment {
+		if key == "PAWLD_DATABASE_URL_FILE" {
+			continue // a file of the container
+		}
+		environ = append(environ, key+"="+value)
+	}
+	if _, err := (&globals{IO: &IO{Environ: environ}}).load(); err != nil {
+		t.Errorf("pawld would not start with these settings: %v", err)
+	}
+}
+
+func knownVariable(t *testing.T, name string) {
+	t.Helper()
+	for _, s := range defaults(environment{}).settings() {
+		if v := variable(s.key); name == v || name == v+"_FILE" {
+			return
+		}
+	}
+	t.Errorf("there is no setting %s", name)
+}
+
+// Every alert says what to do, and everything is of a form that Prometheus and Grafana
+// read; promtool says so itself where it is installed.
+func TestAlertsAndDashboard(t *testing.T) {
+	var rules struct {
+		Groups []struct {
+			Name  string
+			Rules []struct {
+				Alert, Expr, For    string
+				Labels, Annotations map[string]string
+			}
+		}
+	}
+	d := yaml.NewDecoder(strings.NewReader(string(readDeploy(t, "alerts.yaml"))))
+	d.KnownFields(true)
+	if err := d.Decode(&rules); err != nil {
+		t.Fatal(err)
+	}
+	for _, g := range rules.Groups {
+		for _, r := range g.Rules {
+			if r.Alert == "" || r.Expr == "" || r.Annotations["summary"] == "" || r.Annotations["do"] == "" || !slices.Contains([]string{"page", "morning"}, r.Labels["severity"]) {
+				t.Errorf("an alert without a name, a rule, a summary, what to do or whom to wake: %+v", r)
+			}
+		}
+	}
+	var board struct {
+		Panels []struct {
+			ID      int
+			Title   string
+			Targets []struct{ Expr string }
+		}
+	}
+	if err := json.Unmarshal(readDeploy(t, "dashboard.json"), &board); err != nil {
+		t.Fatal(err)
+	}
+	seen := map[int]bool{}
+	for _, p := range board.Panels {
+		if seen[p.ID] || p.Title == "" || len(p.Targets) == 0 {
+			t.Errorf("panel %d %q: twice, without a title or without a figure", p.ID, p.Title)
+		}
+		seen[p.ID] = true
+	}
+	if tool, err := exec.LookPath("promtool"); err == nil {
+		if out, err := exec.CommandContext(t.Context(), tool, "check", "rules", "../../../deploy/alerts.yaml").CombinedOutput(); err != nil {
+			t.Errorf("promtool: %v\n%s", err, out)
+		}
+	}
+}

@@ -1,0 +1,163 @@
+package daemon
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/goatnote-inc/pawl/internal/server/blob"
+	"github.com/goatnote-inc/pawl/internal/server/store"
+)
+
+func newFsck(g *globals) *cobra.Command {
+	var f fsckFlags
+	c := &cobra.Command{
+		Use:   "fsck",
+		Short: "Look whether everything that is kept is whole",
+		Long: `Reads receipts, runs, points, tiles, the list of files and the audit log of every project,
+and tells what does not fit, with what to do. The server may run meanwhile. Nothing is
+changed, but for --collect, which removes files that nothing refers to.
+
+--deep also reads every file and compares it with its digest, and computes the events of
+every series anew. Run it after a restore.
+
+Exit code: 0 when all is whole, 1 when something is not.`,
+		Example: `  pawld fsck
+  pawld fsck --deep --project kernels
+  pawld fsck --collect`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return g.withBlobs(cmd.Context(), func(s *store.Store, b *blob.Bucket) error {
+				return g.fsck(cmd.Context(), s, b, f)
+			})
+		},
+	}
+	c.Flags().StringVar(&f.project, "project", "", "only this one")
+	c.Flags().BoolVar(&f.deep, "deep", false, "read every file, compute every event")
+	c.Flags().BoolVar(&f.collect, "collect", false, "remove files that nothing refers to and that are older than two days")
+	c.Flags().BoolVar(&f.json, "json", false, "the answer as JSON")
+	return c
+}
+
+type fsckFlags struct {
+	project             string
+	deep, collect, json bool
+}
+
+func (g *globals) fsck(ctx context.Context, s *store.Store, b *blob.Bucket, f fsckFlags) error {
+	o := store.FsckOptions{Blobs: keptBlobs(b)}
+	if f.collect {
+		o.Collect = b.Delete
+	}
+	if f.deep {
+		o.Events = func(ctx context.Context, project int64) ([]store.Problem, error) {
+			return eventsFollow(ctx, s, project)
+		}
+	}
+	if f.project != "" {
+		p, err := project(ctx, s, f.project)
+		if err != nil {
+			return err
+		}
+		o.Project = p.ID
+	}
+	problems, err := s.Fsck(ctx, o)
+	if err != nil {
+		return err
+	}
+	if f.deep {
+		torn, err := readBlobs(ctx, b, o.Project)
+		if err != nil {
+			return err
+		}
+		problems = append(problems, torn...)
+	}
+	return g.tellProblems(problems, f.json)
+}
+
+func (g *globals) tellProblems(problems []store.Problem, asJSON bool) error {
+	if asJSON {
+		if err := g.asJSON(append([]store.Problem{}, problems...)); err != nil {
+			return err
+		}
+	}
+	switch {
+	case len(problems) == 0 && !asJSON:
+		fmt.Fprintln(g.Out, "all is whole")
+	case len(problems) > 0:
+		if !asJSON {
+			for _, p := range problems {
+				fmt.Fprintln(g.Out, p)
+			}
+		}
+		return noError{fmt.Errorf("%d problems", len(problems))}
+	}
+	return nil
+}
+
+// keptBlobs lists the contents of a bucket as the store's type.
+func keptBlobs(b *blob.Bucket) func(context.Context, int64) iter.Seq2[store.KeptBlob, error] {
+	return func(ctx context.Context, project int64) iter.Seq2[store.KeptBlob, error] {
+		return func(yield func(store.KeptBlob, error) bool) {
+			for o, err := range b.All(ctx, project) {
+				if !yield(store.KeptBlob{Digest: o.Digest, Size: o.Size, At: o.Modified}, err) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// readBlobs compares every file of a project, or of all, with its digest.
+func readBlobs(ctx context.Context, b *blob.Bucket, project int64) ([]store.Problem, error) {
+	var problems []store.Problem
+	look := func(id int64) error {
+		for o, err := range b.All(ctx, id) {
+			if err != nil {
+				return err
+			}
+			sum, err := digestOf(ctx, b, o)
+			if errors.Is(err, blob.ErrNotFound) {
+				continue // deleted meanwhile
+			}
+			if err != nil || sum != o.Digest {
+				problems = append(problems, store.Problem{
+					Project: id, Kind: "blob", What: fmt.Sprintf("the file %s does not hold what its name says (%s, %v)", o.Digest, sum, err),
+					Do: "Restore it from a backup of the object storage, or send the run again.",
+				})
+			}
+		}
+		return nil
+	}
+	if project != 0 {
+		err := look(project) // before problems is read
+		return problems, err
+	}
+	for id, err := range b.Projects(ctx) {
+		if err != nil {
+			return problems, err
+		}
+		if err := look(id); err != nil {
+			return problems, err
+		}
+	}
+	return problems, nil
+}
+
+func digestOf(ctx context.Context, b *blob.Bucket, o blob.Object) (string, error) {
+	r, err := b.Get(ctx, o.Project, o.Digest)
+	if err != nil {
+		return "", err
+	}
+	defer r.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, r); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}

@@ -1,0 +1,54 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/goatnote-inc/pawl/client"
+	"github.com/goatnote-inc/pawl/internal/server/alert"
+	"github.com/goatnote-inc/pawl/internal/server/store"
+)
+
+// eventsFollow computes the events of a project from its points. It reports series whose stored events
+// differ.
+func eventsFollow(ctx context.Context, s *store.Store, project int64) ([]store.Problem, error) {
+	var problems []store.Problem
+	for after := int64(0); ; {
+		list, err := s.SeriesList(ctx, project, store.SeriesQuery{Lane: client.Main, After: after})
+		if err != nil || len(list) == 0 {
+			return problems, err
+		}
+		ids := make([]int64, len(list))
+		for i, one := range list {
+			ids[i] = one.ID
+		}
+		unlike, err := patiently(ctx, func() ([]alert.Unlike, error) { return alert.Check(ctx, s, project, ids) })
+		if err != nil {
+			return problems, err
+		}
+		for _, u := range unlike {
+			problems = append(problems, store.Problem{
+				Project: project, Kind: "event", What: fmt.Sprintf("the events of series %d do not follow from its points (%d would change, %d would go)", u.Series, u.Changed, u.Gone),
+				Do: "Send any run of the series again, or the next one: a look at it puts them right. If they stay so, please report it.",
+			})
+		}
+		after = ids[len(ids)-1]
+	}
+}
+
+// patiently retries while another scan of the project is running.
+func patiently[T any](ctx context.Context, do func() (T, error)) (T, error) {
+	for {
+		got, err := do()
+		if !errors.Is(err, alert.ErrBusy) {
+			return got, err
+		}
+		select {
+		case <-ctx.Done():
+			return got, ctx.Err()
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}

@@ -1,0 +1,132 @@
+package daemon
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/goatnote-inc/pawl/internal/server/alert"
+	"github.com/goatnote-inc/pawl/internal/server/store"
+)
+
+func newHook(g *globals) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "hook",
+		Short: "Say where a project tells what was found, and try it",
+		Example: `  pawld hook add kernels --kind slack --url-file /run/secrets/slack
+  pawld hook test kernels 1`,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	c.AddCommand(hookAdd(g), hookList(g), hookRemove(g), hookTest(g))
+	return c
+}
+
+func hookAdd(g *globals) *cobra.Command {
+	var w wantedHook
+	c := &cobra.Command{
+		Use:   "add PROJECT",
+		Short: "Add a place to tell",
+		Long: `Kinds: slack (and whatever takes Slack's hooks), json (signed with the secret, see
+docs/how-to/notifications.md), mail (mailto:NAME@HOST, where the settings allow mail).
+Addresses and secrets are better read from a file: others see a command line.`,
+		Example: `  pawld hook add kernels --kind json --url https://hooks.example.com/pawl --secret-file secret`,
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			h, err := w.hook()
+			if err != nil {
+				return usageError{err}
+			}
+			return g.withStore(cmd.Context(), func(c *config, s *store.Store) error {
+				if err := checkHook(c, h); err != nil {
+					return usageError{err}
+				}
+				return g.deed(cmd.Context(), s, args[0], "hook.add", func(in *store.Store, p store.Project) (done, error) {
+					made, err := in.AddHook(cmd.Context(), p.ID, h)
+					return done{
+						fmt.Sprintf("hook %d of %s: %s", made.ID, p.Slug, hookLine(made)),
+						map[string]string{"hook": strconv.FormatInt(made.ID, 10), "host": hookLine(made)},
+					}, err
+				})
+			})
+		},
+	}
+	f := c.Flags()
+	f.StringVar(&w.Kind, "kind", "slack", "slack, json or mail")
+	f.StringVar(&w.URL, "url", "", "`address` to tell")
+	f.StringVar(&w.URLFile, "url-file", "", "`file` that holds it")
+	f.StringVar(&w.SecretFile, "secret-file", "", "`file` with the secret that signs what a hook of kind json gets")
+	return c
+}
+
+func hookList(g *globals) *cobra.Command {
+	c := &cobra.Command{Use: "list PROJECT", Short: "List the hooks of a project", Example: `  pawld hook list kernels`, Args: cobra.ExactArgs(1)}
+	shown := func(s *store.Store, ctx context.Context, project int64) (list []shownHook, err error) {
+		hooks, err := s.Hooks(ctx, project)
+		for _, h := range hooks {
+			list = append(list, shownHook{h.ID, hookLine(h), h.Created})
+		}
+		return list, err
+	}
+	return lists(g, c, ofProject(shown), func(h shownHook) string {
+		return fmt.Sprintf("%-6d %s, since %s", h.ID, h.To, day(h.Created))
+	})
+}
+
+// shownHook omits the address: knowing that of a Slack hook is enough to post there.
+type shownHook struct {
+	ID      int64     `json:"id"`
+	To      string    `json:"to"`
+	Created time.Time `json:"created"`
+}
+
+func hookRemove(g *globals) *cobra.Command {
+	return &cobra.Command{
+		Use:     "remove PROJECT NUMBER",
+		Short:   "Take a hook away",
+		Example: `  pawld hook remove kernels 1`,
+		Args:    cobra.ExactArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return g.removePart(cmd.Context(), "hook", "remove", "is gone", args, (*store.Store).RemoveHook)
+		},
+	}
+}
+
+func hookTest(g *globals) *cobra.Command {
+	return &cobra.Command{
+		Use:   "test PROJECT NUMBER",
+		Short: "Send a message that says that it is a test",
+		Long: `Sends what a digest would be sent as, from this machine, with nothing in it but that it is
+a test.
+
+Exit code: 0 when it was taken, 1 when not.`,
+		Example: `  pawld hook test kernels 1`,
+		Args:    cobra.ExactArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return g.withStore(cmd.Context(), func(c *config, s *store.Store) error {
+				p, err := project(cmd.Context(), s, args[0])
+				if err != nil {
+					return err
+				}
+				list, err := s.Hooks(cmd.Context(), p.ID)
+				if err != nil {
+					return err
+				}
+				at := slices.IndexFunc(list, func(h store.Hook) bool { return strconv.FormatInt(h.ID, 10) == args[1] })
+				if at < 0 {
+					return usageError{fmt.Errorf("%s has no hook %s: pawld hook list %[1]s shows those there are", p.Slug, args[1])}
+				}
+				h := list[at]
+				teller := alert.NewTeller(alert.Options{URL: c.URL, Private: c.Hooks.AllowPrivate, Mail: c.mail(), Now: g.now})
+				if err := teller.Try(cmd.Context(), alert.Hook{ID: h.ID, Kind: h.Kind, URL: h.URL, Secret: h.Secret}, p.Project); err != nil {
+					return noError{fmt.Errorf("%s did not take it: %w", hookLine(h), err)}
+				}
+				fmt.Fprintf(g.Out, "%s took it\n", hookLine(h))
+				return nil
+			})
+		},
+	}
+}

@@ -1,0 +1,88 @@
+package daemon
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/goatnote-inc/pawl/internal/server/parquet"
+	"github.com/goatnote-inc/pawl/internal/server/store"
+)
+
+func newCompact(g *globals) *cobra.Command {
+	var slug string
+	c := &cobra.Command{
+		Use:   "compact",
+		Short: "Pack older points now, instead of waiting for the server to do it",
+		Long: `Moves points of months that are over into tiles of 256, a sixth of the size, and drops
+partitions that are empty. The server does the same by itself every hour; reports may come
+in meanwhile.`,
+		Example: `  pawld compact
+  pawld compact --project kernels`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx := cmd.Context()
+			return g.withStore(ctx, func(_ *config, s *store.Store) error {
+				o := store.CompactOptions{}
+				if slug != "" {
+					p, err := project(ctx, s, slug)
+					if err != nil {
+						return err
+					}
+					o.Project = p.ID
+				}
+				done, err := s.Compact(ctx, o)
+				if err != nil {
+					return err
+				}
+				if _, err := s.Partitions(ctx); err != nil {
+					return err
+				}
+				fmt.Fprintf(g.Out, "%d points went into %d tiles\n", done.Points, done.Tiles)
+				return nil
+			})
+		},
+	}
+	c.Flags().StringVar(&slug, "project", "", "only this one")
+	return c
+}
+
+func newExport(g *globals) *cobra.Command {
+	format := "jsonl"
+	c := &cobra.Command{
+		Use:   "export PROJECT",
+		Short: "Print everything of a project as JSON lines, or its points as Parquet",
+		Long: `Prints series, points, runs, events and the audit log of a project, one JSON object a line
+(docs/reference/api.md has the same as an endpoint). Files are not in it: a run names
+theirs by digest. The last line is {"kind":"end","data":{}}: without it the export was cut
+short. With --format parquet it prints the points alone, as one Parquet file.`,
+		Example: `  pawld export kernels | zstd > kernels.jsonl.zst
+  pawld export kernels --format parquet > kernels.parquet`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if format != "jsonl" && format != "parquet" {
+				return usage(fmt.Errorf("there is no format %q of exports: want jsonl or parquet", format))
+			}
+			return g.withStore(cmd.Context(), func(_ *config, s *store.Store) error {
+				p, err := project(cmd.Context(), s, args[0])
+				if err != nil {
+					return err
+				}
+				if format == "jsonl" {
+					if err := s.Export(cmd.Context(), p.ID, g.Out); err != nil {
+						return err
+					}
+					_, err := io.WriteString(g.Out, store.ExportEnd)
+					return err
+				}
+				out := parquet.NewWriter(g.Out, p.Slug)
+				if err := s.EachPoint(cmd.Context(), p.ID, out.Write); err != nil {
+					return err
+				}
+				return out.Close()
+			})
+		},
+	}
+	c.Flags().StringVar(&format, "format", format, "jsonl, or parquet for the points alone")
+	return c
+}

@@ -1,0 +1,126 @@
+package daemon
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/goatnote-inc/pawl/internal/server/store"
+)
+
+func newKey(g *globals) *cobra.Command {
+	c := &cobra.Command{
+		Use:     "key",
+		Short:   "Create, list and revoke API keys",
+		Example: `  pawld key create kernels --name laptop --scope report --for 720h`,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	c.AddCommand(keyCreate(g), keyList(g), keyRevoke(g))
+	return c
+}
+
+func keyCreate(g *globals) *cobra.Command {
+	var name string
+	var scopes []string
+	var lasts time.Duration
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "create PROJECT",
+		Short: "Make a key and print it, once",
+		Long: `Makes a key of a project and prints it. Only its hash is kept: nobody can be told it again.
+
+Scopes: read; report (results of branches); report:main (also of the default branch);
+admin (all that an admin of the project may do). CI on GitHub needs no key: see pawld rule.`,
+		Example: `  pawld key create kernels --name nightly --scope report:main --for 8760h`,
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if lasts < 0 {
+				return usageError{fmt.Errorf("--for %v is over before it begins", lasts)}
+			}
+			return g.withStore(cmd.Context(), func(_ *config, s *store.Store) error {
+				p, err := project(cmd.Context(), s, args[0])
+				if err != nil {
+					return err
+				}
+				k := store.Key{Name: name, CreatedBy: operator()}
+				for _, sc := range scopes {
+					k.Scopes = append(k.Scopes, store.Scope(sc))
+				}
+				if lasts > 0 {
+					end := g.now().Add(lasts)
+					k.Expires = &end
+				}
+				var text string
+				var kept store.Key
+				err = s.Deed(cmd.Context(), p.ID, operator(), "key.create", func(in *store.Store) (_ map[string]string, err error) {
+					text, kept, err = in.NewKey(cmd.Context(), p.ID, k)
+					return map[string]string{"key": strconv.FormatInt(kept.ID, 10), "name": name, "scopes": strings.Join(scopes, " ")}, err
+				})
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return g.asJSON(struct {
+						store.Key
+						Text string `json:"text"`
+					}{kept, text})
+				}
+				fmt.Fprintln(g.Err, "it is shown this once; for pawl push it goes into PAWL_TOKEN:")
+				fmt.Fprintln(g.Out, text)
+				return nil
+			})
+		},
+	}
+	f := c.Flags()
+	f.StringVar(&name, "name", "made by an operator", "what it is for")
+	f.StringSliceVar(&scopes, "scope", []string{"report"}, "what it may do")
+	f.DurationVar(&lasts, "for", 0, "how long it is valid; 0 for ever")
+	f.BoolVar(&asJSON, "json", false, "the answer as JSON")
+	return c
+}
+
+func keyList(g *globals) *cobra.Command {
+	c := &cobra.Command{Use: "list PROJECT", Short: "List the keys of a project", Example: `  pawld key list kernels`, Args: cobra.ExactArgs(1)}
+	return lists(g, c, ofProject((*store.Store).Keys), func(k store.Key) string {
+		return fmt.Sprintf("%-6d %s...  %-20s %-24s %s", k.ID, k.Prefix, k.Name, joinScopes(k.Scopes), keyState(k, g.now()))
+	})
+}
+
+func joinScopes(scopes []store.Scope) string {
+	list := make([]string, len(scopes))
+	for i, s := range scopes {
+		list[i] = string(s)
+	}
+	return strings.Join(list, ",")
+}
+
+func keyState(k store.Key, now time.Time) string {
+	used := "never used"
+	if k.LastUsed != nil {
+		used = "used " + day(*k.LastUsed)
+	}
+	switch {
+	case k.Revoked != nil:
+		return "revoked " + day(*k.Revoked)
+	case k.Expires != nil && !now.Before(*k.Expires):
+		return "expired " + day(*k.Expires)
+	case k.Expires != nil:
+		return used + ", until " + day(*k.Expires)
+	}
+	return used
+}
+
+func keyRevoke(g *globals) *cobra.Command {
+	return &cobra.Command{
+		Use:     "revoke PROJECT NUMBER",
+		Short:   "End a key at once",
+		Example: `  pawld key revoke kernels 3`,
+		Args:    cobra.ExactArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return g.removePart(cmd.Context(), "key", "revoke", "is revoked", args, (*store.Store).RevokeKey)
+		},
+	}
+}

@@ -1,0 +1,116 @@
+package daemon
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/goatnote-inc/pawl/internal/server/store"
+)
+
+func newMember(g *globals) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "member",
+		Short: "Say which people may see or change a project",
+		Long: `People are known to the server once they have logged in. A viewer sees a project that is
+not public, a writer also answers events, an admin also gives keys and changes settings.`,
+		Example: `  pawld member people                      # who has logged in
+  pawld member add kernels ada@example.com --role writer
+  pawld member list kernels`,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	c.AddCommand(memberAdd(g), memberList(g), memberRemove(g), memberPeople(g))
+	return c
+}
+
+func memberAdd(g *globals) *cobra.Command {
+	role := string(store.Viewer)
+	c := &cobra.Command{
+		Use:     "add PROJECT PERSON",
+		Short:   "Give a person a role in a project",
+		Long:    "PERSON is a number, subject or name as pawld member people prints it. A second add changes the role.",
+		Example: `  pawld member add kernels ada@example.com --role writer`,
+		Args:    cobra.ExactArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return g.withMember(cmd.Context(), args, func(ctx context.Context, s *store.Store, p store.Project, a store.Account) error {
+				err := s.Deed(ctx, p.ID, operator(), "member.set", func(in *store.Store) (map[string]string, error) {
+					return map[string]string{"account": fmt.Sprint(a.ID), "role": role}, in.SetMember(ctx, p.ID, a.ID, store.Role(role))
+				})
+				if err != nil {
+					return err
+				}
+				fmt.Fprintf(g.Out, "%s is %s of %s\n", a.Name, role, p.Slug)
+				return nil
+			})
+		},
+	}
+	c.Flags().StringVar(&role, "role", role, "viewer, writer or admin")
+	return c
+}
+
+func memberRemove(g *globals) *cobra.Command {
+	return &cobra.Command{
+		Use:     "remove PROJECT PERSON",
+		Short:   "Take a person's role in a project away",
+		Example: `  pawld member remove kernels ada@example.com`,
+		Args:    cobra.ExactArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return g.withMember(cmd.Context(), args, func(ctx context.Context, s *store.Store, p store.Project, a store.Account) error {
+				role, err := s.RoleOf(ctx, p.ID, a.ID)
+				if err != nil {
+					return err
+				}
+				if role == "" {
+					return usageError{fmt.Errorf("%s has no role in %s: pawld member list %s shows who has", a.Name, p.Slug, p.Slug)}
+				}
+				err = s.Deed(ctx, p.ID, operator(), "member.remove", func(in *store.Store) (map[string]string, error) {
+					return map[string]string{"account": fmt.Sprint(a.ID)}, in.SetMember(ctx, p.ID, a.ID, "")
+				})
+				if err != nil {
+					return err
+				}
+				fmt.Fprintf(g.Out, "%s is no %s of %s any more\n", a.Name, role, p.Slug)
+				return nil
+			})
+		},
+	}
+}
+
+func memberList(g *globals) *cobra.Command {
+	c := &cobra.Command{Use: "list PROJECT", Short: "List the people of a project", Example: `  pawld member list kernels --json`, Args: cobra.ExactArgs(1)}
+	return lists(g, c, ofProject((*store.Store).Members), func(m store.Member) string {
+		return fmt.Sprintf("%-6d %-7s %s (%s at %s)", m.ID, m.Role, m.Name, m.Subject, m.Issuer)
+	})
+}
+
+func memberPeople(g *globals) *cobra.Command {
+	c := &cobra.Command{Use: "people", Short: "List who has ever logged in", Example: `  pawld member people --json`, Args: cobra.NoArgs}
+	everybody := func(ctx context.Context, s *store.Store, _ []string) ([]store.Account, error) {
+		return s.Accounts(ctx, "")
+	}
+	return lists(g, c, everybody, func(a store.Account) string {
+		return fmt.Sprintf("%-6d %s (%s at %s)", a.ID, a.Name, a.Subject, a.Issuer)
+	})
+}
+
+// withMember finds a project and the person that the arguments name.
+func (g *globals) withMember(ctx context.Context, args []string, do func(context.Context, *store.Store, store.Project, store.Account) error) error {
+	return g.withStore(ctx, func(_ *config, s *store.Store) error {
+		p, err := project(ctx, s, args[0])
+		if err != nil {
+			return err
+		}
+		list, err := s.Accounts(ctx, args[1])
+		if err != nil {
+			return err
+		}
+		switch len(list) {
+		case 1:
+			return do(ctx, s, p, list[0])
+		case 0:
+			return usageError{fmt.Errorf("nobody known as %q has logged in: pawld member people lists who has", args[1])}
+		}
+		return usageError{fmt.Errorf("%d people are called %q: give the number that pawld member people prints", len(list), args[1])}
+	})
+}

@@ -1,0 +1,53 @@
+package daemon
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/goatnote-inc/pawl/internal/server/queue"
+)
+
+// watch adds the values that are read from the parts at each scrape.
+func (m *metrics) watch(p *parts, h *health) {
+	m.gauge("pawld_draining", "1 while the server goes away.", func() float64 {
+		if h.draining.Load() {
+			return 1
+		}
+		return 0
+	})
+	pool := p.store.Pool()
+	m.gauge("pawld_database_connections", "Connections to the database.", func() float64 { return float64(pool.Stat().TotalConns()) })
+	m.gauge("pawld_database_connections_max", "Connections that there may be.", func() float64 { return float64(pool.Stat().MaxConns()) })
+	m.gauge("pawld_database_connections_busy", "Connections in use.", func() float64 { return float64(pool.Stat().AcquiredConns()) })
+	m.gauge("pawld_database_waits", "How often somebody had to wait for a connection, since the start.", func() float64 { return float64(pool.Stat().EmptyAcquireCount()) })
+	d := depth{ask: p.queue.Depth}
+	m.gauge("pawld_queue_waiting", "Jobs that could run and wait.", func() float64 { return float64(d.now().Waiting) })
+	m.gauge("pawld_queue_running", "Jobs that run.", func() float64 { return float64(d.now().Running) })
+	m.gauge("pawld_queue_failing", "Jobs that failed and will be tried again.", func() float64 { return float64(d.now().Failing) })
+	m.gauge("pawld_queue_oldest_seconds", "For how long the oldest of those that could run has waited.", func() float64 { return d.now().Oldest.Seconds() })
+}
+
+// depth queries the database once per scrape for all its values.
+type depth struct {
+	ask  func(context.Context) (queue.Depth, error)
+	mu   sync.Mutex
+	at   time.Time
+	last queue.Depth
+}
+
+func (d *depth) now() queue.Depth {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if time.Since(d.at) > time.Second {
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+		defer cancel()
+		if got, err := d.ask(ctx); err == nil {
+			d.last = got
+		} else {
+			d.last = queue.Depth{Waiting: -1, Running: -1, Failing: -1, Oldest: -time.Second} // unknown
+		}
+		d.at = time.Now()
+	}
+	return d.last
+}

@@ -1,0 +1,55 @@
+package daemon
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/goatnote-inc/pawl/internal/base/failpoint"
+	"github.com/goatnote-inc/pawl/internal/server/queue"
+	"github.com/goatnote-inc/pawl/internal/server/store"
+)
+
+func newMigrate(g *globals) *cobra.Command {
+	return &cobra.Command{
+		Use:   "migrate",
+		Short: "Bring the database to this version, forwards only",
+		Long: `Applies the steps that the database lacks, each in a transaction. Servers that start
+together take turns. A server of the version before keeps working meanwhile, so migrate
+first and restart afterwards. There is no way back but a backup.
+
+It connects with database.migrate_url, the owner of the schema, where that is set.`,
+		Example: `  PAWLD_DATABASE_URL=postgres://pawl@127.0.0.1/pawl pawld migrate`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := g.load()
+			if err != nil {
+				return err
+			}
+			if err := c.needDatabase(); err != nil {
+				return err
+			}
+			return migrate(cmd.Context(), c, g.Out)
+		},
+	}
+}
+
+func migrate(ctx context.Context, c *config, say io.Writer) error {
+	url := c.Database.MigrateURL.Reveal()
+	applied, err := store.Migrate(ctx, url)
+	for _, name := range applied {
+		fmt.Fprintln(say, "applied "+name)
+	}
+	if err == nil {
+		failpoint.At("migrate.store")
+		err = queue.Migrate(ctx, url)
+	}
+	if err != nil {
+		return scrub(err, c)
+	}
+	if len(applied) == 0 {
+		fmt.Fprintln(say, "the database is up to date")
+	}
+	return nil
+}

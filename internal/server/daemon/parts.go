@@ -1,0 +1,193 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/goatnote-inc/pawl/internal/forge/identity"
+	"github.com/goatnote-inc/pawl/internal/server"
+	"github.com/goatnote-inc/pawl/internal/server/alert"
+	"github.com/goatnote-inc/pawl/internal/server/blob"
+	"github.com/goatnote-inc/pawl/internal/server/queue"
+	"github.com/goatnote-inc/pawl/internal/server/store"
+)
+
+// parts holds the components of a server; commands use those they need.
+type parts struct {
+	store *store.Store
+	blobs *blob.Bucket
+	queue *queue.Queue
+	log   *slog.Logger
+}
+
+// openParts connects to everything that the settings name.
+func openParts(ctx context.Context, c *config, log *slog.Logger, t *tracing) (*parts, error) {
+	p := &parts{log: log}
+	var err error
+	url := c.Database.URL.Reveal()
+	qc := queue.Config{URL: url, Log: quieter(log)}
+	if t != nil && t.tracer != nil {
+		qc.Carry, qc.Resume = traceparent, t.resume
+	}
+	if p.queue, err = queue.New(ctx, qc); err != nil {
+		return nil, scrub(err, c)
+	}
+	p.store, err = store.Open(ctx, store.Config{
+		URL: url, Conns: c.Database.Connections, Enqueue: p.queue.Enqueue, AllowUnsafe: c.Database.AllowUnsafe, Now: time.Now,
+	})
+	if err != nil {
+		p.close(ctx)
+		return nil, scrub(err, c)
+	}
+	if p.blobs, err = blob.Open(ctx, c.Blobs.URL); err != nil {
+		p.close(ctx)
+		return nil, err
+	}
+	return p, nil
+}
+
+// close closes everything. Running work ends first, or is cut off when ctx ends.
+func (p *parts) close(ctx context.Context) {
+	var errs []error
+	if p.queue != nil {
+		errs = append(errs, p.queue.Stop(ctx))
+	}
+	if p.store != nil {
+		p.store.Close()
+	}
+	if p.blobs != nil {
+		errs = append(errs, p.blobs.Close())
+	}
+	if err := errors.Join(errs...); err != nil {
+		p.log.Warn("not everything ended in peace", "error", err)
+	}
+}
+
+// server creates the HTTP server.
+func (p *parts) server(c *config, m server.Metrics, now func() time.Time) (*server.Server, error) {
+	verifier, err := p.verifier(c, now)
+	if err != nil {
+		return nil, err
+	}
+	var login *server.Login
+	if c.Login.Issuer != "" {
+		login = &server.Login{
+			Issuer: c.Login.Issuer, ClientID: c.Login.ClientID, Secret: c.Login.ClientSecret,
+			Hosts: c.Login.Hosts, Admins: c.Login.Admins,
+		}
+	}
+	proxies, err := c.proxies()
+	if err != nil {
+		return nil, usageError{err}
+	}
+	s, err := server.New(server.Config{
+		Store: p.store, Blobs: p.blobs, Verifier: verifier, Login: login, URL: c.URL, Log: p.log, Now: now,
+		Metrics: m, Proxies: proxies, Secret: []byte(c.Login.CookieSecret.Reveal()), Mail: c.mail(), PrivateHooks: c.Hooks.AllowPrivate,
+	})
+	if err != nil {
+		return nil, usageError{err}
+	}
+	return s, nil
+}
+
+// takesJobs reports whether tokens of CI jobs are accepted. They are issued for an https address, so a server
+// that is only reachable locally accepts only keys.
+func (c *config) takesJobs() bool {
+	return len(c.CI.Issuers) > 0 && strings.HasPrefix(c.URL, "https://")
+}
+
+// verifier returns the verifier of CI job tokens; nil if they are not accepted.
+func (p *parts) verifier(c *config, now func() time.Time) (*identity.Verifier, error) {
+	if len(c.CI.Issuers) == 0 {
+		return nil, nil
+	}
+	if !c.takesJobs() {
+		p.log.Info("tokens of CI jobs are not taken: url is not https", "url", c.URL)
+		return nil, nil
+	}
+	v, err := identity.NewVerifier(identity.Config{Server: c.URL, Issuers: c.CI.Issuers, Now: now, Seen: p.store.TokenUses()})
+	if err != nil {
+		return nil, usageError{err}
+	}
+	return v, nil
+}
+
+// work maps the jobs of the queue to functions of the parts.
+func (p *parts) work(c *config, m *metrics) queue.Workers {
+	teller := alert.NewTeller(alert.Options{URL: c.URL, Private: c.Hooks.AllowPrivate, Mail: c.mail()})
+	return queue.Workers{
+		Look: func(ctx context.Context, project int64) error { return p.look(ctx, m, project) },
+		Tell: func(ctx context.Context, project int64, send queue.Send) error {
+			return p.store.Tell(ctx, project, c.Hooks.Every, send)
+		},
+		Deliver: func(ctx context.Context, project, hook int64, told time.Time) error {
+			began := time.Now()
+			err := teller.Deliver(ctx, p.store, project, hook, told)
+			m.jobDone("deliver", began, err)
+			if errors.Is(err, alert.ErrRefused) {
+				return errors.Join(queue.ErrNever, err)
+			}
+			return err
+		},
+		Waiting: p.store.Waiting,
+		Compact: m.job("compact", func(ctx context.Context) error {
+			_, err := p.store.Compact(ctx, store.CompactOptions{})
+			return err
+		}),
+		Partitions: m.job("partitions", func(ctx context.Context) error {
+			_, err := p.store.Partitions(ctx)
+			return err
+		}),
+		Retain: m.job("retain", func(ctx context.Context) error {
+			_, err := p.store.Retain(ctx, store.RetainOptions{SampleDays: c.Retain.SampleDays, BranchDays: c.Retain.BranchDays, Drop: p.blobs.Delete})
+			return err
+		}),
+		Collect: m.job("collect", func(ctx context.Context) error { return collect(ctx, p.store, p.blobs, time.Now()) }),
+	}
+}
+
+// look moves points of commits whose time became known, then scans the project for changes.
+func (p *parts) look(ctx context.Context, m *metrics, project int64) error {
+	began := time.Now()
+	if _, err := p.store.Resolve(ctx, project); err != nil {
+		m.jobDone("resolve", began, err) // those points stay for now; the others are scanned
+		p.log.WarnContext(ctx, "points of resolved commits stay where they are", "project", project, "error", err)
+	}
+	looked, err := alert.Look(ctx, p.store, project)
+	if errors.Is(err, alert.ErrBusy) {
+		return queue.ErrLater
+	}
+	m.jobDone("look", began, err)
+	if looked.Damaged > 0 {
+		p.log.ErrorContext(ctx, "points of some series cannot be read: pawld fsck names them", "project", project, "series", looked.Damaged)
+	}
+	if err == nil && !looked.Oldest.IsZero() {
+		m.lag.Observe(time.Since(looked.Oldest).Seconds())
+	}
+	return err
+}
+
+// quieter drops a library's info messages: it logs a line per job.
+func quieter(log *slog.Logger) *slog.Logger {
+	return slog.New(atLeast{log.Handler(), slog.LevelWarn})
+}
+
+type atLeast struct {
+	slog.Handler
+	level slog.Level
+}
+
+func (h atLeast) Enabled(ctx context.Context, l slog.Level) bool {
+	return l >= h.level && h.Handler.Enabled(ctx, l)
+}
+
+func (h atLeast) WithAttrs(a []slog.Attr) slog.Handler {
+	return atLeast{h.Handler.WithAttrs(a), h.level}
+}
+
+func (h atLeast) WithGroup(name string) slog.Handler {
+	return atLeast{h.Handler.WithGroup(name), h.level}
+}

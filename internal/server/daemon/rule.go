@@ -1,0 +1,97 @@
+package daemon
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/goatnote-inc/pawl/internal/forge/identity"
+	"github.com/goatnote-inc/pawl/internal/server/store"
+)
+
+func newRule(g *globals) *cobra.Command {
+	c := &cobra.Command{
+		Use:     "rule",
+		Short:   "Say which jobs of CI may send, without a key",
+		Example: `  pawld rule list kernels`,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	c.AddCommand(ruleAdd(g), ruleList(g), ruleRemove(g))
+	return c
+}
+
+func ruleAdd(g *globals) *cobra.Command {
+	var r identity.Rule
+	c := &cobra.Command{
+		Use:   "add PROJECT",
+		Short: "Let the jobs of a repository's workflow send to a project",
+		Long: `Jobs prove who they are with a token that GitHub signs for each. A rule names repository
+and owner by number, because names change hands:
+
+  gh api repos/OWNER/NAME --jq '.id, .owner.id'
+
+Pushes to the default branch go to the main history; pull requests and forks to lanes of
+their own.`,
+		Example: `  pawld rule add kernels --repository-id 4711 --owner-id 42 --workflow .github/workflows/pawl.yml`,
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if r.RepositoryID <= 0 || r.OwnerID <= 0 || r.Workflow == "" {
+				return usageError{fmt.Errorf("a rule needs --repository-id, --owner-id and --workflow\n  gh api repos/OWNER/NAME --jq '.id, .owner.id' prints the numbers")}
+			}
+			return g.withStore(cmd.Context(), func(_ *config, s *store.Store) error {
+				return g.deed(cmd.Context(), s, args[0], "rule.add", func(in *store.Store, p store.Project) (done, error) {
+					if r.DefaultBranch == "" {
+						r.DefaultBranch = p.Branch
+					}
+					made, err := in.AddRule(cmd.Context(), p.ID, r)
+					return done{
+						fmt.Sprintf("rule %d of %s: %s", made.ID, p.Slug, ruleLine(made.Rule)),
+						map[string]string{"rule": fmt.Sprint(made.ID), "repository_id": fmt.Sprint(r.RepositoryID), "workflow": r.Workflow},
+					}, err
+				})
+			})
+		},
+	}
+	f := c.Flags()
+	f.Int64Var(&r.RepositoryID, "repository-id", 0, "`number` of the repository")
+	f.Int64Var(&r.OwnerID, "owner-id", 0, "`number` of its owner")
+	f.StringVar(&r.Workflow, "workflow", "", "`path` of the workflow in the repository")
+	f.StringVar(&r.DefaultBranch, "branch", "", "the default branch; the project's if empty")
+	f.StringSliceVar(&r.Events, "event", ruleEvents, "events whose jobs may send")
+	f.StringVar(&r.JobWorkflow, "job-workflow", "", "`OWNER/REPO/PATH@REF` of the reusable workflow that holds the job")
+	f.StringVar(&r.JobWorkflowSHA, "job-workflow-sha", "", "and the `commit` of it")
+	f.StringVar(&r.Environment, "environment", "", "only jobs of this environment")
+	f.BoolVar(&r.Protected, "protected", false, "only from a ref that the forge protects")
+	return c
+}
+
+func ruleList(g *globals) *cobra.Command {
+	c := &cobra.Command{Use: "list PROJECT", Short: "List the rules of a project", Example: `  pawld rule list kernels --json`, Args: cobra.ExactArgs(1)}
+	return lists(g, c, ofProject((*store.Store).Rules), func(r store.Rule) string {
+		return fmt.Sprintf("%-6d %s", r.ID, ruleLine(r.Rule))
+	})
+}
+
+func ruleRemove(g *globals) *cobra.Command {
+	return &cobra.Command{
+		Use:     "remove PROJECT NUMBER",
+		Short:   "Take a rule away",
+		Example: `  pawld rule remove kernels 1`,
+		Args:    cobra.ExactArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return g.removePart(cmd.Context(), "rule", "remove", "is gone", args, (*store.Store).RemoveRule)
+		},
+	}
+}
+
+func ruleLine(r identity.Rule) string {
+	line := fmt.Sprintf("repository %d of owner %d, %s, default branch %s, on %s", r.RepositoryID, r.OwnerID, r.Workflow, r.DefaultBranch, strings.Join(r.Events, ", "))
+	if r.JobWorkflow != "" {
+		line += ", by " + r.JobWorkflow
+	}
+	if r.Environment != "" {
+		line += ", environment " + r.Environment
+	}
+	return line
+}

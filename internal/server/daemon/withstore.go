@@ -1,0 +1,79 @@
+package daemon
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os/user"
+	"time"
+
+	"github.com/goatnote-inc/pawl/internal/server/blob"
+	"github.com/goatnote-inc/pawl/internal/server/store"
+)
+
+// withStore runs an operator's command on the server's machine. It uses no account: access to the settings is
+// the permission.
+func (g *globals) withStore(ctx context.Context, do func(*config, *store.Store) error) error {
+	c, err := g.load()
+	if err != nil {
+		return err
+	}
+	if err := c.needDatabase(); err != nil {
+		return err
+	}
+	s, err := store.Open(ctx, store.Config{URL: c.Database.URL.Reveal(), Conns: 4, AllowUnsafe: c.Database.AllowUnsafe})
+	if err != nil {
+		return scrub(err, c)
+	}
+	defer s.Close()
+	if err := do(c, s); err != nil {
+		if invalid, ok := errors.AsType[*store.InvalidError](err); ok {
+			return usageError{invalid}
+		}
+		if errors.Is(err, store.ErrTaken) {
+			return usageError{err}
+		}
+		return err
+	}
+	return nil
+}
+
+// withBlobs is withStore with the bucket of blobs.
+func (g *globals) withBlobs(ctx context.Context, do func(*store.Store, *blob.Bucket) error) error {
+	return g.withStore(ctx, func(c *config, s *store.Store) error {
+		b, err := blob.Open(ctx, c.Blobs.URL)
+		if err != nil {
+			return err
+		}
+		defer b.Close()
+		return do(s, b)
+	})
+}
+
+// project returns the project with this slug, or a usage error.
+func project(ctx context.Context, s *store.Store, slug string) (store.Project, error) {
+	p, err := s.Project(ctx, slug)
+	if errors.Is(err, store.ErrNotFound) {
+		return p, usageError{fmt.Errorf("there is no project %q: pawld project list shows those there are", slug)}
+	}
+	return p, err
+}
+
+// operator returns the actor in the audit log for commands of this program.
+func operator() string {
+	if u, err := user.Current(); err == nil && u.Username != "" {
+		return "operator " + u.Username
+	}
+	return "operator"
+}
+
+// asJSON prints v as JSON.
+func (g *globals) asJSON(v any) error {
+	e := json.NewEncoder(g.Out)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
+}
+
+// day formats a time for lists.
+func day(t time.Time) string { return t.UTC().Format(time.DateOnly) }

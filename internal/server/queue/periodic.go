@@ -1,0 +1,72 @@
+package queue
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/riverqueue/river"
+
+	"github.com/goatnote-inc/pawl/internal/base/failpoint"
+)
+
+const sweep = "sweep"
+
+// house returns the periodic tasks by name.
+func (q *Queue) house(w Workers) map[string]func(context.Context) error {
+	all := map[string]func(context.Context) error{
+		"compact": w.Compact, "partitions": w.Partitions, "retain": w.Retain, "collect": w.Collect,
+	}
+	if w.Waiting != nil {
+		all[sweep] = func(ctx context.Context) error { return q.sweep(ctx, w) }
+	}
+	return all
+}
+
+// periodic schedules the tasks. One of several servers does this. Tasks run more often than needed, so
+// that they also run on a server that is restarted every day.
+func (q *Queue) periodic(w Workers) []*river.PeriodicJob {
+	every := map[string]time.Duration{
+		sweep: q.config.Sweep, "compact": time.Hour, "partitions": 6 * time.Hour, "retain": 6 * time.Hour, "collect": 12 * time.Hour,
+	}
+	house := q.house(w)
+	var list []*river.PeriodicJob
+	for _, what := range []string{sweep, "partitions", "compact", "retain", "collect"} {
+		if house[what] == nil {
+			continue
+		}
+		queue := houseQueue
+		if what == sweep {
+			queue = tellQueue // it must not wait behind hours of compaction
+		}
+		list = append(list, river.NewPeriodicJob(river.PeriodicInterval(every[what]),
+			func() (river.JobArgs, *river.InsertOpts) {
+				return houseArgs{What: what}, &river.InsertOpts{Queue: queue}
+			},
+			&river.PeriodicJobOpts{ID: what, RunOnStart: true}))
+	}
+	return list
+}
+
+// sweep finds work that has no job, because a process was killed or a job was lost.
+func (q *Queue) sweep(ctx context.Context, w Workers) error {
+	look, tell, err := w.Waiting(ctx)
+	if err != nil {
+		return fmt.Errorf("asking projects for what was forgotten: %w", err)
+	}
+	failpoint.At("queue.swept")
+	var jobs []river.InsertManyParams
+	for _, p := range look {
+		jobs = append(jobs, river.InsertManyParams{Args: lookArgs{Project: p}})
+	}
+	for _, p := range tell {
+		jobs = append(jobs, river.InsertManyParams{Args: tellArgs{Project: p}})
+	}
+	if len(jobs) == 0 {
+		return nil
+	}
+	if _, err := q.insert.InsertMany(ctx, jobs); err != nil {
+		return fmt.Errorf("queueing what was forgotten: %w", err)
+	}
+	return nil
+}

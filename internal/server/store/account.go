@@ -1,0 +1,121 @@
+package store
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/goatnote-inc/pawl/internal/base/failpoint"
+	"github.com/goatnote-inc/pawl/internal/server/store/db"
+)
+
+// Account is a user who has logged in or was invited, identified by issuer and subject.
+type Account struct {
+	ID      int64     `json:"id"`
+	Issuer  string    `json:"issuer"`
+	Subject string    `json:"subject"`
+	Name    string    `json:"name"`
+	Email   string    `json:"-"` // verified by the issuer at the last login; empty means none
+	Created time.Time `json:"created"`
+}
+
+// SignIn finds or creates the account of a subject. It stores the newest name and the
+// address that the issuer has verified, if any.
+func (s *Store) SignIn(ctx context.Context, issuer, subject, name, email string) (Account, error) {
+	row, err := db.New(s.rows()).SignIn(ctx, db.SignInParams{Issuer: issuer, Subject: subject, Name: name, Email: email, Created: s.now()})
+	if err != nil {
+		return Account{}, fmt.Errorf("signing in: %w", input(err))
+	}
+	failpoint.At("login.account")
+	return accountOf(row), nil
+}
+
+// Invite finds the account of a subject, or creates one for a user who has not logged in
+// yet. The inviter does not learn which.
+func (s *Store) Invite(ctx context.Context, issuer, subject string) (Account, error) {
+	if issuer == "" || len(issuer) > 500 || subject == "" || len(subject) > 255 {
+		return Account{}, &InvalidError{"a person is known by an issuer and by their subject there, of at most 255 bytes"}
+	}
+	row, err := db.New(s.rows()).Invite(ctx, db.InviteParams{Issuer: issuer, Subject: subject, Created: s.now()})
+	if err != nil {
+		return Account{}, fmt.Errorf("inviting a person: %w", input(err))
+	}
+	return accountOf(row), nil
+}
+
+// AccountByID returns the account with id, or [ErrNotFound].
+func (s *Store) AccountByID(ctx context.Context, id int64) (Account, error) {
+	row, err := db.New(s.rows()).AccountByID(ctx, id)
+	if err != nil {
+		return Account{}, fmt.Errorf("account %d: %w", id, found(err))
+	}
+	return accountOf(row), nil
+}
+
+// Accounts lists accounts by name, at most a thousand. If person is set, it lists only
+// accounts whose number, subject or name equals it.
+func (s *Store) Accounts(ctx context.Context, person string) ([]Account, error) {
+	rows, err := db.New(s.rows()).Accounts(ctx, person)
+	if err != nil {
+		return nil, fmt.Errorf("listing accounts: %w", input(err))
+	}
+	list := make([]Account, len(rows))
+	for n, r := range rows {
+		list[n] = accountOf(r)
+	}
+	return list, nil
+}
+
+// AddLogin stores a browser's login. It stores only a hash of the cookie's value, so that
+// read access to the database is not enough to log in.
+func (s *Store) AddLogin(ctx context.Context, cookie string, account int64, expires time.Time) error {
+	hash := sha256.Sum256([]byte(cookie))
+	q := db.New(s.rows())
+	if err := q.AddLogin(ctx, db.AddLoginParams{Hash: hash[:], AccountID: account, Created: s.now(), Expires: expires}); err != nil {
+		return fmt.Errorf("keeping a login of account %d: %w", account, err)
+	}
+	failpoint.At("login.kept")
+	if err := q.ForgetLogins(ctx, s.now()); err != nil {
+		return fmt.Errorf("forgetting logins that are over: %w", err)
+	}
+	return nil
+}
+
+// Login returns the account of a cookie that has not expired, or [ErrNotFound].
+func (s *Store) Login(ctx context.Context, cookie string) (Account, error) {
+	hash := sha256.Sum256([]byte(cookie))
+	row, err := db.New(s.rows()).AccountByLogin(ctx, db.AccountByLoginParams{Hash: hash[:], Expires: s.now()})
+	if err != nil {
+		return Account{}, fmt.Errorf("a login: %w", found(err))
+	}
+	return accountOf(row), nil
+}
+
+// EndLogin deletes a login.
+func (s *Store) EndLogin(ctx context.Context, cookie string) error {
+	hash := sha256.Sum256([]byte(cookie))
+	if err := db.New(s.rows()).EndLogin(ctx, hash[:]); err != nil {
+		return fmt.Errorf("ending a login: %w", err)
+	}
+	return nil
+}
+
+func accountOf(row db.PawlAccount) Account {
+	return Account{ID: row.ID, Issuer: row.Issuer, Subject: row.Subject, Name: row.Name, Email: row.Email, Created: row.Created.UTC()}
+}
+
+// changed returns [ErrNotFound] if a change matched no row.
+func changed(rows int64, err error, what string, id int64) error {
+	if err == nil && rows == 0 {
+		err = ErrNotFound
+	}
+	if err != nil {
+		return fmt.Errorf("%s %d: %w", what, id, err)
+	}
+	return nil
+}
+
+// none reports whether err only means that no row was found.
+func none(err error) bool { return errors.Is(found(err), ErrNotFound) }

@@ -1,0 +1,142 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/goatnote-inc/pawl/internal/base/failpoint"
+	"github.com/goatnote-inc/pawl/internal/server/store/db"
+)
+
+// Entry is a line of a project's audit log.
+type Entry struct {
+	N      int64             `json:"n"` // starts at 1, no gaps
+	At     time.Time         `json:"at"`
+	Actor  string            `json:"actor"`
+	Action string            `json:"action"`
+	Detail map[string]string `json:"detail,omitempty"`
+	Hash   []byte            `json:"hash"`
+}
+
+// Audit adds a line to a project's log. Each line contains the hash of the line before it, so
+// changing, removing or inserting a line is detected. Cutting off the last lines is not
+// detected, unless a hash of them is kept elsewhere.
+func (s *Store) Audit(ctx context.Context, project int64, actor, action string, detail map[string]string) error {
+	return s.inProject(ctx, project, func(tx pgx.Tx) error {
+		return audit(ctx, tx, project, s.now(), actor, action, detail)
+	})
+}
+
+// audit adds a line as part of a transaction, so that a change and its audit line are committed
+// together. Writers of one project wait for each other until they commit.
+func audit(ctx context.Context, tx pgx.Tx, project int64, at time.Time, actor, action string, detail map[string]string) error {
+	e := Entry{N: 1, At: at.UTC().Truncate(time.Microsecond), Actor: plain(actor), Action: plain(action), Detail: map[string]string{}}
+	for k, v := range detail {
+		e.Detail[plain(k)] = plain(v)
+	}
+	text, err := json.Marshal(e.Detail)
+	if err != nil {
+		return err
+	}
+	q := db.New(tx)
+	if err := q.LockAudit(ctx, project); err != nil {
+		return fmt.Errorf("waiting to write to the audit log: %w", err)
+	}
+	last, err := q.LastAudit(ctx, project)
+	if err != nil && !none(err) {
+		return fmt.Errorf("reading the end of the audit log: %w", err)
+	}
+	e.N = last.N + 1
+	e.Hash = e.hash(project, last.Hash, text)
+	err = q.AddAudit(ctx, db.AddAuditParams{ProjectID: project, N: e.N, At: e.At, Actor: e.Actor, Action: e.Action, Detail: text, Hash: e.Hash})
+	if err != nil {
+		return fmt.Errorf("writing to the audit log of project %d: %w", project, err)
+	}
+	failpoint.At("audit.before-commit")
+	return nil
+}
+
+// hash covers the whole line and the hash of the line before it. Lengths separate the fields.
+func (e Entry) hash(project int64, before, detail []byte) []byte {
+	h := sha256.New()
+	for _, field := range [][]byte{
+		[]byte("pawl.audit/v1"), before,
+		binary.BigEndian.AppendUint64(nil, uint64(project)), binary.BigEndian.AppendUint64(nil, uint64(e.N)),
+		binary.BigEndian.AppendUint64(nil, uint64(e.At.UnixMicro())), []byte(e.Actor), []byte(e.Action), detail,
+	} {
+		_ = binary.Write(h, binary.BigEndian, uint64(len(field)))
+		h.Write(field)
+	}
+	return h.Sum(nil)
+}
+
+// AuditLog lists lines with numbers below before, newest first. 0 starts at the newest line.
+func (s *Store) AuditLog(ctx context.Context, project, before int64, limit int) ([]Entry, error) {
+	if before <= 0 {
+		before = math.MaxInt64
+	}
+	rows, err := db.New(s.of(project)).AuditBefore(ctx, db.AuditBeforeParams{ProjectID: project, N: before, Limit: int32(min(limit, 1000))})
+	if err != nil {
+		return nil, fmt.Errorf("reading the audit log of project %d: %w", project, err)
+	}
+	list := make([]Entry, len(rows))
+	for n, row := range rows {
+		if list[n], err = entryOf(db.AuditAfterRow(row)); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// VerifyAudit reads the whole chain of a project and returns an error where it is broken.
+func (s *Store) VerifyAudit(ctx context.Context, project int64) (lines int64, err error) {
+	var before []byte
+	for {
+		rows, err := db.New(s.of(project)).AuditAfter(ctx, db.AuditAfterParams{ProjectID: project, N: lines, Limit: 1000})
+		if err != nil {
+			return lines, fmt.Errorf("reading the audit log of project %d: %w", project, err)
+		}
+		if len(rows) == 0 {
+			return lines, nil
+		}
+		for _, row := range rows {
+			e, err := entryOf(row)
+			if err != nil {
+				return lines, err
+			}
+			text, err := json.Marshal(e.Detail)
+			if err != nil {
+				return lines, err
+			}
+			if e.N != lines+1 {
+				return lines, fmt.Errorf("the audit log of project %d has no line %d: it was removed", project, lines+1)
+			}
+			if !bytes.Equal(e.hash(project, before, text), e.Hash) {
+				return lines, fmt.Errorf("line %d of the audit log of project %d, or one before it, was changed after it was written", e.N, project)
+			}
+			lines, before = e.N, e.Hash
+		}
+	}
+}
+
+func entryOf(row db.AuditAfterRow) (Entry, error) {
+	e := Entry{N: row.N, At: row.At.UTC(), Actor: row.Actor, Action: row.Action, Hash: row.Hash}
+	if err := json.Unmarshal(row.Detail, &e.Detail); err != nil {
+		return Entry{}, fmt.Errorf("line %d of the audit log: %w", row.N, err)
+	}
+	return e, nil
+}
+
+// plain replaces invalid UTF-8 and zero bytes, which the database rejects.
+func plain(text string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
+}

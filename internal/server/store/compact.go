@@ -1,0 +1,154 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/goatnote-inc/pawl/internal/base/failpoint"
+	"github.com/goatnote-inc/pawl/internal/server/pointcodec"
+)
+
+// CompactOptions selects the points to move into tiles.
+type CompactOptions struct {
+	Project int64     // 0 means all
+	Before  time.Time // only points dated before it; zero means [HotSince] of now
+	Batch   int       // max points per transaction; 0 means 20,000
+}
+
+// Compacted counts what a compaction did.
+type Compacted struct {
+	Points int `json:"points"` // moved into tiles
+	Tiles  int `json:"tiles"`  // written
+	Again  int `json:"again"`  // of those, existing tiles that were rewritten
+}
+
+// HotSince returns the time before which points are compacted: the start of a month. All months
+// before it ended at least ten days ago. A partition is then emptied once and dropped, and each tile is
+// written a few times instead of every night.
+func HotSince(now time.Time) time.Time {
+	t := now.UTC().AddDate(0, 0, -10)
+	return time.Date(t.Year(), t.Month(), 1, 0, 0, 0, 0, time.UTC)
+}
+
+// Compact moves points dated before a time into tiles. Each transaction removes a bounded
+// number of hot points and writes the tiles that hold them. If it is interrupted, every point is
+// in exactly one of the two places. Reports may arrive during compaction: a transaction moves
+// only the rows it removed. Late points go into the tile that covers them.
+func (s *Store) Compact(ctx context.Context, o CompactOptions) (Compacted, error) {
+	if o.Before.IsZero() {
+		o.Before = HotSince(s.now())
+	}
+	if o.Batch <= 0 {
+		o.Batch = 20_000
+	}
+	var done Compacted
+	projects, err := s.projectsOr(ctx, o.Project)
+	if err != nil {
+		return done, err
+	}
+	for _, project := range projects {
+		for from := int64(0); ; {
+			next, one, err := s.compactBatch(ctx, project, from, o)
+			if err != nil {
+				return done, fmt.Errorf("compacting project %d: %w", project, err)
+			}
+			done.Points, done.Tiles, done.Again = done.Points+one.Points, done.Tiles+one.Tiles, done.Again+one.Again
+			if one.Points < o.Batch {
+				break
+			}
+			from = next
+		}
+	}
+	return done, nil
+}
+
+// projectsOr returns the one project, or all projects that are not being deleted.
+func (s *Store) projectsOr(ctx context.Context, one int64) ([]int64, error) {
+	if one != 0 {
+		return []int64{one}, nil
+	}
+	rows, err := s.pool.Query(ctx, `select id from pawl.project where deleting is null order by id`)
+	if err != nil {
+		return nil, fmt.Errorf("listing the projects: %w", err)
+	}
+	ids, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+	if err != nil {
+		return nil, fmt.Errorf("listing the projects: %w", err)
+	}
+	return ids, nil
+}
+
+// lockTiles waits for exclusive access to a project's tiles. Two concurrent writers would both
+// extend the last tile of a series.
+func lockTiles(ctx context.Context, tx pgx.Tx, project int64) error {
+	if _, err := tx.Exec(ctx, `select pg_advisory_xact_lock(hashtextextended('pawl.tile', $1))`, project); err != nil {
+		return fmt.Errorf("waiting for the lock of the tiles of project %d: %w", project, err)
+	}
+	return nil
+}
+
+// compactBatch moves the first points in series order, starting at series from. next is the
+// series to continue with: the one it ended in, which may have more points.
+func (s *Store) compactBatch(ctx context.Context, project, from int64, o CompactOptions) (next int64, done Compacted, err error) {
+	err = s.inProject(ctx, project, func(tx pgx.Tx) error {
+		if err := lockTiles(ctx, tx, project); err != nil {
+			return err
+		}
+		failpoint.At("compact.before-take")
+		taken, err := takePoints(ctx, tx, project, from, o)
+		if err != nil {
+			return err
+		}
+		failpoint.At("compact.after-take")
+		for _, t := range taken {
+			done.Points += len(t.points)
+			next = max(next, t.series)
+		}
+		written, again, err := storePoints(ctx, tx, project, taken)
+		done.Tiles, done.Again = written, again
+		failpoint.At("compact.before-commit")
+		return err
+	})
+	failpoint.At("compact.after-commit")
+	return next, done, err
+}
+
+// ofSeries holds sorted points of one series.
+type ofSeries struct {
+	series int64
+	points []pointcodec.Point
+}
+
+// takePoints deletes the first hot points in series order and returns them.
+func takePoints(ctx context.Context, tx pgx.Tx, project, from int64, o CompactOptions) ([]ofSeries, error) {
+	// Use the rows that the delete returned: a row that arrived later stays hot.
+	rows, err := tx.Query(ctx, `with first as (
+			select series_id, at, report_id from pawl.point where project_id = $1 and series_id >= $2 and at < $3
+			order by series_id, at, report_id limit $4)
+		delete from pawl.point p using first f
+		where p.project_id = $1 and p.series_id = f.series_id and p.at = f.at and p.report_id = f.report_id and p.at < $3
+		returning p.series_id, p.at, p.report_id, p.value, p.low, p.high, p.spread, p.baseline, p.rounds, p.flags`, project, from, o.Before, o.Batch)
+	if err != nil {
+		return nil, err
+	}
+	by := map[int64][]pointcodec.Point{}
+	if err := eachPoint(rows, func(series int64, p pointcodec.Point) { by[series] = append(by[series], p) }); err != nil {
+		return nil, err
+	}
+	return bySeries(by), nil
+}
+
+// bySeries sorts series by id and their points by time.
+func bySeries(by map[int64][]pointcodec.Point) []ofSeries {
+	list := make([]ofSeries, 0, len(by))
+	for series, points := range by {
+		slices.SortFunc(points, pointcodec.Compare)
+		list = append(list, ofSeries{series, points})
+	}
+	slices.SortFunc(list, func(a, b ofSeries) int { return sign(a.series - b.series) })
+	return list
+}

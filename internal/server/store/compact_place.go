@@ -1,0 +1,180 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/goatnote-inc/pawl/internal/server/pointcodec"
+)
+
+// place is the position of a tile in its series.
+type place struct {
+	at, report int64 // of its first point
+}
+
+func (p place) before(q pointcodec.Point) bool {
+	return pointcodec.Compare(pointcodec.Point{At: p.at, Report: p.report}, q) <= 0
+}
+
+// storePoints writes points into the tiles that cover them: the last tile that starts before
+// them, or new tiles. Tiles of a series never overlap. The caller holds lockTiles.
+func storePoints(ctx context.Context, tx pgx.Tx, project int64, batch []ofSeries) (written, again int, err error) {
+	if len(batch) == 0 {
+		return 0, 0, nil
+	}
+	places, err := readPlaces(ctx, tx, project, batch)
+	if err != nil {
+		return 0, 0, err
+	}
+	var jobs []refill
+	for _, b := range batch {
+		jobs = append(jobs, assign(b, places[b.series])...)
+	}
+	old, err := takeTiles(ctx, tx, project, jobs)
+	if err != nil {
+		return 0, 0, err
+	}
+	var tiles []resting
+	for _, j := range jobs {
+		points := j.points
+		if j.into != nil {
+			points = pointcodec.Merge(old[tileKey{j.series, *j.into}], points)
+		}
+		for _, part := range pointcodec.Split(points, j.open) {
+			r, err := rest(j.series, part)
+			if err != nil {
+				return 0, 0, err
+			}
+			tiles = append(tiles, r)
+		}
+	}
+	return len(tiles), len(old), insertTiles(ctx, tx, project, tiles)
+}
+
+// refill is a set of points to add to one tile, or to a series without tiles.
+type refill struct {
+	series int64
+	into   *place // nil if the series has no tile yet
+	open   bool   // it is the last tile, so it may be filled completely
+	points []pointcodec.Point
+}
+
+// assign distributes the points of a series over its tiles. Points before the first tile go
+// into it.
+func assign(b ofSeries, places []place) []refill {
+	if len(places) == 0 {
+		return []refill{{series: b.series, open: true, points: b.points}}
+	}
+	var list []refill
+	for rest := b.points; len(rest) > 0; {
+		i := max(0, lastBefore(places, rest[0]))
+		n := len(rest)
+		if i+1 < len(places) {
+			n, _ = slices.BinarySearchFunc(rest, places[i+1], func(p pointcodec.Point, next place) int {
+				if next.before(p) {
+					return 1
+				}
+				return -1
+			})
+		}
+		list = append(list, refill{series: b.series, into: &places[i], open: i+1 == len(places), points: rest[:n]})
+		rest = rest[n:]
+	}
+	return list
+}
+
+// lastBefore returns the index of the last tile that starts at or before p, or -1.
+func lastBefore(places []place, p pointcodec.Point) int {
+	i, _ := slices.BinarySearchFunc(places, p, func(t place, p pointcodec.Point) int {
+		if t.before(p) {
+			return -1
+		}
+		return 1
+	})
+	return i - 1
+}
+
+// readPlaces returns the tiles of each series, starting with the tile of its first point.
+func readPlaces(ctx context.Context, tx pgx.Tx, project int64, batch []ofSeries) (map[int64][]place, error) {
+	var ids, reports []int64
+	var ats []time.Time
+	for _, b := range batch {
+		ids, ats, reports = append(ids, b.series), append(ats, b.points[0].Time()), append(reports, b.points[0].Report)
+	}
+	rows, err := tx.Query(ctx, `select s.id, t.first_at, t.first_report
+		from unnest($2::bigint[], $3::timestamptz[], $4::bigint[]) as s (id, at, report)
+		left join lateral (select first_at, first_report from pawl.tile
+			where project_id = $1 and series_id = s.id and (first_at, first_report) <= (s.at, s.report)
+			order by first_at desc, first_report desc limit 1) f on true
+		join pawl.tile t on t.project_id = $1 and t.series_id = s.id
+			and (t.first_at, t.first_report) >= (coalesce(f.first_at, '-infinity'), coalesce(f.first_report, 0))
+		order by s.id, t.first_at, t.first_report`, project, ids, ats, reports)
+	if err != nil {
+		return nil, err
+	}
+	places := map[int64][]place{}
+	var series, report int64
+	var at time.Time
+	_, err = pgx.ForEachRow(rows, []any{&series, &at, &report}, func() error {
+		places[series] = append(places[series], place{at.UnixMicro(), report})
+		return nil
+	})
+	return places, err
+}
+
+type tileKey struct {
+	series int64
+	place
+}
+
+// takeTiles deletes the tiles to be rewritten and returns their points.
+func takeTiles(ctx context.Context, tx pgx.Tx, project int64, jobs []refill) (map[tileKey][]pointcodec.Point, error) {
+	var ids, reports []int64
+	var ats []time.Time
+	for _, j := range jobs {
+		if j.into != nil {
+			ids, ats, reports = append(ids, j.series), append(ats, time.UnixMicro(j.into.at)), append(reports, j.into.report)
+		}
+	}
+	old := map[tileKey][]pointcodec.Point{}
+	if len(ids) == 0 {
+		return old, nil
+	}
+	rows, err := tx.Query(ctx, `delete from pawl.tile t using unnest($2::bigint[], $3::timestamptz[], $4::bigint[]) as k (id, at, report)
+		where t.project_id = $1 and t.series_id = k.id and t.first_at = k.at and t.first_report = k.report
+		returning t.series_id, t.first_at, t.first_report, t.last_at, t.n, t.version, t.crc, t.data`, project, ids, ats, reports)
+	if err != nil {
+		return nil, err
+	}
+	err = eachTile(rows, func(r resting, points []pointcodec.Point) error {
+		old[tileKey{r.Series, place{r.FirstAt.UnixMicro(), r.FirstReport}}] = points
+		return nil
+	})
+	if err == nil && len(old) != len(ids) {
+		err = fmt.Errorf("%d tiles were to be written anew and %d were there", len(ids), len(old))
+	}
+	return old, err
+}
+
+// insertTiles inserts tiles with one statement.
+func insertTiles(ctx context.Context, tx pgx.Tx, project int64, tiles []resting) error {
+	n := len(tiles)
+	if n == 0 {
+		return nil
+	}
+	ids, reports, sums := make([]int64, n), make([]int64, n), make([]int64, n)
+	firsts, lasts := make([]time.Time, n), make([]time.Time, n)
+	counts, data := make([]int16, n), make([][]byte, n)
+	for i, t := range tiles {
+		ids[i], reports[i], sums[i], firsts[i], lasts[i], counts[i], data[i] = t.Series, t.FirstReport, t.CRC, t.FirstAt, t.LastAt, t.N, t.Data
+	}
+	_, err := tx.Exec(ctx, `insert into pawl.tile (project_id, series_id, first_at, first_report, last_at, n, version, crc, data)
+		select $1, id, first_at, first_report, last_at, n, $8, crc, data
+		from unnest($2::bigint[], $3::timestamptz[], $4::bigint[], $5::timestamptz[], $6::smallint[], $7::bigint[], $9::bytea[])
+		as t (id, first_at, first_report, last_at, n, crc, data)`, project, ids, firsts, reports, lasts, counts, sums, int16(pointcodec.Version), data)
+	return err
+}

@@ -1,0 +1,139 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/goatnote-inc/pawl/client"
+	"github.com/goatnote-inc/pawl/internal/base/failpoint"
+	"github.com/goatnote-inc/pawl/internal/server/alert"
+)
+
+var _ alert.Board = (*Store)(nil)
+
+const (
+	newsAge    = 14 * 24 * time.Hour // older changes are history, not news
+	newsGroups = 200
+)
+
+// Tell notifies a project if it has new groups and every has passed since its last notification.
+// It marks the groups as told, permanently, and calls send for each hook in the same transaction.
+func (s *Store) Tell(ctx context.Context, project int64, every time.Duration, send func(ctx context.Context, tx pgx.Tx, hook int64, told time.Time) error) error {
+	err := s.inProject(ctx, project, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, `select pg_advisory_xact_lock(hashtextextended('pawl.tell', $1))`, project); err != nil {
+			return err
+		}
+		now := s.now().UTC().Truncate(time.Microsecond)
+		var hooks []int64
+		var last *time.Time
+		err := tx.QueryRow(ctx, `select array(select id from pawl.hook where project_id = $1 order by id), (select max(told) from pawl.event_group where project_id = $1)`, project).Scan(&hooks, &last)
+		if err != nil || len(hooks) == 0 || last != nil && now.Sub(*last) < every {
+			return err
+		}
+		if _, err := tx.Exec(ctx, `update pawl.event_group set told = 'epoch' where project_id = $1 and told is null and at < $2`, project, now.Add(-newsAge)); err != nil {
+			return err
+		}
+		tag, err := tx.Exec(ctx, `update pawl.event_group set told = $2 where project_id = $1 and told is null`, project, now)
+		if err != nil || tag.RowsAffected() == 0 {
+			return err
+		}
+		failpoint.At("tell.marked")
+		for _, h := range hooks {
+			if err := send(ctx, tx, h, now); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("looking for news of project %d: %w", project, err)
+	}
+	failpoint.At("tell.after-commit")
+	return nil
+}
+
+// News implements watch.Board.
+func (s *Store) News(ctx context.Context, project int64, told time.Time) (alert.News, error) {
+	n := alert.News{Told: told, Testbeds: map[int64]string{}}
+	var events []client.Event
+	var beds []client.Testbed
+	err := s.readBatch(ctx, project, func(b *pgx.Batch) {
+		b.Queue(`select slug, name, public, repository, default_branch from pawl.project where id = $1`, project).QueryRow(func(row pgx.Row) error {
+			return row.Scan(&n.Project.Slug, &n.Project.Name, &n.Project.Public, &n.Project.Repository, &n.Project.Branch)
+		})
+		picked := `(select id from pawl.event_group where project_id = $1 and told = $2 order by abs(worst) desc, id limit ` + strconv.Itoa(newsGroups) + `)`
+		queueList(b, scanGroup, &n.Groups, `select `+groupSelect+` where g.project_id = $1 and g.id in `+picked+` order by g.id`, project, told)
+		queueList(b, scanEvent, &events, `select `+eventSelect+` where e.project_id = $1 and e.state = 'new' and e.group_id in `+picked+`
+			order by abs(ln(e.after / e.before)) desc, e.id limit `+strconv.Itoa(50*newsGroups), project, told)
+		queueList(b, scanTestbed, &beds, `select `+testbedSelect+` where project_id = $1 order by id limit 10000`, project)
+	})
+	if err != nil {
+		return n, fmt.Errorf("reading the news of project %d: %w", project, found(err))
+	}
+	for _, bed := range beds {
+		n.Testbeds[bed.ID] = bed.Facts.Device
+	}
+	for _, e := range events {
+		if i := slices.IndexFunc(n.Groups, func(g client.Group) bool { return g.ID == e.Group }); i >= 0 {
+			n.Groups[i].Events = append(n.Groups[i].Events, e)
+		}
+	}
+	return n, nil
+}
+
+// HookOf implements watch.Board.
+func (s *Store) HookOf(ctx context.Context, project, hook int64) (alert.Hook, error) {
+	h := alert.Hook{ID: hook}
+	err := s.of(project).QueryRow(ctx, `select kind, url, secret from pawl.hook where project_id = $1 and id = $2`, project, hook).Scan(&h.Kind, &h.URL, &h.Secret)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return h, fmt.Errorf("%w: hook %d of project %d was taken away", alert.ErrRefused, hook, project)
+	}
+	if err != nil {
+		return h, fmt.Errorf("reading hook %d of project %d: %w", hook, project, err)
+	}
+	return h, nil
+}
+
+// Waiting returns the projects with reports to scan, and those with hooks and news. Row security
+// requires a query per project; many queries share one round trip.
+func (s *Store) Waiting(ctx context.Context) (look, tell []int64, err error) {
+	rows, err := s.pool.Query(ctx, `select id from pawl.project where deleting is null order by id`)
+	if err != nil {
+		return nil, nil, fmt.Errorf("listing projects: %w", err)
+	}
+	ids, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+	if err != nil {
+		return nil, nil, fmt.Errorf("listing projects: %w", err)
+	}
+	for some := range slices.Chunk(ids, 500) {
+		b := &pgx.Batch{}
+		for _, id := range some {
+			b.Queue(nameProject, strconv.FormatInt(id, 10))
+			b.Queue(`select exists (select from pawl.dirty where project_id = $1),
+				exists (select from pawl.event_group where project_id = $1 and told is null) and exists (select from pawl.hook where project_id = $1)`, id).
+				QueryRow(func(row pgx.Row) error {
+					var dirty, untold bool
+					if err := row.Scan(&dirty, &untold); err != nil {
+						return err
+					}
+					if dirty {
+						look = append(look, id)
+					}
+					if untold {
+						tell = append(tell, id)
+					}
+					return nil
+				})
+		}
+		if err := s.pool.SendBatch(ctx, b).Close(); err != nil {
+			return nil, nil, fmt.Errorf("asking %d projects for what waits: %w", len(some), err)
+		}
+	}
+	return look, tell, nil
+}

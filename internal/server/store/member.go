@@ -1,0 +1,73 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/goatnote-inc/pawl/internal/server/store/db"
+)
+
+// Role is the set of permissions of a member in a project.
+type Role string
+
+// The roles. Each includes the permissions of those before it.
+const (
+	Viewer Role = "viewer"
+	Writer Role = "writer"
+	Admin  Role = "admin"
+)
+
+// Member is an account with its role in a project.
+type Member struct {
+	Account
+	Role Role `json:"role"`
+}
+
+// Members lists the members of a project by name.
+func (s *Store) Members(ctx context.Context, project int64) ([]Member, error) {
+	rows, err := db.New(s.of(project)).Members(ctx, project)
+	if err != nil {
+		return nil, fmt.Errorf("listing the members of project %d: %w", project, err)
+	}
+	list := make([]Member, len(rows))
+	for n, r := range rows {
+		list[n] = Member{accountOf(db.PawlAccount{ID: r.ID, Issuer: r.Issuer, Subject: r.Subject, Name: r.Name, Created: r.Created}), Role(r.Role)}
+	}
+	return list, nil
+}
+
+// SetMember gives an account a role in a project. An empty role removes the member, or returns
+// [ErrNotFound] if the account is not a member.
+func (s *Store) SetMember(ctx context.Context, project, account int64, role Role) error {
+	q := db.New(s.of(project))
+	var err error
+	if role == "" {
+		var n int64
+		if n, err = q.RemoveMember(ctx, db.RemoveMemberParams{ProjectID: project, AccountID: account}); err == nil && n == 0 {
+			return fmt.Errorf("taking account %d out: %w", account, ErrNotFound)
+		}
+	} else {
+		err = q.SetMember(ctx, db.SetMemberParams{ProjectID: project, AccountID: account, Role: string(role)})
+	}
+	switch {
+	case violates(err, "23503"):
+		return fmt.Errorf("making account %d a member: %w", account, ErrNotFound)
+	case violates(err, "23514"):
+		return &InvalidError{fmt.Sprintf("the role %q: want viewer, writer or admin", role)}
+	case err != nil:
+		return fmt.Errorf("changing the role of account %d: %w", account, input(err))
+	}
+	return nil
+}
+
+// RoleOf returns an account's role in a project, empty for none.
+func (s *Store) RoleOf(ctx context.Context, project, account int64) (Role, error) {
+	role, err := db.New(s.of(project)).RoleOf(ctx, db.RoleOfParams{ProjectID: project, AccountID: account})
+	if none(err) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("the role of account %d: %w", account, err)
+	}
+	return Role(role), nil
+}

@@ -1,0 +1,188 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/goatnote-inc/pawl/client"
+	"github.com/goatnote-inc/pawl/internal/server/pointcodec"
+)
+
+// MostPoints is the maximum number of points returned for a series; the newest are kept. For the
+// outline of longer histories use buckets, which are computed from at most MostThinned points.
+const (
+	MostPoints  = 100_000
+	MostThinned = 1_000_000
+)
+
+// Range selects points of a series.
+type Range struct {
+	From, To time.Time // both inclusive; zero means unbounded
+	Last     int       // only the newest points; 0 means the maximum
+	Buckets  int       // thin out to the outline of this many buckets; 0 means no thinning
+}
+
+// Points returns points of one series, hot or in tiles, in commit order. A series that does not
+// exist has none.
+func (s *Store) Points(ctx context.Context, project, series int64, r Range) ([]client.Kept, error) {
+	points, err := s.pointsIn(ctx, project, series, r)
+	if err != nil {
+		return nil, err
+	}
+	all := len(points)
+	if r.Buckets > 0 {
+		points = pointcodec.Downsample(points, r.Buckets)
+	}
+	kept := make([]client.Kept, len(points))
+	for i, p := range points {
+		kept[i] = keptOf(p)
+	}
+	return kept, s.nameCommits(ctx, project, series, kept, len(points) == all)
+}
+
+// pointsIn reads hot points and tiles in one round trip. Hot points are read first: a point that is
+// compacted between the two reads is then seen twice instead of never.
+func (s *Store) pointsIn(ctx context.Context, project, series int64, r Range) ([]pointcodec.Point, error) {
+	most := MostPoints
+	if r.Buckets > 0 {
+		most = MostThinned
+	}
+	last := min(r.Last, most)
+	if last <= 0 {
+		last = most
+	}
+	q := rangeQuery{project: project, series: series, from: r.From, to: r.To, last: last}
+	var cold, hot []pointcodec.Point
+	err := s.readBatch(ctx, project, func(b *pgx.Batch) {
+		q.queueHot(b, &hot)
+		q.queueTiles(b, &cold)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("reading the points of series %d of project %d: %w", series, project, err)
+	}
+	points := q.cut(pointcodec.Merge(cold, hot))
+	return points[max(0, len(points)-last):], nil
+}
+
+// PointsOf returns all points of many series as stored, without commits. A series without points
+// is not in the result.
+func (s *Store) PointsOf(ctx context.Context, project int64, series []int64) (map[int64][]pointcodec.Point, error) {
+	var all map[int64][]pointcodec.Point
+	err := s.inProject(ctx, project, func(tx pgx.Tx) (err error) {
+		all, err = pointsOf(ctx, tx, project, series)
+		return err
+	})
+	return all, err
+}
+
+// querier is a transaction or an equivalent.
+type querier interface {
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+}
+
+// pointsOf is PointsOf within an existing transaction. It reads hot points first, like pointsIn.
+func pointsOf(ctx context.Context, q querier, project int64, series []int64) (map[int64][]pointcodec.Point, error) {
+	cold, hot := map[int64][]pointcodec.Point{}, map[int64][]pointcodec.Point{}
+	rows, err := q.Query(ctx, `select `+pointColumns+` from pawl.point where project_id = $1 and series_id = any($2) order by series_id, at, report_id`, project, series)
+	if err == nil {
+		err = eachPoint(rows, func(id int64, p pointcodec.Point) { hot[id] = append(hot[id], p) })
+	}
+	if err == nil {
+		rows, err = q.Query(ctx, `select `+tileColumns+` from pawl.tile where project_id = $1 and series_id = any($2) order by series_id, first_at, first_report`, project, series)
+	}
+	if err == nil {
+		err = eachTile(rows, func(r resting, points []pointcodec.Point) error {
+			cold[r.Series] = append(cold[r.Series], points...)
+			return nil
+		})
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading the points of %d series of project %d: %w", len(series), project, err)
+	}
+	for id, points := range hot {
+		cold[id] = pointcodec.Merge(cold[id], points)
+	}
+	return cold, nil
+}
+
+// keptOf converts a point to the API's type.
+func keptOf(p pointcodec.Point) client.Kept {
+	return client.Kept{
+		At: p.Time(), Report: p.Report, Value: p.Value, Low: p.Low, High: p.High, Spread: p.Spread, Rounds: int(p.Rounds),
+		Baseline: p.Baseline, Moved: p.Flags.Moved(), Trust: p.Flags.Trust(), Verdict: string(p.Flags.Verdict()),
+	}
+}
+
+// rangeQuery reads a range of points of a series. It reads whole tiles, which are cut afterwards.
+type rangeQuery struct {
+	project, series int64
+	from, to        time.Time
+	last            int
+}
+
+func (q rangeQuery) cut(points []pointcodec.Point) []pointcodec.Point {
+	if !q.from.IsZero() {
+		i, _ := slices.BinarySearchFunc(points, q.from.UnixMicro(), func(p pointcodec.Point, at int64) int { return sign(p.At - at) })
+		points = points[i:]
+	}
+	if !q.to.IsZero() {
+		i, _ := slices.BinarySearchFunc(points, q.to.UnixMicro(), func(p pointcodec.Point, at int64) int {
+			if p.At <= at {
+				return -1
+			}
+			return 1
+		})
+		points = points[:i]
+	}
+	return points
+}
+
+func sign(n int64) int {
+	switch {
+	case n < 0:
+		return -1
+	case n > 0:
+		return 1
+	}
+	return 0
+}
+
+// queueTiles queries tiles, newest first, until they hold enough points. Each tile holds at least
+// one point, so the inner limit is never too small.
+func (q rangeQuery) queueTiles(b *pgx.Batch, into *[]pointcodec.Point) {
+	const sql = `select ` + tileColumns + ` from (
+		select *, sum(n) over (order by first_at desc, first_report desc) - n as newer from pawl.tile
+		where project_id = $1 and series_id = $2 and first_at <= $4 and last_at >= $3
+		order by first_at desc, first_report desc limit $5) t
+		where newer < $5 order by first_at, first_report`
+	b.Queue(sql, q.project, q.series, endOr(q.from, pastEnd), endOr(q.to, futureEnd), q.last).Query(func(rows pgx.Rows) error {
+		return eachTile(rows, func(_ resting, points []pointcodec.Point) error {
+			*into = append(*into, points...)
+			return nil
+		})
+	})
+}
+
+func (q rangeQuery) queueHot(b *pgx.Batch, into *[]pointcodec.Point) {
+	const sql = `select ` + pointColumns + ` from pawl.point
+		where project_id = $1 and series_id = $2 and at >= $3 and at <= $4 order by at desc, report_id desc limit $5`
+	b.Queue(sql, q.project, q.series, endOr(q.from, pastEnd), endOr(q.to, futureEnd), q.last).Query(func(rows pgx.Rows) error {
+		err := eachPoint(rows, func(_ int64, p pointcodec.Point) { *into = append(*into, p) })
+		slices.Reverse(*into)
+		return err
+	})
+}
+
+// Times that stand for an unbounded range: no commit has such a year.
+var pastEnd, futureEnd = time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
+
+func endOr(t, end time.Time) time.Time {
+	if t.IsZero() {
+		return end
+	}
+	return t
+}

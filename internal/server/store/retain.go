@@ -1,0 +1,264 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/goatnote-inc/pawl/internal/base/failpoint"
+	"github.com/goatnote-inc/pawl/internal/server/pointcodec"
+)
+
+// DropBlob removes the bytes of a blob, identified by its digest in hex. A missing blob is not an
+// error.
+type DropBlob func(ctx context.Context, project int64, digest string) error
+
+// RetainOptions holds the defaults for what is deleted. A project's settings take precedence.
+type RetainOptions struct {
+	Project    int64 // 0 means all
+	SampleDays int   // delete raw samples after this many days, except next to changes; 0 means never
+	BranchDays int   // delete runs of branches and forks after this many days; 0 means never
+	Drop       DropBlob
+}
+
+// Retained counts what was deleted.
+type Retained struct {
+	Samples int   `json:"samples"` // references to raw samples
+	Runs    int   `json:"runs"`    // of branches and forks
+	Points  int   `json:"points"`  // of those
+	Blobs   int   `json:"blobs"`   // that nothing refers to any more
+	Bytes   int64 `json:"bytes"`   // of those
+}
+
+const (
+	retainBatch = 100
+	// neighbours is the number of runs on each side of a change that keep their samples, so that
+	// before and after can be compared.
+	neighbours = 5
+	// blobGrace is how long a blob waits for its report.
+	blobGrace = 48 * time.Hour
+)
+
+// Retain deletes what the settings allow. Points of the default branch are kept forever.
+func (s *Store) Retain(ctx context.Context, o RetainOptions) (Retained, error) {
+	var all Retained
+	projects, err := s.projectsOr(ctx, o.Project)
+	if err != nil {
+		return all, err
+	}
+	if o.Project == 0 {
+		if err := s.finishDeletions(ctx, o.Drop); err != nil {
+			return all, err
+		}
+	}
+	for _, id := range projects {
+		one, err := s.retain(ctx, id, o)
+		all.Samples, all.Runs, all.Points, all.Blobs, all.Bytes = all.Samples+one.Samples, all.Runs+one.Runs, all.Points+one.Points, all.Blobs+one.Blobs, all.Bytes+one.Bytes
+		if err != nil {
+			return all, fmt.Errorf("letting go of what is old in project %d: %w", id, err)
+		}
+	}
+	return all, nil
+}
+
+func (s *Store) retain(ctx context.Context, project int64, o RetainOptions) (done Retained, err error) {
+	p, err := s.ProjectByID(ctx, project)
+	if err != nil {
+		return done, err
+	}
+	days := func(own, server int) (time.Time, bool) {
+		if own == 0 {
+			own = server
+		}
+		return s.now().AddDate(0, 0, -own), own > 0
+	}
+	if before, some := days(p.Settings.BranchDays, o.BranchDays); some {
+		if err := s.dropRuns(ctx, project, before, &done); err != nil {
+			return done, err
+		}
+	}
+	if before, some := days(p.Settings.SampleDays, o.SampleDays); some {
+		if done.Samples, err = s.dropSamples(ctx, project, before); err != nil {
+			return done, err
+		}
+	}
+	err = s.dropBlobs(ctx, project, s.now().Add(-blobGrace), o.Drop, &done) // before done is read
+	return done, err
+}
+
+// dropRuns removes runs of branches and forks dated before a time, with everything that belongs to
+// them, a few per transaction.
+func (s *Store) dropRuns(ctx context.Context, project int64, before time.Time, done *Retained) error {
+	for {
+		var runs, points int
+		err := s.inProject(ctx, project, func(tx pgx.Tx) error {
+			if err := lockTiles(ctx, tx, project); err != nil {
+				return err
+			}
+			old, err := oldRuns(ctx, tx, project, before)
+			if err != nil || len(old.reports) == 0 {
+				return err
+			}
+			runs = len(old.reports)
+			if points, err = old.dropPoints(ctx, tx, project); err != nil {
+				return err
+			}
+			for _, sql := range []string{
+				`delete from pawl.report_blob where project_id = $1 and report_id = any($2)`,
+				`delete from pawl.dirty where project_id = $1 and report_id = any($2)`,
+				`delete from pawl.receipt where project_id = $1 and report_id = any($2)`,
+				`delete from pawl.report where project_id = $1 and id = any($2)`,
+			} {
+				if _, err := tx.Exec(ctx, sql, project, old.reports); err != nil {
+					return err
+				}
+			}
+			failpoint.At("retain.before-commit")
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		done.Runs, done.Points = done.Runs+runs, done.Points+points
+		if runs < retainBatch {
+			return nil
+		}
+	}
+}
+
+// someRuns holds reports, their series, and the time range of their points.
+type someRuns struct {
+	reports, series []int64
+	from, to        time.Time
+}
+
+func oldRuns(ctx context.Context, tx pgx.Tx, project int64, before time.Time) (old someRuns, err error) {
+	rows, err := tx.Query(ctx, `select id, at, series from pawl.report where project_id = $1 and at < $2 and lane > 0 order by at, id limit $3 for update`, project, before, retainBatch)
+	if err != nil {
+		return old, err
+	}
+	var id int64
+	var at time.Time
+	var packed []byte
+	_, err = pgx.ForEachRow(rows, []any{&id, &at, &packed}, func() error {
+		ids, err := unpackIDs(packed)
+		if err != nil {
+			return fmt.Errorf("report %d: %w", id, err)
+		}
+		if len(old.reports) == 0 {
+			old.from = at
+		}
+		old.to = at
+		old.reports, old.series = append(old.reports, id), append(old.series, ids...)
+		return nil
+	})
+	slices.Sort(old.series)
+	old.series = slices.Compact(old.series)
+	return old, err
+}
+
+// dropPoints removes the points of the runs, hot or in tiles. Tiles that contain some are
+// rewritten without them.
+func (o someRuns) dropPoints(ctx context.Context, tx pgx.Tx, project int64) (int, error) {
+	tag, err := tx.Exec(ctx, `delete from pawl.point where project_id = $1 and series_id = any($2) and at between $3 and $4 and report_id = any($5)`, project, o.series, o.from, o.to, o.reports)
+	if err != nil {
+		return 0, err
+	}
+	gone := int(tag.RowsAffected())
+	rows, err := tx.Query(ctx, `delete from pawl.tile where project_id = $1 and series_id = any($2) and first_at <= $4 and last_at >= $3 returning `+tileColumns, project, o.series, o.from, o.to)
+	if err != nil {
+		return 0, err
+	}
+	var left []resting
+	err = eachTile(rows, func(r resting, points []pointcodec.Point) error {
+		kept := slices.DeleteFunc(points, func(p pointcodec.Point) bool { return slices.Contains(o.reports, p.Report) })
+		gone += int(r.N) - len(kept)
+		if len(kept) == 0 {
+			return nil
+		}
+		again, err := rest(r.Series, kept)
+		left = append(left, again)
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	return gone, insertTiles(ctx, tx, project, left)
+}
+
+// dropBlobs removes blobs that no report refers to and that arrived before a time. Rows go first: a
+// row without bytes would be a broken promise, while fsck finds bytes without a row.
+func (s *Store) dropBlobs(ctx context.Context, project int64, before time.Time, drop DropBlob, done *Retained) error {
+	if drop == nil {
+		return nil
+	}
+	for {
+		list, found, err := s.forgetBlobs(ctx, project, before)
+		if err != nil {
+			return err
+		}
+		failpoint.At("collect.rows-gone")
+		for _, b := range list {
+			if _, err := s.DropBytes(ctx, project, b.Digest, drop); err != nil {
+				return err
+			}
+			done.Blobs, done.Bytes = done.Blobs+1, done.Bytes+b.Size
+		}
+		if found < retainBatch {
+			return nil
+		}
+	}
+}
+
+type orphan struct {
+	Digest string
+	Size   int64
+}
+
+// forgetBlobs removes the rows of some blobs that no report refers to. found is the number it
+// examined. It locks the rows, then checks again with a new statement: only that statement sees a
+// report that held a row until it committed.
+func (s *Store) forgetBlobs(ctx context.Context, project int64, before time.Time) (gone []orphan, found int, err error) {
+	const alone = ` and not exists (select from pawl.report_blob r where r.project_id = $1 and r.digest = b.digest)`
+	err = s.inProject(ctx, project, func(tx pgx.Tx) error {
+		rows, err := tx.Query(ctx, `select b.digest from pawl.blob b where b.project_id = $1 and b.created < $2`+alone+` order by b.digest limit $3 for update`, project, before, retainBatch)
+		if err != nil {
+			return err
+		}
+		held, err := pgx.CollectRows(rows, pgx.RowTo[[]byte])
+		if found = len(held); err != nil || found == 0 {
+			return err
+		}
+		rows, err = tx.Query(ctx, `delete from pawl.blob b where b.project_id = $1 and b.digest = any($2)`+alone+` returning encode(b.digest, 'hex'), b.size`, project, held)
+		if err != nil {
+			return err
+		}
+		gone, err = pgx.CollectRows(rows, pgx.RowToStructByPos[orphan])
+		return err
+	})
+	return gone, found, err
+}
+
+// DropBytes removes the bytes of a blob that has no row, and reports whether it did. AddBlob waits
+// meanwhile, and its caller checks the bytes afterwards: see [Store.AddBlob].
+func (s *Store) DropBytes(ctx context.Context, project int64, digest string, drop DropBlob) (dropped bool, err error) {
+	sum, err := digestOf(digest)
+	if err != nil {
+		return false, err
+	}
+	err = s.inProjectWith(ctx, project, lockBlob(project, digest), func(tx pgx.Tx) error {
+		var noted bool
+		if err := tx.QueryRow(ctx, `select exists (select from pawl.blob where project_id = $1 and digest = $2)`, project, sum).Scan(&noted); err != nil || noted {
+			return err
+		}
+		dropped = true
+		return drop(ctx, project, digest)
+	})
+	if err != nil {
+		return false, fmt.Errorf("removing the bytes of blob %s: %w", digest, err)
+	}
+	return dropped, nil
+}

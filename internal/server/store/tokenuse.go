@@ -1,0 +1,45 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+
+	"github.com/goatnote-inc/pawl/internal/base/failpoint"
+	"github.com/goatnote-inc/pawl/internal/forge/identity"
+	"github.com/goatnote-inc/pawl/internal/server/store/db"
+)
+
+// TokenUses records used tokens of CI jobs in the database, so that all servers on it refuse a replay.
+type TokenUses struct{ s *Store }
+
+// TokenUses returns the record of used tokens.
+func (s *Store) TokenUses() TokenUses { return TokenUses{s} }
+
+var _ identity.Seen = TokenUses{}
+
+// Use implements [identity.Seen].
+func (t TokenUses) Use(ctx context.Context, u identity.Use) (receipt string, fresh bool, err error) {
+	q := db.New(t.s.pool)
+	receipt, err = q.UseToken(ctx, db.UseTokenParams{
+		Issuer: u.Issuer, ID: u.ID, Digest: u.Digest[:], Receipt: u.Receipt, Until: u.Until, Now: t.s.now(),
+	})
+	if err == nil {
+		failpoint.At("token.used")
+		if err := q.ForgetTokens(ctx, t.s.now()); err != nil {
+			return "", false, fmt.Errorf("forgetting tokens that are over: %w", err)
+		}
+		return receipt, true, nil
+	}
+	if !none(err) {
+		return "", false, fmt.Errorf("remembering a token: %w", input(err))
+	}
+	first, err := q.TokenUse(ctx, db.TokenUseParams{Issuer: u.Issuer, ID: u.ID})
+	if err != nil {
+		return "", false, fmt.Errorf("reading the first use of a token: %w", err)
+	}
+	if !bytes.Equal(first.Digest, u.Digest[:]) {
+		return "", false, identity.ErrReplayed
+	}
+	return first.Receipt, false, nil
+}

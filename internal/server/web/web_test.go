@@ -1,0 +1,375 @@
+package web_test
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"html/template"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/goatnote-inc/pawl/client"
+	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/report"
+	"github.com/goatnote-inc/pawl/internal/server/web"
+	"github.com/goatnote-inc/pawl/measure"
+)
+
+var update = flag.Bool("update", false, "write the golden pages")
+
+var (
+	day     = time.Date(2026, 5, 4, 9, 30, 0, 0, time.UTC)
+	project = client.Project{Slug: "kernels", Name: "Kernels", Public: true, Repository: "https://forge.example/demo/kernels", Branch: "main", Created: day}
+	series  = client.Series{
+		ID: 7, CaseKey: measure.CaseKey{Benchmark: "matmul", Config: "N512", Implementation: "candidate"}, Name: "matmul/N512", Suite: "blocks", Testbed: 2,
+		Lane: client.Main, Unit: "ns", Path: "kernels/matmul.cu", Owners: []string{"@demo/blocks"}, Points: 4, Last: 1100, LastAt: day.AddDate(0, 0, 3), Noise: 0.004,
+	}
+	event = client.Event{
+		ID: 3, Series: 7, Name: "matmul/N512", Kind: "step", Worse: true, From: sha(1), To: sha(2), At: day.AddDate(0, 0, 2), Since: day.AddDate(0, 0, 1),
+		Before: 1000, After: 1100, Change: 0.1, P: 1e-20, Testbed: 2, Owners: []string{"@demo/blocks"}, State: client.New, Group: 1, Detected: day.AddDate(0, 0, 3),
+	}
+	bed = client.Testbed{ID: 2, Key: "4f2a", Facts: measure.Testbed{Kind: gpu.NVIDIA, Device: "NVIDIA L4", Driver: "570", Clocks: gpu.ClockPolicy{Mode: gpu.ClocksFree}}, Timer: measure.TimerDevice, First: day}
+	run = client.Run{
+		ID: 11, Run: "01J00000000000000000000000", Suite: "blocks", Measured: day, Received: day, At: day, Commit: sha(2), Branch: "main", Lane: client.Main, Trust: measure.Checked,
+		Testbed: 2, Health: client.Health{TemperatureC: 60, SMClockMHz: 1500, Noise: 0.004, Seconds: 90, Reasons: []string{"power cap"}}, Verdict: "regression", Sentence: "1 of 1 cases is slower.", Points: 1,
+	}
+)
+
+func sha(n int) string { return fmt.Sprintf("%040x", n+0xabc0000) }
+
+func points() []client.Kept {
+	var list []client.Kept
+	for i, v := range []float32{1000, 1001, 1102, 1100} {
+		list = append(list, client.Kept{At: day.AddDate(0, 0, i), Report: int64(10 + i), Commit: sha(i), Value: v, Low: v - 5, High: v + 5, Spread: 0.004, Rounds: 10, Baseline: 1000, Moved: i == 0, Trust: measure.Checked, Verdict: "maintained"})
+	}
+	return list
+}
+
+func readings(n int, change func(i int, h *client.Health)) []web.Reading {
+	var list []web.Reading
+	for i := range n {
+		r := web.Reading{Report: int64(i + 1), Measured: day.Add(time.Duration(i) * time.Hour), Health: client.Health{TemperatureC: 60, SMClockMHz: 1500, Calibration: 400_000 + float64(i%3)*100, Noise: 0.004}}
+		if change != nil {
+			change(i, &r.Health)
+		}
+		list = append(list, r)
+	}
+	return list
+}
+
+// views are every page with little on it.
+func views() map[string]web.View {
+	beds := map[int64]string{2: "NVIDIA L4"}
+	side := func(i int) web.Side {
+		return web.Side{Series: series, Bed: "NVIDIA L4", Point: points()[i], Run: run, Title: "matmul: widen the tile"}
+	}
+	heat := web.Heat{Suite: "blocks", Suites: []string{"attention", "blocks"}, Bed: 2, Beds: []client.Testbed{bed}, Numbers: true}
+	row := web.HeatRow{Series: series}
+	for i, p := range points() {
+		heat.Columns = append(heat.Columns, web.HeatColumn{Commit: sha(i), Title: "a title", At: p.At})
+		row.Cells = append(row.Cells, web.HeatCell{Report: p.Report, Value: float64(p.Value)})
+	}
+	row.Cells[1].Value = 0
+	heat.Rows = []web.HeatRow{row}
+	heat.Level()
+	return map[string]web.View{
+		"projects": web.Projects{List: []client.Project{project}},
+		"overview": web.Overview{
+			Project: project, Days: 7, Open: 1, Series: 1, Suites: []string{"blocks"}, Runs: []client.Run{run}, Beds: beds, Testbeds: []web.Bed{{Testbed: bed, Readings: readings(40, nil)}},
+			Moved: []web.Card{{Group: client.Group{ID: 1, From: sha(1), To: sha(2), At: event.At, Worst: 0.1, Series: 1, Worse: 1, Events: []client.Event{event}}, Title: "matmul: widen the tile", Author: "lin", Bed: "NVIDIA L4", Points: points()}},
+		},
+		"series":      web.Series{Project: project, Series: series, Bed: "NVIDIA L4", Points: points(), Events: []client.Event{event}, Titles: map[string]string{sha(2): "matmul: widen the tile"}, Buckets: 500},
+		"series-list": web.SeriesList{Lane: client.Main, Suites: []string{"blocks"}, List: []client.Series{series}, Beds: beds, Next: "?cursor=x"},
+		"compare":     web.Compare{A: side(0), B: side(2), Alike: true, Sentence: "A took 1.000 us, B 1.102 us.", Missing: "The samples were not sent."},
+		"run":         web.Run{Run: run, Bed: "NVIDIA L4", Commit: "matmul: widen the tile", Author: "lin", Points: []web.RunPoint{{Series: series, Point: points()[2]}}, Why: "The record was not sent."},
+		"runs":        web.Runs{List: []client.Run{run}, Beds: beds, Lane: "main", Live: []client.LiveRun{live()}},
+		"live":        web.Live{LiveRun: live()},
+		"testbed":     web.Testbed{Bed: web.Bed{Testbed: bed, Readings: readings(40, nil)}, Runs: []client.Run{run}},
+		"heat":        heat,
+		"events":      web.Events{State: client.New, States: []client.EventState{client.New, client.Fixed}, List: []client.Event{event, crept(event), beside(event)}, Beds: beds, CanWrite: true},
+		"search":      web.Search{Text: "mat", Hits: []web.Hit{{Kind: "series", Project: "kernels", Text: "matmul/N512", Detail: "blocks", URL: "/p/kernels/series/7"}}},
+		"login":       web.Login{Start: "/login/start?next=%2F", Name: "id.example"},
+		"problem":     web.Problem{Status: 404, Detail: "there is no such page", Request: "ABC"},
+	}
+}
+
+// live is a run that is under way.
+func live() client.LiveRun {
+	return client.LiveRun{
+		Live: "01J00000000000000000000001", Run: run.Run, Suite: "blocks", Commit: sha(2), Branch: "wider <b>", Device: "NVIDIA L4", Began: day, Heard: day, Step: "measuring", Last: 9, Missed: 1,
+		Sides: []string{"candidate", "base"}, Cases: 2, Round: 1, Of: 4, Planned: []int{4, 8}, Now: client.LiveDevice{TemperatureC: 60, SMClockMHz: 1500, PowerW: 71, Reasons: []string{"power cap"}},
+		Rows: []client.LiveRow{
+			{Case: "matmul/N512", Unit: "ns", Sides: map[string]client.LiveValue{"candidate": {Value: 1102, Round: 1}, "base": {Value: 1000, Round: 1}}},
+			{Case: "matmul/<script>", Unit: "ns", Sides: map[string]client.LiveValue{"candidate": {Failed: "wrong <i>"}}},
+		},
+	}
+}
+
+// crept is a drift that looks like an event otherwise.
+func crept(e client.Event) client.Event {
+	e.ID, e.Group, e.Kind, e.Since, e.Commits = e.ID+1, e.Group+1, "drift", e.At.AddDate(0, -2, 0), 87
+	return e
+}
+
+// beside is another event of the same group.
+func beside(e client.Event) client.Event {
+	e.ID, e.Series, e.Name = e.ID+2, e.Series+2, e.Name+"_B"
+	return e
+}
+
+// Nothing that crept in is put down to one commit, wherever it is told of.
+func TestADriftIsNoCommit(t *testing.T) {
+	for name, v := range views() {
+		switch page := v.(type) {
+		case web.Overview:
+			for i := range page.Moved {
+				page.Moved[i].Group.Events[0] = crept(page.Moved[i].Group.Events[0])
+			}
+			v = page
+		case web.Series:
+			for i := range page.Events {
+				page.Events[i] = crept(page.Events[i])
+			}
+			v = page
+		case web.Events:
+			page.List = []client.Event{crept(page.List[0])}
+			v = page
+		default:
+			continue
+		}
+		var b bytes.Buffer
+		if err := web.Render(&b, web.Frame{Project: &client.Project{Slug: "kernels", Repository: "https://forge.example/k"}}, v); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(b.String(), "87 commits: no single change shows it") || !strings.Contains(b.String(), "https://forge.example/k/compare/") {
+			t.Errorf("%s does not say where the drift is:\n%s", name, b.String())
+		}
+	}
+}
+
+var folder = regexp.MustCompile(web.AssetPath + `[0-9a-f]{16}/`)
+
+// What people read, page by page.
+func TestPagesAreAsTheyWere(t *testing.T) {
+	for name, v := range views() {
+		t.Run(name, func(t *testing.T) {
+			f := web.Frame{Visitor: "ada", CanLogin: true, Path: "/here?x=1"}
+			if name != "projects" && name != "search" && name != "login" && name != "problem" {
+				f.Project = &project
+			}
+			var b bytes.Buffer
+			if err := web.Render(&b, f, v); err != nil {
+				t.Fatal(err)
+			}
+			got := folder.ReplaceAllString(b.String(), web.AssetPath+"X/")
+			path := filepath.Join("testdata", name+".html")
+			if *update {
+				if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), got); diff != "" {
+				t.Errorf("go test ./internal/server/web -update writes it anew: %s", diff)
+			}
+		})
+	}
+}
+
+// The policy of the server lets nothing inline run or style: no page may have any.
+func TestNothingInline(t *testing.T) {
+	inline := regexp.MustCompile(`(?i)<style|\sstyle=|\son[a-z]+=|<script>|javascript:|https?://[^f]`)
+	for name, v := range views() {
+		var b bytes.Buffer
+		if err := web.Render(&b, web.Frame{Project: &project}, v); err != nil {
+			t.Fatal(err)
+		}
+		if found := inline.FindString(b.String()); found != "" {
+			t.Errorf("%s: %q", name, found)
+		}
+	}
+}
+
+func TestAssets(t *testing.T) {
+	var b bytes.Buffer
+	if err := web.Render(&b, web.Frame{}, web.Projects{}); err != nil {
+		t.Fatal(err)
+	}
+	urls := regexp.MustCompile(web.AssetPath+`[^"]+`).FindAllString(b.String(), -1)
+	if len(urls) < 4 {
+		t.Fatalf("the page loads %v", urls)
+	}
+	for _, u := range append(urls, strings.Replace(urls[0], "icon.svg", "uplot/uPlot.esm.js", 1)) {
+		w := httptest.NewRecorder()
+		web.Assets().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "GET", u, nil))
+		if w.Code != 200 || w.Body.Len() == 0 || !strings.Contains(w.Header().Get("Cache-Control"), "immutable") || w.Header().Get("Content-Type") == "" {
+			t.Errorf("%s: %d, %d bytes, %v", u, w.Code, w.Body.Len(), w.Header())
+		}
+	}
+	for _, u := range []string{"/assets/0123456789abcdef/site.css", "/assets/", strings.Replace(urls[0], "icon.svg", "../web.go", 1)} {
+		w := httptest.NewRecorder()
+		web.Assets().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "GET", u, nil))
+		if w.Code != 404 {
+			t.Errorf("%s: %d", u, w.Code)
+		}
+	}
+}
+
+// Both palettes of a report are there by name, each colour of one in the other.
+func TestThemes(t *testing.T) {
+	var b bytes.Buffer
+	if err := web.Render(&b, web.Frame{Theme: "dark"}, web.Projects{}); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(b.String(), `data-theme="dark"`) {
+		t.Error("the choice is not in the page")
+	}
+	w := httptest.NewRecorder()
+	u := regexp.MustCompile(web.AssetPath + `[^"]+themes.css`).FindString(b.String())
+	web.Assets().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "GET", u, nil))
+	light, dark, _ := strings.Cut(w.Body.String(), "[data-theme=dark]")
+	colour := regexp.MustCompile(`--[a-z0-9-]+:`)
+	if diff := cmp.Diff(colour.FindAllString(light, -1), colour.FindAllString(dark, -1)); diff != "" || len(colour.FindAllString(light, -1)) < 15 {
+		t.Errorf("the palettes differ: %s", diff)
+	}
+	if !strings.Contains(report.PageStyle(), colour.FindString(light)) {
+		t.Error("the palette is not a report's")
+	}
+}
+
+func TestTheme(t *testing.T) {
+	var b bytes.Buffer
+	if err := web.Render(&b, web.Frame{Theme: `x" onload="`}, web.Projects{}); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(b.String(), "data-theme") {
+		t.Error("a theme that there is not came through")
+	}
+}
+
+func TestIsTheMachineHealthy(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		n      int
+		change func(i int, h *client.Health)
+		want   string
+	}{
+		{"few", 12, nil, "It has 12 runs: too few"},
+		{"same", 60, nil, "are like those before"},
+		{"slow", 60, func(i int, h *client.Health) {
+			if i >= 50 {
+				h.Calibration *= 1.1
+			}
+		}, "own kernel takes 10.0 % more"},
+		{"hot", 60, func(i int, h *client.Health) {
+			if i >= 50 {
+				h.TemperatureC, h.SMClockMHz = 75, 1300
+			}
+		}, "the clock fell from 1500 to 1300 MHz and it is 15 degrees warmer (75 °C)"},
+		{"noisy", 60, func(i int, h *client.Health) {
+			if i >= 50 {
+				h.Noise = 0.02
+			}
+		}, "rounds spread by 2.0 % instead of 0.4 %"},
+		{"silent", 60, func(_ int, h *client.Health) { *h = client.Health{} }, "are like those before"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := (web.Bed{Readings: readings(c.n, c.change)}).Health(); !strings.Contains(got.Sentence, c.want) {
+				t.Errorf("says %q, want %q", got.Sentence, c.want)
+			}
+		})
+	}
+}
+
+func TestHeatCells(t *testing.T) {
+	h := web.Heat{Rows: []web.HeatRow{{Cells: []web.HeatCell{{Value: 100}, {Value: 100}, {Value: 120}, {Value: 0}, {Value: 95}}}}}
+	h.Level()
+	var got []string
+	for _, c := range h.Rows[0].Cells {
+		got = append(got, c.Class()+" "+c.Word())
+	}
+	want := []string{"w0 as usual", "w0 as usual", "w4 +20.0 %, worse", "none not measured", "b2 \u22125.0 %, better"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	more := web.Heat{Rows: []web.HeatRow{{Series: client.Series{Better: "higher"}, Cells: []web.HeatCell{{Value: 100}, {Value: 100}, {Value: 50}}}}}
+	more.Level()
+	if c := more.Rows[0].Cells[2]; c.Change <= 0 {
+		t.Errorf("half of what should be more is no change for the worse: %v", c.Change)
+	}
+}
+
+func TestThinKeepsExtremes(t *testing.T) {
+	var list []client.Kept
+	for i := range 5000 {
+		v := float32(100)
+		if i == 1234 {
+			v = 900
+		}
+		list = append(list, client.Kept{At: day.Add(time.Duration(i) * time.Minute), Report: int64(i), Value: v, Low: v, High: v, Trust: measure.Checked})
+	}
+	thin := web.Thin(list, 50)
+	peak := false
+	for _, p := range thin {
+		peak = peak || p.Report == 1234 && p.Value == 900
+	}
+	if len(thin) > 300 || !peak || thin[0].Report != 0 || thin[len(thin)-1].Report != 4999 {
+		t.Errorf("%d points are left, the peak among them: %v", len(thin), peak)
+	}
+}
+
+// A repository is a stranger's word: it is a link only where it is an https address.
+func TestCommitsLinkToForgesOnly(t *testing.T) {
+	for repository, want := range map[string]bool{
+		"https://forge.example/a/b": true, "javascript:alert(1)": false, "http://forge.example/a": false, "https://u:p@forge.example/a": false, "": false, "//forge.example": false,
+	} {
+		p := project
+		p.Repository = repository
+		var b bytes.Buffer
+		if err := web.Render(&b, web.Frame{Project: &p}, views()["run"]); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(b.String(), `/commit/`); got != want {
+			t.Errorf("%q: a link is there: %v", repository, got)
+		}
+	}
+}
+
+func TestReportIsPartOfARun(t *testing.T) {
+	part, err := report.Part(report.NewDocument(report.Input{Name: "blocks <b>"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := web.Render(&b, web.Frame{Project: &project}, web.Run{Run: run, Report: part}); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(b.String(), string(part)) || !strings.Contains(b.String(), "report.js") || part == template.HTML("") {
+		t.Error("the report is not in the page")
+	}
+}
+
+func TestAChanceIsSaidAsPeopleSayIt(t *testing.T) {
+	for p, want := range map[float64]string{1e-20: "under 1 in a billion", 3.4e-9: "1 in 300 million", 3.4e-6: "1 in 300 thousand", 9.7e-4: "1 in 1 thousand", 0.02: "1 in 50", 0.4: "40.0 %"} {
+		v := views()["series"].(web.Series)
+		v.Events = []client.Event{event}
+		v.Events[0].P = p
+		var b bytes.Buffer
+		if err := web.Render(&b, web.Frame{Project: &client.Project{Slug: "kernels"}}, v); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(b.String(), "<td>"+want+"</td>") {
+			t.Errorf("%g is not %q", p, want)
+		}
+	}
+}
